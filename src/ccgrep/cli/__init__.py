@@ -1,0 +1,27 @@
+"""The command line: turns what was typed into calls of `ops`, and results into text.
+
+Start-up is a feature: this module imports nothing heavy, and a command's module only when
+that command runs.
+"""
+
+import os
+import sys
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs `ccgrep` and gives its exit code."""
+    os.umask(0o077)
+    typed = sys.argv[1:] if arguments is None else arguments
+    try:
+        from ccgrep.cli.run import run
+
+        code = run(typed)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        sys.stderr.write("ccgrep: interrupted; what was committed is kept\n")
+        return 130
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain about it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

@@ -1,0 +1,16 @@
+"""ccgrep gc: fold packs and drop what nothing refers to."""
+
+from argparse import Namespace
+
+from ccgrep import ops
+from ccgrep.cli.context import Context
+from ccgrep.output import human, json
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    report = ops.gc(context.config(), 0.0 if arguments.no_wait else 10.0)
+    if arguments.json:
+        context.write(json.dumps(json.gc(report)))
+    else:
+        context.write_lines(human.gc_lines(report))
+    return 0

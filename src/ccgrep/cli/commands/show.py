@@ -1,0 +1,21 @@
+"""ccgrep show: a turn or a session as conversation."""
+
+from argparse import Namespace
+
+from ccgrep import ops
+from ccgrep.cli.context import Context, refs_from
+from ccgrep.output import human, json
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    config = context.config()
+    for position, ref in enumerate(refs_from(arguments.ref)):
+        shown = ops.show(config, ref)
+        if arguments.json:
+            context.write(json.dumps(json.shown(shown, arguments.tools, arguments.thinking)))
+            continue
+        if position:
+            context.write("")
+        lines = human.show_lines(shown, arguments.tools, arguments.thinking, context.style)
+        context.write_lines(lines)
+    return 0

@@ -1,0 +1,78 @@
+"""The process around a command: environment, terminal, streams, clock."""
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ccgrep.config import Config, make_config
+from ccgrep.model import SourceName
+from ccgrep.output.style import Style
+
+
+class Context(NamedTuple):
+    environment: Mapping[str, str]
+    is_terminal: bool
+    is_error_terminal: bool
+    width: int
+
+    @classmethod
+    def from_process(cls) -> "Context":
+        for stream in (sys.stdout, sys.stderr):
+            # The output is the same bytes in every locale.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
+        return cls(
+            environment=dict(os.environ),
+            is_terminal=sys.stdout.isatty(),
+            is_error_terminal=sys.stderr.isatty(),
+            width=shutil.get_terminal_size().columns,
+        )
+
+    def config(self, roots: list[str] | None = None, source: str | None = None) -> Config:
+        return make_config(self.environment, roots, source_name(source))
+
+    @property
+    def style(self) -> Style:
+        is_plain = "NO_COLOR" in self.environment or self.environment.get("TERM") == "dumb"
+        return Style(self.is_terminal and not is_plain)
+
+    @property
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(text + "\n")
+
+    def write_lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def say(self, text: str) -> None:
+        """A word to the user that is no part of the result."""
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+
+def source_name(typed: str | None) -> SourceName | None:
+    if typed is None:
+        return None
+    return "codex" if typed == "codex" else "claude_code"
+
+
+def refs_from(typed: list[str]) -> list[str]:
+    """REFs as typed; `-` stands for those on standard input, one a line.
+
+    A line may be a whole record line, or a line of `ccgrep list`: its first field counts.
+    """
+    refs: list[str] = []
+    for ref in typed:
+        if ref != "-":
+            refs.append(ref)
+            continue
+        for line in sys.stdin:
+            if line.strip():
+                refs.append(re.split(r"[\t\n]", line, maxsplit=1)[0])
+    return refs

@@ -1,0 +1,39 @@
+"""A bar on standard error while an index is built, when that is a terminal."""
+
+import sys
+import time
+
+from ccgrep.index.build import Progress
+from ccgrep.output.human import size
+
+_EVERY_S = 0.1
+_WIDTH = 24
+
+
+class Bar:
+    """Redraws one line; `close` takes it away again."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._drawn = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._drawn < _EVERY_S or not progress.bytes:
+            return
+        self._drawn = now
+        share = progress.bytes_done / progress.bytes
+        rate = progress.bytes_done / max(now - self._started, 0.001)
+        left = (progress.bytes - progress.bytes_done) / max(rate, 1)
+        filled = int(share * _WIDTH)
+        bar = "█" * filled + "░" * (_WIDTH - filled)
+        sys.stderr.write(
+            f"\r{bar} {share:4.0%}  {progress.files_done:,}/{progress.files:,} files  "
+            f"{size(rate)}/s  {left:.0f} s left\x1b[K"
+        )
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

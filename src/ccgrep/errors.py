@@ -1,0 +1,43 @@
+"""The error tree. Each error carries its exit code and says what to do next.
+
+Only what a user can act on is an error here: trouble in a transcript is counted by
+the readers and never raised; a bug stays a plain exception with a traceback.
+"""
+
+
+class CcgrepError(Exception):
+    """Something went wrong that one sentence can explain."""
+
+    exit_code = 2
+
+
+class UsageError(CcgrepError):
+    """The command line asks for something that cannot be meant."""
+
+
+class RefError(CcgrepError):
+    """A REF names nothing, or more than one thing."""
+
+
+class StoreError(CcgrepError):
+    """The store cannot be used as it is."""
+
+
+class FormatError(StoreError):
+    """The store was written by another version of ccgrep."""
+
+
+class CorruptError(StoreError):
+    """Bytes in the store are not what their name says."""
+
+
+class MissingObject(CorruptError):
+    """An object that the snapshot refers to is not in any pack."""
+
+
+class LockedError(StoreError):
+    """Another process is writing to the store."""
+
+
+class WriteError(StoreError):
+    """The store could not be written (disk full, quota, read-only)."""

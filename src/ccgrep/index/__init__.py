@@ -1,0 +1,1 @@
+"""Takes what changed in the source files into the store, and keeps derived data."""

@@ -1,0 +1,207 @@
+"""One indexing run: look at the roots, read what changed, commit as it goes.
+
+Everything is written under the writer's lock. A kill at any point leaves the snapshot of
+the last commit; the objects that had been written by then are found again next time.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from ccgrep.index.merge import Merge
+from ccgrep.index.plan import Plan, plan
+from ccgrep.index.pool import Batch, read_files
+from ccgrep.index.reader import FileResult, Task
+from ccgrep.index.recover import recover
+from ccgrep.sources.reading import Before, Reading
+from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.store.database import Commit, Store
+from ccgrep.store.gc import collect_garbage
+from ccgrep.store.manifest import Row, SourceFile, forgotten_key
+
+COMMIT_EVERY_S = 10.0
+_GARBAGE_SHARE = 0.25
+_GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
+
+
+class IndexReport(Struct):
+    """What an indexing run did."""
+
+    files_seen: int = 0
+    files_parsed: int = 0
+    bytes_parsed: int = 0
+    turns: int = 0
+    new_objects: int = 0
+    new_sessions: int = 0
+    bad_lines: int = 0
+    unknown_types: dict[str, int] = {}
+    seconds: float = 0.0
+    troubles: list[str] = []
+
+
+class Progress(Struct, frozen=True):
+    path: str
+    files_done: int
+    files: int
+    bytes_done: int
+    bytes: int
+
+
+class Options(Struct, frozen=True):
+    wait_s: float = 10.0
+    is_full: bool = False
+    cores: int = os.cpu_count() or 1
+    commit_every_s: float = COMMIT_EVERY_S
+
+
+def build(
+    store: Store,
+    scan: Callable[[], Scan],
+    options: Options,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> IndexReport:
+    """Brings the store up to date with what `scan` finds."""
+    started = time.monotonic()
+    with store.lock(options.wait_s):
+        store.clean_tmp()
+        store.heal_indexes()
+        report = _Run(store, scan(), options, on_progress).run()
+    report.seconds = round(time.monotonic() - started, 3)
+    return report
+
+
+def known_files(rows: Sequence[Row], hints: Sequence[SourceFile]) -> dict[str, SourceFile]:
+    files = {file.path: file for row in rows for file in row.files}
+    return files | {file.path: file for file in hints}
+
+
+def remembered(scan: Scan, forgotten: set[bytes]) -> Scan:
+    """`scan` without the files of sessions that are to be forgotten."""
+    files = {
+        path: found for path, found in scan.files.items() if forgotten_key(path) not in forgotten
+    }
+    return Scan(files, scan.complete_roots, scan.troubles)
+
+
+class _Run:
+    def __init__(
+        self,
+        store: Store,
+        scan: Scan,
+        options: Options,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._store = store
+        self._options = options
+        self._on_progress = on_progress
+        self._commit = Commit(store)
+        self._scan = remembered(scan, set(self._commit.snapshot.forgotten))
+        self._rows = list(store.rows(self._commit.snapshot))
+        self._merge = Merge(self._commit, self._rows, self._scan.files.keys())
+        self._report = IndexReport(files_seen=len(self._scan.files), troubles=scan.troubles)
+        self._garbage_before = self._commit.snapshot.garbage_bytes
+
+    def run(self) -> IndexReport:
+        now_ns = time.time_ns()
+        known = known_files(self._rows, self._commit.snapshot.hints)
+        todo = plan(known, self._scan, now_ns, self._options.is_full)
+        with self._commit:
+            self._mark(todo)
+            self._read_sessions(todo)
+            hints = [f for f in self._scan.files.values() if f.kind != "session"]
+            changed = {f.path for f in hints} & {*todo.new, *todo.changed}
+            found = recover(self._commit, self._merge, hints, changed, now_ns)
+            self._report.bytes_parsed += found.bytes_parsed
+            self._report.new_sessions += found.new_sessions + self._merge.new_sessions
+            self._report.new_objects += found.new_objects
+            self._publish(hints=found.hints)
+        self._tidy()
+        return self._report
+
+    def _mark(self, todo: Plan) -> None:
+        unread = set(todo.to_read)
+        back = [r for r in self._rows if r.files and r.files[0].path not in unread]
+        self._merge.mark_back(back)
+        for path in todo.gone:
+            self._merge.mark_gone(path)
+
+    def _read_sessions(self, todo: Plan) -> None:
+        tasks = list(self._tasks(todo))
+        tasks.sort(key=lambda task: task.found.mtime_ns, reverse=True)
+        sizes = {task.found.path: task.found.size for task in tasks}
+        total, done, files_done = sum(sizes.values()), 0, 0
+        committed = time.monotonic()
+        suspects = set(todo.suspect)
+        for reply in read_files(tasks, self._options.cores):
+            if isinstance(reply, Batch):
+                self._report.new_objects += sum(map(self._commit.add, reply.frames))
+                continue
+            self._take(reply, suspects)
+            files_done += 1
+            done += sizes[reply.path]
+            self._on_progress(Progress(reply.path, files_done, len(tasks), done, total))
+            if time.monotonic() - committed > self._options.commit_every_s:
+                self._publish()
+                committed = time.monotonic()
+
+    def _take(self, result: FileResult, suspects: set[str]) -> None:
+        if result.outcome == "failed":
+            self._report.troubles.append(f"{result.path}: {result.reason}")
+            return
+        if result.outcome == "unchanged" and result.path in suspects:
+            return
+        if result.reading is not None:
+            self._count(result.reading, self._merge.owners(result.path))
+        self._merge.take(result)
+
+    def _count(self, reading: Reading, before: Sequence[Row]) -> None:
+        """Adds what was found behind `reading.start`: the rest was counted earlier."""
+        report = self._report
+        report.files_parsed += 1
+        report.bytes_parsed += reading.bytes_read
+        known = {row.session.id: row.session.unknown_types for row in before}
+        for part in reading.sessions:
+            report.turns += sum(entry.start >= reading.start for entry in part.entries)
+            report.bad_lines += sum(spot.offset >= reading.start for spot in part.bad)
+            counted = known.get(part.session.id, {}) if reading.start else {}
+            for name, number in part.session.unknown_types.items():
+                fresh = max(number - counted.get(name, 0), 0)
+                if fresh:
+                    report.unknown_types[name] = report.unknown_types.get(name, 0) + fresh
+
+    def _tasks(self, todo: Plan) -> Iterator[Task]:
+        for path in todo.to_read:
+            found = self._scan.files[path]
+            if found.kind == "session":
+                yield self._task(found)
+
+    def _task(self, found: FoundFile) -> Task:
+        known = self._merge.files.get(found.path)
+        owners = self._merge.owners(found.path)
+        own = [row for row in owners if row.files[0].path == found.path]
+        before = None
+        if known is not None and len(own) == 1 and known.resume:
+            manifest = self._commit.manifest(own[0])
+            closed = tuple(entry for entry in manifest.entries if entry.start < known.resume)
+            bad = tuple(spot for spot in manifest.bad if spot.offset < known.resume)
+            before = Before(closed, bad, manifest.state)
+        return Task(found, known, before, self._options.is_full)
+
+    def _publish(self, **changes: object) -> None:
+        self._commit.commit(
+            time.time_ns() // 1_000_000,
+            garbage_bytes=self._garbage_before + self._merge.garbage_bytes,
+            forgotten=tuple(sorted(self._merge.forgotten)),
+            **changes,
+        )
+
+    def _tidy(self) -> None:
+        """Folds small packs, and collects garbage when there is much of it."""
+        garbage = self._commit.snapshot.garbage_bytes
+        packed = sum(pack.size for pack in self._store.packs())
+        if garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed):
+            collect_garbage(self._store)
+        else:
+            self._store.fold()

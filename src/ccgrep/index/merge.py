@@ -1,0 +1,195 @@
+"""Puts what was read of a file to its place among the sessions of a snapshot.
+
+A file's session is looked for by its id. Two files with one id are one session when the
+turns of one begin the other's: the longer one gives the turns, the other is a copy. Else
+the second gets `~2`. A file that was rewritten leaves what stood there before as a
+superseded session, unless the new turns hold all of it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ccgrep.index.reader import FileResult
+from ccgrep.model import Entry
+from ccgrep.sources.reading import SessionReading
+from ccgrep.store.database import Commit
+from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
+
+
+def continues(old: Sequence[Entry], new: Sequence[Entry]) -> bool:
+    """Whether `new` is `old` grown: the same turns, an open one perhaps longer."""
+    if len(old) > len(new):
+        return False
+    return all(
+        before.turn == after.turn or (before.is_open and _begins(before, after))
+        for before, after in zip(old, new, strict=False)
+    )
+
+
+def _begins(before: Entry, after: Entry) -> bool:
+    if before.uuids:
+        return after.uuids.startswith(before.uuids)
+    return before.start == after.start
+
+
+class Merge:
+    """The sessions of a commit, and the files that they come from."""
+
+    def __init__(self, commit: Commit, rows: Iterable[Row], present: Collection[str]) -> None:
+        self._commit = commit
+        self._present = present
+        self._owners: dict[str, set[str]] = {}
+        self.files: dict[str, SourceFile] = {}
+        self.forgotten = set(commit.snapshot.forgotten)
+        self.new_sessions = 0
+        self.garbage_bytes = 0
+        for row in rows:
+            for file in row.files:
+                self._owners.setdefault(file.path, set()).add(row.session.id)
+                self.files[file.path] = file
+
+    def owners(self, path: str) -> list[Row]:
+        """The sessions that a file is known to hold, its own first."""
+        rows = [self._commit.row(id) for id in sorted(self._owners.get(path, ()))]
+        return sorted(
+            (row for row in rows if row is not None), key=lambda row: row.session.kind != "main"
+        )
+
+    def take(self, result: FileResult) -> None:
+        """Takes a file's result into the commit."""
+        file = result.file
+        if file is None:
+            return
+        if result.reading is None:
+            self._keep(file)
+            return
+        placed: set[str] = set()
+        for position, reading in enumerate(result.reading.sessions):
+            if forgotten_key(reading.session.id) in self.forgotten:
+                self.forgotten.add(forgotten_key(file.path))
+                continue
+            state = b"" if position else result.reading.state
+            placed.add(self._place(reading, file, state, result.outcome == "appended"))
+        for id in self._owners.get(file.path, set()) - placed:
+            self._lose_file(id, file.path)
+        self._owners[file.path] = placed
+
+    def mark_gone(self, path: str) -> None:
+        """The file has vanished; its session stays."""
+        for row in self.owners(path):
+            left = tuple(f for f in row.files if f.path != path and f.path in self._present)
+            self._commit.set_row(replace(row, files=left) if left else replace(row, is_gone=True))
+
+    def mark_back(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            if row.is_gone and row.files and row.files[0].path in self._present:
+                self._commit.set_row(replace(row, is_gone=False))
+
+    def put(self, row: Row, manifest: Manifest) -> None:
+        """Stores a session's manifest and its row, replacing what stands there."""
+        old = self._commit.row(row.session.id)
+        if old is not None:
+            before = self._commit.manifest(old)
+            if replace(manifest, revision=before.revision) == before:
+                manifest = before
+            else:
+                manifest = replace(manifest, revision=before.revision + 1)
+                self._count_garbage(old, before, manifest)
+        id = self._commit.put("manifest", manifest)
+        self._commit.set_row(replace(row, manifest=id))
+
+    def _count_garbage(self, row: Row, before: Manifest, after: Manifest) -> None:
+        kept = {entry.turn for entry in after.entries}
+        lost = [entry.turn for entry in before.entries if entry.turn not in kept]
+        store = self._commit.store
+        self.garbage_bytes += sum(map(store.frame_size, [row.manifest, *lost]))
+
+    def _keep(self, file: SourceFile) -> None:
+        """Its content is as it was; only the stat has changed."""
+        for row in self.owners(file.path):
+            files = tuple(file if known.path == file.path else known for known in row.files)
+            self._commit.set_row(replace(row, files=files, is_gone=False))
+
+    def _lose_file(self, id: str, path: str) -> None:
+        row = self._commit.row(id)
+        if row is not None:
+            left = tuple(file for file in row.files if file.path != path)
+            self._commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
+
+    def _place(
+        self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+    ) -> str:
+        """Finds the session that the reading belongs to, stores it, and gives its id."""
+        new = reading.entries
+        rows = sorted(
+            self._namesakes(reading.session.id),
+            key=lambda row: all(known.path != file.path for known in row.files),
+        )
+        for row in rows:
+            id = row.session.id
+            is_own = bool(row.files) and row.files[0].path == file.path
+            if row.session.is_prompt_only or (is_own and is_append):
+                return self._write(id, reading, (file, *row.files[1:]), state)
+            old = self._commit.manifest(row).entries
+            others = [f for f in row.files if f.path != file.path and f.path in self._present]
+            if is_own:
+                if not continues(old, new):
+                    self._supersede(row, new)
+                return self._write(id, reading, (file, *map(_as_copy, others)), state)
+            if continues(old, new) and (len(old) < len(new) or row.is_gone or not others):
+                return self._write(id, reading, (file, *map(_as_copy, others)), state)
+            if continues(new, old):
+                files = (*(f for f in row.files if f.path != file.path), _as_copy(file))
+                self._commit.set_row(replace(row, files=files))
+                return id
+        self.new_sessions += 1
+        return self._write(self._free_id(reading.session.id), reading, (file,), state)
+
+    def _write(
+        self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
+    ) -> str:
+        session = replace(reading.session, id=id)
+        manifest = Manifest(session, reading.entries, reading.bad, state)
+        self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
+        return id
+
+    def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
+        """Keeps what a rewritten file held, under a name of its own."""
+        manifest = self._commit.manifest(row)
+        old = [entry.turn for entry in manifest.entries]
+        if set(old) <= {entry.turn for entry in new}:
+            return
+        for other in self._namesakes(row.base_id, is_superseded=True):
+            if [entry.turn for entry in self._commit.manifest(other).entries] == old:
+                return
+        session = replace(row.session, id=self._free_id(row.base_id))
+        self.put(
+            replace(row, session=session, files=(), is_superseded=True),
+            replace(manifest, session=session, state=b"", revision=0),
+        )
+
+    def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
+        for name in _names(base_id):
+            row = self._commit.row(name)
+            if row is None:
+                return
+            if row.is_superseded == is_superseded:
+                yield row
+
+    def _free_id(self, base_id: str) -> str:
+        return next(name for name in _names(base_id) if self._commit.row(name) is None)
+
+
+def _names(base_id: str) -> Iterator[str]:
+    """A session's id, and those of its namesakes: `id`, `id~2`, `id~3` …"""
+    yield base_id
+    number = 2
+    while True:
+        yield f"{base_id}~{number}"
+        number += 1
+
+
+def _as_copy(file: SourceFile) -> SourceFile:
+    """A file that is not read on from its watermark: when it changes it is read anew."""
+    return replace(file, resume=0, resume_crc=0)

@@ -1,0 +1,56 @@
+"""Decides which source files have to be read. Pure: stats in, a plan out.
+
+A stat that is the same means the same content only when the file had been at rest for a
+while when it was read: within one tick of the clock a file can be rewritten at the same
+size. Such files, and files from the future, are suspects whose content is checked.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.store.manifest import SourceFile
+
+_RACY_NS = 2_000_000_000
+
+
+class Plan(Struct, frozen=True):
+    """Paths by what has to happen to them; all others stay as they are."""
+
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    suspect: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def to_read(self) -> tuple[str, ...]:
+        return self.new + self.changed + self.suspect
+
+
+def plan(known: Mapping[str, SourceFile], scan: Scan, now_ns: int, is_full: bool = False) -> Plan:
+    """What has to be done so that the store knows what `scan` saw."""
+    new, changed, suspect = [], [], []
+    for path, found in scan.files.items():
+        before = known.get(path)
+        if before is None:
+            new.append(path)
+        elif is_full or not _is_same(found, before):
+            changed.append(path)
+        elif _is_racy(before, now_ns):
+            suspect.append(path)
+    roots = set(scan.complete_roots)
+    gone = [p for p, before in known.items() if p not in scan.files and before.root in roots]
+    return Plan(tuple(new), tuple(changed), tuple(suspect), tuple(gone))
+
+
+def _is_same(found: FoundFile, before: SourceFile) -> bool:
+    return (found.size, found.mtime_ns, found.inode) == (
+        before.size,
+        before.mtime_ns,
+        before.inode,
+    )
+
+
+def _is_racy(before: SourceFile, now_ns: int) -> bool:
+    return before.mtime_ns > before.read_ns - _RACY_NS or before.mtime_ns > now_ns

@@ -1,0 +1,143 @@
+"""Reads one source file for the index: from its watermark when it only grew, else anew.
+
+Runs in the indexing process or in a worker. Turns leave as stored objects while the file
+is being read, so memory holds the open turns and nothing else.
+"""
+
+import os
+import time
+import zlib
+from collections.abc import Callable
+from typing import BinaryIO, Literal, cast
+
+from msgspec import Struct
+
+from ccgrep.model import ObjectId, Turn
+from ccgrep.sources import claude, codex
+from ccgrep.sources.files import open_regular
+from ccgrep.sources.identity import claude_file, codex_file, session_folder
+from ccgrep.sources.jsonl import Mark
+from ccgrep.sources.reading import Before, Reading
+from ccgrep.sources.scan import FoundFile
+from ccgrep.sources.spills import Spills
+from ccgrep.sources.zst import open_zst
+from ccgrep.store.manifest import SourceFile
+from ccgrep.store.objects import Frame, freeze
+
+_BLOCK_BYTES = 1024 * 1024
+
+Outcome = Literal["read", "appended", "unchanged", "vanished", "failed"]
+
+
+class Task(Struct, frozen=True, tag="task"):
+    """A file to read, and what is known of it from earlier runs."""
+
+    found: FoundFile
+    known: SourceFile | None = None
+    before: Before | None = None
+    is_full: bool = False
+
+
+class FileResult(Struct, frozen=True, tag="result"):
+    """What came of a task. `file` is the new watermark."""
+
+    path: str
+    outcome: Outcome
+    file: SourceFile | None = None
+    reading: Reading | None = None
+    reason: str = ""
+
+
+def read_file(task: Task, emit: Callable[[Frame], None]) -> FileResult:
+    """Reads the file of `task`, giving each turn to `emit` as soon as it is complete."""
+    path = task.found.path
+    descriptor = open_regular(path)
+    if descriptor is None:
+        return FileResult(path, "vanished")
+    with open(descriptor, "rb", buffering=0) as file:
+        try:
+            return _read(task, cast(BinaryIO, file), emit)
+        except OSError as error:
+            return FileResult(path, "failed", reason=error.strerror or str(error))
+
+
+def _read(task: Task, file: BinaryIO, emit: Callable[[Frame], None]) -> FileResult:
+    found, known = task.found, task.known
+    read_ns = time.time_ns()
+    info = os.fstat(file.fileno())
+    stat = SourceFile(found.path, found.root, info.st_size, info.st_mtime_ns, info.st_ino, read_ns)
+    has_grown = False
+    if known is not None and not task.is_full and info.st_size >= known.end:
+        if _is_prefix_same(file, known):
+            if info.st_size == known.size:
+                return FileResult(found.path, "unchanged", _at(stat, known))
+            has_grown = task.before is not None and not found.path.endswith(".zst")
+    if has_grown and known is not None:
+        start = Mark(known.resume, known.resume_crc)
+        reading = _parse(file, start, found, task.before, emit)
+        return FileResult(found.path, "appended", _marked(stat, reading), reading)
+    reading = _parse(file, Mark(0, 0), found, None, emit)
+    return FileResult(found.path, "read", _marked(stat, reading), reading)
+
+
+def _parse(
+    file: BinaryIO,
+    start: Mark,
+    found: FoundFile,
+    before: Before | None,
+    emit: Callable[[Frame], None],
+) -> Reading:
+    def sink(turn: Turn) -> ObjectId:
+        frame = freeze("turn", turn)
+        emit(frame)
+        return frame.id
+
+    file.seek(start.offset)
+    if found.source == "claude_code":
+        spills = Spills(*session_folder(found.path))
+        return claude.read(file, start, claude_file(found.path), before, sink, spills)
+    stream = open_zst(file, found.size) if found.path.endswith(".zst") else file
+    return codex.read(stream, start, codex_file(found.path), before, sink)
+
+
+def _is_prefix_same(file: BinaryIO, known: SourceFile) -> bool:
+    """Whether everything that was consumed before still stands in the file."""
+    if known.path.endswith(".zst"):
+        # Offsets are those of the decompressed text; such files do not grow.
+        return False
+    file.seek(0)
+    left, crc = known.end, 0
+    while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):
+        crc = zlib.crc32(block, crc)
+        left -= len(block)
+    return left == 0 and crc == known.end_crc
+
+
+def _at(stat: SourceFile, known: SourceFile) -> SourceFile:
+    return SourceFile(
+        stat.path,
+        stat.root,
+        stat.size,
+        stat.mtime_ns,
+        stat.inode,
+        stat.read_ns,
+        known.resume,
+        known.resume_crc,
+        known.end,
+        known.end_crc,
+    )
+
+
+def _marked(stat: SourceFile, reading: Reading) -> SourceFile:
+    return SourceFile(
+        stat.path,
+        stat.root,
+        stat.size,
+        stat.mtime_ns,
+        stat.inode,
+        stat.read_ns,
+        reading.resume,
+        reading.resume_crc,
+        reading.end,
+        reading.end_crc,
+    )

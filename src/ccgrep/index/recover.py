@@ -1,0 +1,152 @@
+"""Sessions of which only the prompts are left: marked so, and replaced by any transcript.
+
+They are made from whole files, so that it does not matter in which order the hints came.
+When a history has only grown by prompts of sessions that have a transcript, which is the
+usual case, nothing has to be made.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ccgrep.index.merge import Merge, continues
+from ccgrep.model import Entry, Session, SourceName, Turn
+from ccgrep.sources.files import open_regular
+from ccgrep.sources.history import History, IndexedSession, TypedPrompt, read_sessions_index
+from ccgrep.sources.jsonl import Mark
+from ccgrep.sources.project import project_of
+from ccgrep.sources.reading import describe
+from ccgrep.sources.scan import FoundFile
+from ccgrep.store.database import Commit
+from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
+from ccgrep.store.objects import freeze
+
+
+class Recovered(Struct):
+    hints: tuple[SourceFile, ...]
+    bytes_parsed: int = 0
+    new_sessions: int = 0
+    new_objects: int = 0
+
+
+def recover(
+    commit: Commit, merge: Merge, hints: Sequence[FoundFile], changed: set[str], now_ns: int
+) -> Recovered:
+    """Takes the hint files in, of which `changed` differ from what is known."""
+    known = {file.path: file for file in commit.snapshot.hints}
+    result = Recovered(commit.snapshot.hints)
+    if not changed:
+        return result
+    appended: list[TypedPrompt] = []
+    is_news = False
+    for found in hints:
+        if found.path in changed:
+            start = _grown_from(known.get(found.path), found)
+            prompts, known[found.path] = _read(found, start, now_ns, result)
+            appended += prompts
+            is_news |= start.offset == 0
+    is_news |= any(_is_lost(commit, prompt.session_id) for prompt in appended)
+    result.hints = tuple(known[path] for path in sorted(known))
+    if is_news:
+        _make_sessions(commit, merge, hints, now_ns, result)
+    return result
+
+
+def _read(
+    found: FoundFile, start: Mark, now_ns: int, result: Recovered
+) -> tuple[list[TypedPrompt], SourceFile]:
+    """The prompts of a history from `start` on, and the file's new watermark."""
+    stat = SourceFile(
+        found.path, found.root, found.size, found.mtime_ns, found.inode, read_ns=now_ns
+    )
+    descriptor = open_regular(found.path) if found.kind == "history" else None
+    if descriptor is None:
+        return [], stat
+    with open(descriptor, "rb", buffering=0) as file:
+        file.seek(start.offset)
+        history = History(file, start)
+        prompts = list(history)
+    result.bytes_parsed += history.bytes_read
+    return prompts, replace(stat, end=history.end.offset, end_crc=history.end.crc)
+
+
+def _grown_from(known: SourceFile | None, found: FoundFile) -> Mark:
+    """Where a history has to be read from: its beginning, unless it has only grown."""
+    if known is None or not known.end or found.size < known.end:
+        return Mark(0, 0)
+    descriptor = open_regular(found.path)
+    if descriptor is None:
+        return Mark(0, 0)
+    with open(descriptor, "rb", buffering=0) as file:
+        crc = zlib.crc32(file.read(known.end))
+    return Mark(known.end, known.end_crc) if crc == known.end_crc else Mark(0, 0)
+
+
+def _is_lost(commit: Commit, session_id: str) -> bool:
+    row = commit.row(session_id)
+    return row is None or row.session.is_prompt_only
+
+
+def _make_sessions(
+    commit: Commit, merge: Merge, hints: Sequence[FoundFile], now_ns: int, result: Recovered
+) -> None:
+    typed: dict[tuple[SourceName, str], list[TypedPrompt]] = {}
+    indexed: dict[str, IndexedSession] = {}
+    for found in sorted(hints, key=lambda hint: hint.path):
+        if found.kind == "history":
+            for prompt in _read(found, Mark(0, 0), now_ns, Recovered(()))[0]:
+                typed.setdefault((found.source, prompt.session_id), []).append(prompt)
+        else:
+            for entry in read_sessions_index(found.path):
+                indexed[entry.session_id] = entry
+    for id, entry in indexed.items():
+        if entry.first_prompt:
+            first = TypedPrompt(id, entry.first_prompt, entry.created, entry.project)
+            typed.setdefault(("claude_code", id), [first])
+    for (source, id), prompts in typed.items():
+        if _is_lost(commit, id) and forgotten_key(id) not in merge.forgotten:
+            _make_session(commit, merge, source, prompts, indexed.get(id), result)
+
+
+def _make_session(
+    commit: Commit,
+    merge: Merge,
+    source: SourceName,
+    prompts: Sequence[TypedPrompt],
+    indexed: IndexedSession | None,
+    result: Recovered,
+) -> None:
+    entries = tuple(_entries(commit, prompts, result))
+    id = prompts[0].session_id
+    old = commit.row(id)
+    if old is not None and not continues(commit.manifest(old).entries, entries):
+        return
+    cwd = next((prompt.project for prompt in prompts if prompt.project), "")
+    session = Session(
+        id=id,
+        source=source,
+        cwd=cwd,
+        project=project_of(cwd),
+        branch=indexed.branch if indexed else "",
+        title=(indexed.title if indexed else "") or prompts[0].text[:400],
+        is_prompt_only=True,
+    )
+    session = describe(session, entries)
+    if indexed and indexed.modified is not None:
+        session = replace(session, ended=max(session.ended or 0, indexed.modified))
+    result.new_sessions += old is None
+    merge.put(
+        Row(session, manifest=b"", is_gone=True),  # type: ignore[arg-type]
+        Manifest(session, entries),
+    )
+
+
+def _entries(commit: Commit, prompts: Iterable[TypedPrompt], result: Recovered) -> Iterable[Entry]:
+    for prompt in prompts:
+        frame = freeze("turn", Turn(prompt=prompt.text))
+        result.new_objects += commit.add(frame)
+        yield Entry(
+            turn=frame.id, start=0, end=0, started=prompt.time, ended=prompt.time, messages=1
+        )

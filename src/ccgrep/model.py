@@ -1,0 +1,175 @@
+"""The values that flow through ccgrep: frozen, typed, without I/O.
+
+`Turn` is what was said and done; it names no place and no time, so that a fork, a
+resumed session and a copy share it. `Entry` is one turn's place in a session, and
+`Session` describes the conversation. All are encoded as msgpack maps that leave
+out defaults: a field added later, with a default, changes no existing object's id.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NewType
+
+from msgspec import Struct
+
+ObjectId = NewType("ObjectId", bytes)
+"""SHA-256 of an object: 32 bytes, written as hex behind an `@`."""
+
+SourceName = Literal["claude_code", "codex"]
+SessionKind = Literal["main", "subagent", "worker"]
+NoteKind = Literal[
+    "summary",  # a compaction's paraphrase of everything before it
+    "command",  # slash command machinery and its output
+    "context",  # what the client put beside a prompt: IDE selection, skill, file
+    "notification",  # from a task, a peer or a hook
+    "interrupted",
+    "error",  # the API's, not a tool's
+    "machine",  # a prompt that a machine worker got
+]
+
+
+class Blob(Struct, frozen=True, omit_defaults=True):
+    """A payload that is not kept: an image, a document."""
+
+    media_type: str
+    size: int
+    sha256: str
+
+
+class ToolResult(Struct, frozen=True, omit_defaults=True):
+    text: str = ""
+    is_error: bool = False
+    blobs: tuple[Blob, ...] = ()
+
+
+class Text(Struct, frozen=True, omit_defaults=True, tag="text"):
+    text: str
+
+
+class Thinking(Struct, frozen=True, omit_defaults=True, tag="thinking"):
+    text: str
+
+
+class ToolCall(Struct, frozen=True, omit_defaults=True, tag="call"):
+    """A call with its whole input, and its result once there is one.
+
+    `input` is the JSON object as it came; a plain string for Codex's custom tools.
+    """
+
+    name: str
+    input: Any = None
+    result: ToolResult | None = None
+
+
+Part = Text | Thinking | ToolCall
+
+
+class Message(Struct, frozen=True, omit_defaults=True, tag="message"):
+    """One API message of the agent, however many lines it came in."""
+
+    parts: tuple[Part, ...]
+    model: str = ""
+
+
+class Note(Struct, frozen=True, omit_defaults=True, tag="note"):
+    """Text that neither the person nor the agent wrote as their own."""
+
+    kind: NoteKind
+    text: str
+
+
+Step = Message | Note
+
+
+class Turn(Struct, frozen=True, omit_defaults=True):
+    """One prompt and everything the agent did until the next one."""
+
+    prompt: str = ""
+    attached: tuple[Blob, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    def messages(self) -> Iterator[Message]:
+        return (step for step in self.steps if isinstance(step, Message))
+
+    def calls(self) -> Iterator[ToolCall]:
+        for message in self.messages():
+            yield from (part for part in message.parts if isinstance(part, ToolCall))
+
+
+class Usage(Struct, frozen=True, array_like=True):
+    """Tokens of one API message; `key` is equal wherever that message was copied to.
+
+    `None` is unknown, which is not 0.
+    """
+
+    key: bytes
+    model: str
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """A turn's place in a session. Its number is its position in the manifest."""
+
+    turn: ObjectId
+    start: int  # byte range in the source file, as it was when read
+    end: int
+    started: int | None = None  # milliseconds since 1970, UTC
+    ended: int | None = None
+    cwd: str = ""  # empty: the session's
+    branch: str = ""  # empty: the session's
+    messages: int = 0
+    tools: int = 0
+    usage: tuple[Usage, ...] = ()
+    uuids: bytes = b""  # 16 bytes for each record that went into the turn
+    is_open: bool = False
+    is_rolled_back: bool = False
+
+
+class Session(Struct, frozen=True, omit_defaults=True):
+    """What is known about a conversation besides its turns."""
+
+    id: str
+    source: SourceName
+    kind: SessionKind = "main"
+    parent: str = ""  # the session that a sub-agent served
+    forked_from: str = ""
+    continued_in: str = ""
+    agent: str = ""  # the sub-agent's type
+    project: str = ""  # git root of the first cwd, else that cwd
+    cwd: str = ""
+    branch: str = ""
+    title: str = ""
+    slug: str = ""
+    started: int | None = None
+    ended: int | None = None
+    turns: int = 0
+    messages: int = 0
+    tools: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    models: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    bad_lines: int = 0
+    unknown_types: dict[str, int] = {}
+    is_prompt_only: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything in the source file was read."""
+        return not self.bad_lines and not self.is_prompt_only
+
+    @property
+    def duration_s(self) -> int | None:
+        if self.started is None or self.ended is None:
+            return None
+        return (self.ended - self.started) // 1000
+
+
+class BadSpot(Struct, frozen=True, array_like=True):
+    """Bytes of a source file that could not be read."""
+
+    offset: int
+    length: int
+    reason: str

@@ -1,0 +1,258 @@
+"""Results for people: on a terminal, or read line by line in a pipe.
+
+Everything that comes from a transcript passes `text` before it is put together here.
+"""
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+
+from ccgrep.index.build import IndexReport
+from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
+from ccgrep.ops import Forgotten, FsckResult, Listed, Place, Shown, Status
+from ccgrep.output import tools
+from ccgrep.output.style import Style
+from ccgrep.store.gc import GcReport
+from ccgrep.text import clip, columns, escape, one_line
+
+_SOURCES = {"claude_code": "claude-code", "codex": "codex"}
+_AGE_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
+
+
+def age(time_ms: int | None, now_ms: int) -> str:
+    """How long ago, in one unit: `3d`."""
+    if time_ms is None:
+        return "?"
+    seconds = max(now_ms - time_ms, 0) // 1000
+    for size, unit in _AGE_UNITS:
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds // 60}m"
+
+
+def local_time(time_ms: int | None) -> str:
+    if time_ms is None:
+        return "unknown time"
+    try:
+        return datetime.fromtimestamp(time_ms / 1000).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):
+        return "unknown time"
+
+
+def size(number: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
+    yield (
+        f"{counted(report.files_seen, 'file')}, {report.files_parsed:,} read "
+        f"({size(report.bytes_parsed)}): {counted(report.turns, 'turn')}, "
+        f"{counted(report.new_objects, 'new object')}, "
+        f"{counted(report.new_sessions, 'new session')} in {report.seconds:.1f} s"
+    )
+    if report.bad_lines:
+        yield f"{counted(report.bad_lines, 'damaged spot')} passed over (`ccgrep status -v`)"
+    if set_aside:
+        yield f"the old store is in {escape(set_aside)}; delete it when you no longer need it"
+
+
+def status_lines(status: Status, now_ms: int) -> Iterator[str]:
+    gone = f", {status.gone_sessions:,} of them gone from disk" if status.gone_sessions else ""
+    yield f"Sessions   {status.sessions:,}{gone}"
+    yield f"Turns      {status.turns:,} in {counted(status.objects, 'object')}"
+    for name, source in status.sources.items():
+        yield (
+            f"  {_SOURCES[name]:<12}{counted(source.files, 'file')}, "
+            f"{counted(source.sessions, 'session')}, {counted(source.turns, 'turn')}"
+        )
+    share = f" ({status.store_bytes / status.source_bytes:.0%})" if status.source_bytes else ""
+    yield f"Sources    {size(status.source_bytes)}"
+    yield f"Store      {size(status.store_bytes)}{share} in {escape(status.store_dir)}"
+    if status.behind.files:
+        behind = f"{counted(status.behind.files, 'file')}, {size(status.behind.bytes)}"
+        yield f"Behind     {behind}: run `ccgrep index`"
+    else:
+        yield "Behind     nothing"
+    if status.bad_lines:
+        yield f"Damaged    {counted(status.bad_lines, 'spot')} in source files could not be read"
+    if status.unknown_types:
+        names = ", ".join(f"{one_line(n)} ({c})" for n, c in sorted(status.unknown_types.items()))
+        yield f"Unknown    {names}"
+    when = f"{age(status.last_indexed, now_ms)} ago" if status.last_indexed else "never"
+    yield f"Indexed    {when}"
+
+
+def list_lines(
+    sessions: list[Listed], now_ms: int, width: int | None, style: Style
+) -> Iterator[str]:
+    """Aligned to `width` columns on a terminal; separated by tabs without one."""
+    rows = [_list_fields(item, now_ms) for item in sessions]
+    if width is None:
+        yield from ("\t".join(fields) for fields in rows)
+        return
+    id_width = max((columns(fields[0]) for fields in rows), default=8)
+    project_width = min(max((columns(fields[2]) for fields in rows), default=0), 20)
+    for id, old, project, turns, title in rows:
+        head = f"{id:<{id_width}} {old:>4} "
+        name = clip(project, project_width)
+        name += " " * (project_width - columns(name))
+        left = max(width - columns(head) - project_width - 7, 10)
+        yield f"{id:<{id_width}} {style.dim(f'{old:>4}')} {style.green(name)} {turns:>4}  " + clip(
+            title, left
+        )
+
+
+def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
+    session = item.row.session
+    marks = [
+        mark
+        for mark, is_set in (
+            ("sub-agent", session.kind == "subagent"),
+            ("machine", session.kind == "worker"),
+            ("prompts only", session.is_prompt_only),
+            ("gone", item.row.is_gone and not session.is_prompt_only),
+        )
+        if is_set
+    ]
+    title = clip(one_line(session.title), 200)
+    if marks:
+        title = f"({', '.join(marks)}) {title}"
+    return (
+        item.short_id,
+        age(session.ended, now_ms),
+        project_name(session),
+        str(session.turns),
+        title.strip(),
+    )
+
+
+def project_name(session: Session) -> str:
+    """The last part of the project's path."""
+    path = session.project.replace("\\", "/").rstrip("/")
+    return one_line(os.path.basename(path) or path) or "-"
+
+
+def show_lines(shown: Shown, with_tools: bool, with_thinking: bool, style: Style) -> Iterator[str]:
+    if shown.session is not None:
+        yield from _session_head(shown.session, shown.is_gone, style)
+    for place in shown.places:
+        yield ""
+        yield from _place_lines(place, with_tools, with_thinking, style)
+
+
+def _session_head(session: Session, is_gone: bool, style: Style) -> Iterator[str]:
+    head = f"[{local_time(session.started)}] Session {session.id} ({session.source})"
+    yield style.bold(head)
+    if session.title:
+        yield f"Title: {clip(one_line(session.title), 200)}"
+    yield f"Project: {style.green(one_line(session.project) or '-')}"
+    if session.parent:
+        yield f"Parent: {one_line(session.parent)}"
+    if session.forked_from:
+        yield f"Forked from: {one_line(session.forked_from)}"
+    facts = f"Duration: {_duration(session.duration_s)} | Messages: {session.messages}"
+    yield f"{facts} | Tools: {session.tools}"
+    if session.is_prompt_only:
+        yield "Only the prompts are left: the transcript was deleted before it was indexed."
+    elif is_gone:
+        yield "The transcript is gone; this is ccgrep's copy."
+
+
+def _duration(seconds: int | None) -> str:
+    if seconds is None:
+        return "?"
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m"
+    if seconds < 86400:
+        return f"{seconds // 3600}h {seconds % 3600 // 60}m"
+    return f"{seconds // 86400}d {seconds % 86400 // 3600}h"
+
+
+def _place_lines(
+    place: Place, with_tools: bool, with_thinking: bool, style: Style
+) -> Iterator[str]:
+    entry = place.entry
+    marks = " (rolled back)" if entry.is_rolled_back else ""
+    head = f"--- {place.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}{marks}"
+    yield style.dim(head)
+    if place.turn is None:
+        yield "(this turn is lost: run `ccgrep fsck --repair`)"
+        return
+    yield from turn_lines(place.turn, with_tools, with_thinking, style)
+
+
+def turn_lines(turn: Turn, with_tools: bool, with_thinking: bool, style: Style) -> Iterator[str]:
+    if turn.prompt or turn.attached:
+        yield f"{style.cyan('user:')} {escape(turn.prompt)}".rstrip()
+        yield from (_blob_line(blob) for blob in turn.attached)
+    for step in turn.steps:
+        if isinstance(step, Note):
+            yield from _note_lines(step, style)
+        else:
+            yield from _message_lines(step, with_tools, with_thinking, style)
+
+
+def _message_lines(
+    message: Message, with_tools: bool, with_thinking: bool, style: Style
+) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            yield f"{style.green('assistant:')} {escape(part.text.strip())}"
+        elif isinstance(part, Thinking):
+            if with_thinking:
+                yield style.dim(f"thinking: {escape(part.text.strip())}")
+        elif with_tools:
+            yield f"  {one_line(tools.line(part))}"
+            if part.result is not None:
+                yield from (_blob_line(blob) for blob in part.result.blobs)
+
+
+def _note_lines(note: Note, style: Style) -> Iterator[str]:
+    """Notes are told in one line: they are rarely what one looks for."""
+    yield style.dim(f"  ({note.kind}) {clip(one_line(note.text), 160)}")
+
+
+def _blob_line(blob: Blob) -> str:
+    return f"  [{one_line(blob.media_type) or 'payload'}, {size(blob.size)}, not kept]"
+
+
+def fsck_lines(result: FsckResult) -> Iterator[str]:
+    report = result.report
+    yield from (escape(f"damaged: {name}") for name in report.damaged)
+    yield from (escape(f"lost: {name}") for name in report.lost)
+    yield (
+        f"{counted(report.objects, 'object')} in {counted(report.packs, 'pack')}: "
+        f"{len(report.damaged)} damaged, {len(report.lost)} lost, {report.dangling} dangling"
+    )
+    if result.repaired is not None and not report.is_clean:
+        yield from (escape(f"still lost: {name}") for name in result.repaired.lost)
+        yield (
+            "repaired: "
+            f"{len(report.lost) - len(result.repaired.lost)} of {len(report.lost)} recovered"
+        )
+    elif not report.is_clean:
+        yield "run `ccgrep fsck --repair`"
+
+
+def gc_lines(report: GcReport) -> Iterator[str]:
+    yield (
+        f"{counted(report.packs_before, 'pack')} → {report.packs_after}, "
+        f"{counted(report.objects_dropped, 'object')} dropped, "
+        f"{size(report.bytes_before)} → {size(report.bytes_after)}"
+    )
+
+
+def forget_lines(result: Forgotten) -> Iterator[str]:
+    yield from (f"forgot {id}" for id in result.sessions)
+    for path in result.set_aside:
+        yield f"note: {escape(path)} is a store set aside by --recreate and was not changed"

@@ -1,0 +1,24 @@
+"""Colours for a terminal."""
+
+from typing import NamedTuple
+
+
+class Style(NamedTuple):
+    """Colours, or none of them."""
+
+    is_on: bool = False
+
+    def bold(self, text: str) -> str:
+        return self._wrap("1", text)
+
+    def dim(self, text: str) -> str:
+        return self._wrap("2", text)
+
+    def green(self, text: str) -> str:
+        return self._wrap("32", text)
+
+    def cyan(self, text: str) -> str:
+        return self._wrap("36", text)
+
+    def _wrap(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.is_on else text

@@ -1,0 +1,1 @@
+"""Untrusted bytes to turns: the transcripts of Claude Code and Codex."""

@@ -1,0 +1,531 @@
+"""Reads Claude Code's transcripts.
+
+One file is one session, but for the sidechains that versions up to 2.0.22 wrote into
+the main file: these become sub-agents of it. What a line means is told by its type and
+by `prompts`; the chain of `parentUuid` is used only to mark what the user rolled back,
+since following it would lose a third of the lines.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from ccgrep.model import Blob, Entry, NoteKind, Session, SessionKind, ToolResult, Usage
+from ccgrep.sources import prompts
+from ccgrep.sources.jsonl import Mark, Readable, Records
+from ccgrep.sources.payload import block_blob
+from ccgrep.sources.project import project_of
+from ccgrep.sources.reading import Before, File, Reading, SessionReading, describe
+from ccgrep.sources.spills import Spills
+from ccgrep.sources.turns import Sink, TurnBuilder
+from ccgrep.sources.values import added, count, parse_time, string, usage_key, uuid_bytes
+
+_NOISE = frozenset(
+    "progress file-history-snapshot file-history-delta last-prompt permission-mode mode"
+    " bridge-session agent-name pr-link worktree-state frame-link fork-context-ref relocated"
+    " agent-color agent-setting tag task-summary session-mode isolation-latch".split()
+)
+_KNOWN = _NOISE | frozenset(
+    "user assistant system attachment queue-operation summary ai-title custom-title"
+    " continued-in".split()
+)
+_SIDES = {"queue": "q", "attachment": "a", "user": "u"}
+_KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
+_MAX_SUMMARIES = 50
+
+
+class Record(Struct):
+    """One line; fields that are not named here are skipped without being decoded."""
+
+    type: Any = None
+    subtype: Any = None
+    uuid: Any = None
+    parentUuid: Any = None
+    sessionId: Any = None
+    timestamp: Any = None
+    cwd: Any = None
+    gitBranch: Any = None
+    version: Any = None
+    slug: Any = None
+    isSidechain: Any = None
+    isMeta: Any = None
+    isCompactSummary: Any = None
+    isApiErrorMessage: Any = None
+    origin: Any = None
+    promptSource: Any = None
+    message: Any = None
+    requestId: Any = None
+    operation: Any = None
+    content: Any = None
+    attachment: Raw = Raw()
+    summary: Any = None
+    leafUuid: Any = None
+    aiTitle: Any = None
+    customTitle: Any = None
+    forkedFrom: Any = None
+    continuedInSessionId: Any = None
+
+
+class Attachment(Struct):
+    type: Any = None
+    prompt: Any = None
+    commandMode: Any = None
+    origin: Any = None
+    isMeta: Any = None
+    filename: Any = None
+    path: Any = None
+    content: Any = None
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """What the reader carries from record to record; immutable, so a turn can keep it."""
+
+    cwd: str = ""
+    branch: str = ""
+    parent: str = ""
+    custom_title: str = ""
+    ai_title: str = ""
+    summaries: tuple[tuple[str, bytes], ...] = ()
+    slug: str = ""
+    first_prompt: str = ""
+    forked_from: str = ""
+    continued_in: str = ""
+    versions: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    unknown_types: dict[str, int] = {}
+    queue: tuple[str, ...] = ()
+    taken: tuple[tuple[str, str], ...] = ()
+
+
+def read(
+    stream: Readable, start: Mark, file: File, before: Before | None, sink: Sink, spills: Spills
+) -> Reading:
+    """Reads `stream`, which stands at `start`, to its end."""
+    return _Reader(file, before, sink, spills).read(stream, start)
+
+
+def _is_record(value: dict[str, Any]) -> bool:
+    kind = value.get("type")
+    return isinstance(kind, str) and (kind in _KNOWN or "sessionId" in value or "uuid" in value)
+
+
+class _Reader:
+    def __init__(self, file: File, before: Before | None, sink: Sink, spills: Spills) -> None:
+        self._file = file
+        self._spills = spills
+        self._sink = sink
+        self._bad_before = before.bad if before else ()
+        self._state = (
+            msgspec.msgpack.decode(before.state, type=State)
+            if before
+            else State(parent=file.parent)
+        )
+        self._main = TurnBuilder(sink, before.entries if before else ())
+        self._turns = self._main
+        self._sides: dict[bytes, TurnBuilder] = {}
+        self._side_of: dict[bytes, bytes] = {}
+        self._seen = self._main.turn_of
+
+    def read(self, stream: Readable, start: Mark) -> Reading:
+        records = Records(stream, start, Record, _is_record)
+        for mark, end, record in records:
+            self._record(mark, end, record)
+        entries, resume = self._main.finish()
+        bad = (*self._bad_before, *records.bad)
+        sessions = [SessionReading(self._session(entries, len(bad)), tuple(entries), bad)]
+        sessions += [self._sidechain(root, turns) for root, turns in self._sides.items()]
+        if resume is None or self._sides:
+            # Nothing to go on from, or threads that are not carried: read anew next time.
+            resume = (Mark(0, 0), State(parent=self._file.parent))
+        (offset, crc), state = resume
+        return Reading(
+            sessions=tuple(sessions),
+            start=start.offset,
+            resume=offset,
+            resume_crc=crc,
+            end=records.end.offset,
+            end_crc=records.end.crc,
+            state=msgspec.msgpack.encode(state),
+            bytes_read=records.bytes_read,
+        )
+
+    def _record(self, mark: Mark, end: int, record: Record) -> None:
+        kind = record.type
+        if kind in ("user", "assistant", "system", "attachment"):
+            uuid = uuid_bytes(record.uuid)
+            if uuid in self._seen or uuid in self._side_of:
+                return
+            if record.isSidechain is True and self._file.kind == "main":
+                self._turns = self._side(uuid, record)
+            self._turns.at(
+                mark,
+                end,
+                self._state,
+                parse_time(record.timestamp),
+                string(record.cwd),
+                string(record.gitBranch),
+                uuid,
+            )
+            self._envelope(record)
+            getattr(self, "_" + kind)(record)
+            self._turns = self._main
+        elif kind == "queue-operation":
+            self._turns.at(mark, end, self._state, parse_time(record.timestamp))
+            self._queue_operation(record)
+        else:
+            self._metadata(record)
+
+    def _envelope(self, record: Record) -> None:
+        state = self._state
+        cwd, branch, slug = string(record.cwd), string(record.gitBranch), string(record.slug)
+        version, forked = record.version, record.forkedFrom
+        parent = string(record.sessionId) if self._file.kind != "main" else ""
+        if (
+            (cwd and not state.cwd)
+            or (branch and not state.branch)
+            or (slug and slug != state.slug)
+            or (parent and not state.parent)
+            or (version and version not in state.versions)
+            or (forked and not state.forked_from)
+        ):
+            if isinstance(forked, dict):
+                forked = forked.get("sessionId")
+            self._state = replace(
+                state,
+                cwd=state.cwd or cwd,
+                branch=state.branch or branch,
+                slug=slug or state.slug,
+                parent=state.parent or parent,
+                versions=added(state.versions, version),
+                forked_from=state.forked_from or string(forked),
+            )
+
+    def _metadata(self, record: Record) -> None:
+        kind = record.type
+        if kind == "ai-title":
+            self._state = replace(self._state, ai_title=string(record.aiTitle))
+        elif kind == "custom-title":
+            self._state = replace(self._state, custom_title=string(record.customTitle))
+        elif kind == "summary":
+            found = (string(record.summary), uuid_bytes(record.leafUuid))
+            summaries = (*self._state.summaries, found)[-_MAX_SUMMARIES:]
+            self._state = replace(self._state, summaries=summaries)
+        elif kind == "continued-in":
+            continued = string(record.continuedInSessionId)
+            self._state = replace(self._state, continued_in=continued)
+        elif kind not in _NOISE:
+            name = kind[:64] if isinstance(kind, str) else "(none)"
+            unknown = dict(self._state.unknown_types)
+            if name in unknown or len(unknown) < 100:
+                unknown[name] = unknown.get(name, 0) + 1
+                self._state = replace(self._state, unknown_types=unknown)
+
+    # What the agent said and did.
+
+    def _assistant(self, record: Record) -> None:
+        message = record.message if isinstance(record.message, dict) else {}
+        model = string(message.get("model"))
+        blocks = _blocks(message.get("content"))
+        if self._state.taken:
+            self._state = replace(self._state, taken=())
+        if model == "<synthetic>" or record.isApiErrorMessage is True:
+            text = "\n".join(string(block.get("text")) for block in blocks)
+            self._turns.note("error", text)
+            return
+        key = string(message.get("id")) or string(record.uuid) or "?"
+        self._turns.message(key, model)
+        for block in blocks:
+            self._agent_block(key, block)
+        usage = message.get("usage")
+        if isinstance(usage, dict):
+            self._turns.usage(_usage(usage, usage_key(key, string(record.requestId)), model))
+        if model and model not in self._state.models:
+            self._state = replace(self._state, models=added(self._state.models, model))
+
+    def _agent_block(self, key: str, block: dict[str, Any]) -> None:
+        kind = block.get("type")
+        if kind == "text":
+            if text := string(block.get("text")):
+                self._turns.text(key, text)
+        elif kind == "thinking":
+            if text := string(block.get("thinking")):
+                self._turns.thinking(key, text)
+        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+            name, call_id = string(block.get("name")), string(block.get("id"))
+            self._turns.call(key, call_id, name, block.get("input"))
+        elif isinstance(kind, str) and kind.endswith("tool_result"):
+            self._result(block)
+
+    def _result(self, block: dict[str, Any]) -> None:
+        call_id = string(block.get("tool_use_id"))
+        texts: list[str] = []
+        blobs: list[Blob] = []
+        for part in _blocks(block.get("content")):
+            if blob := block_blob(part):
+                blobs.append(blob)
+            elif part.get("type") == "tool_reference":
+                texts.append(string(part.get("tool_name")))
+            else:
+                texts.append(string(part.get("text")))
+        text = "\n".join(filter(None, texts))
+        if text.startswith("<persisted-output>"):
+            text, spilled = self._spills.resolve(text, call_id)
+            blobs += spilled
+        is_error = block.get("is_error") is True or text.startswith("<tool_use_error>")
+        self._turns.result(call_id, ToolResult(text, is_error, tuple(blobs)))
+
+    # What stands in lines of the user.
+
+    def _user(self, record: Record) -> None:
+        message = record.message if isinstance(record.message, dict) else {}
+        texts: list[str] = []
+        blobs: list[Blob] = []
+        has_result = False
+        for block in _blocks(message.get("content")):
+            kind = block.get("type")
+            if kind == "tool_result":
+                has_result = True
+                self._result(block)
+            elif kind == "text":
+                texts.append(string(block.get("text")))
+            elif blob := block_blob(block):
+                blobs.append(blob)
+        if record.isCompactSummary is True:
+            self._turns.note("summary", "\n".join(texts))
+        elif texts or (blobs and not has_result):
+            self._user_texts(record, texts, tuple(blobs))
+
+    def _user_texts(self, record: Record, texts: list[str], blobs: tuple[Blob, ...]) -> None:
+        is_meta = record.isMeta is True
+        of_text = prompts.meta_words if is_meta else prompts.words
+        said = [words for text in texts for words in of_text(text)]
+        typed = "\n".join(words.text for words in said if words.kind == "prompt")
+        if typed and not _is_from_person(record.origin, record.promptSource):
+            self._turns.note("notification", typed)
+            return
+        if typed and self._is_for_machine(typed):
+            if self._file.kind == "worker":
+                self._turns.restart()
+            self._turns.note("machine", typed)
+            return
+        if typed or (blobs and not is_meta):
+            self._prompt("user", typed, blobs, record)
+        for words in said:
+            self._note(words)
+
+    def _note(self, words: prompts.Words) -> None:
+        kind, text = words
+        if kind == "output":
+            self._turns.settle()
+            kind = "command"
+        elif kind == "command" and text.startswith("/"):
+            self._turns.hold(text)
+            return
+        if kind in ("prompt", "drop") or not text:
+            self._turns.touch()
+        else:
+            self._turns.note(_note_kind(kind), text)
+
+    def _is_for_machine(self, text: str) -> bool:
+        if self._file.kind == "worker":
+            return True
+        is_sub_agent = self._file.kind == "subagent" or self._turns is not self._main
+        return is_sub_agent and prompts.is_machine_prompt(text)
+
+    def _prompt(
+        self, side: str, text: str, blobs: tuple[Blob, ...] = (), record: Record | None = None
+    ) -> None:
+        """Begins a turn, unless the same prompt came already in another shape."""
+        state = self._state
+        taken = dict(state.taken)
+        sides = taken.get(text, "")
+        if sides and _SIDES[side] not in sides:
+            taken[text] = sides + _SIDES[side]
+            self._turns.touch()
+        else:
+            taken[text] = _SIDES[side]
+            self._mark_rolled_back(record)
+            self._turns.begin(text, blobs)
+        queue = list(state.queue)
+        if text in queue:
+            queue.remove(text)
+        self._state = replace(
+            state,
+            taken=tuple(taken.items()),
+            queue=tuple(queue),
+            first_prompt=state.first_prompt or (text[:400] if self._turns is self._main else ""),
+        )
+
+    def _mark_rolled_back(self, record: Record | None) -> None:
+        """A prompt that goes on from an earlier turn undoes the ones after that turn."""
+        parent = self._turns.turn_of.get(uuid_bytes(record.parentUuid)) if record else None
+        if parent is not None and parent < self._turns.count - 1:
+            self._turns.roll_back(parent + 1)
+
+    def _queue_operation(self, record: Record) -> None:
+        """Prompts that were typed while the agent worked.
+
+        `remove` means injected into the running turn, `dequeue` that an ordinary user
+        line follows, `popAll` that they went back to the input box.
+        """
+        queue = list(self._state.queue)
+        content = _block_text(record.content)
+        injected = ""
+        match record.operation:
+            case "enqueue":
+                queue.append(content)
+            case "remove" | "dequeue":
+                popped = content if content in queue else (queue[0] if queue else content)
+                if popped in queue:
+                    queue.remove(popped)
+                if record.operation == "remove":
+                    injected = popped
+            case "popAll":
+                queue.clear()
+        self._state = replace(self._state, queue=tuple(queue))
+        if injected:
+            self._injected("queue", injected)
+
+    def _injected(self, side: str, text: str, blobs: tuple[Blob, ...] = ()) -> None:
+        said = prompts.words(text)
+        typed = "\n".join(words.text for words in said if words.kind == "prompt")
+        if typed or blobs:
+            self._prompt(side, typed, blobs)
+        elif side == "attachment":
+            for words in said:
+                self._note(words)
+
+    def _attachment(self, record: Record) -> None:
+        attachment = _attachment(record.attachment)
+        if attachment.type == "queued_command":
+            text = _block_text(attachment.prompt)
+            blobs = tuple(filter(None, map(block_blob, _blocks(attachment.prompt))))
+            is_prompt = attachment.commandMode in (None, "prompt", "bash")
+            if attachment.isMeta is True or not is_prompt:
+                self._turns.note("notification", text)
+            elif not _is_from_person(attachment.origin, None):
+                self._turns.note("notification", text)
+            else:
+                self._injected("attachment", text, blobs)
+        elif attachment.type in _KEPT_ATTACHMENTS:
+            name = string(attachment.filename) or string(attachment.path)
+            content = attachment.content
+            text = content if isinstance(content, str) else _file_text(content)
+            self._turns.note("context", f"{name}\n{text}".strip())
+        else:
+            self._turns.touch()
+
+    def _system(self, record: Record) -> None:
+        text = string(record.content)
+        if record.subtype == "away_summary":
+            self._turns.note("summary", text)
+        elif record.subtype == "local_command":
+            for words in prompts.words(text):
+                self._note(words if words.kind != "prompt" else prompts.Words("output", text))
+        else:
+            self._turns.touch()
+
+    # Sidechains inside a main file.
+
+    def _side(self, uuid: bytes, record: Record) -> TurnBuilder:
+        parent = uuid_bytes(record.parentUuid)
+        root = self._side_of.get(parent, uuid)
+        self._side_of[uuid] = root
+        if root not in self._sides:
+            self._sides[root] = TurnBuilder(self._sink)
+        return self._sides[root]
+
+    def _sidechain(self, root: bytes, turns: TurnBuilder) -> SessionReading:
+        entries, _ = turns.finish()
+        session = self._described(entries, f"agent-{root.hex()[:8]}", "subagent")
+        return SessionReading(replace(session, parent=self._file.id), tuple(entries))
+
+    # What is said of the session as a whole.
+
+    def _session(self, entries: list[Entry], bad_lines: int) -> Session:
+        state = self._state
+        leaf_titles = [text for text, leaf in state.summaries if leaf in self._seen]
+        own_titles = [state.custom_title, self._file.description, state.ai_title]
+        titles = [*own_titles, *reversed(leaf_titles), state.slug, state.first_prompt]
+        session = self._described(entries, self._file.id, self._file.kind)
+        return replace(
+            session,
+            parent=state.parent if self._file.kind != "main" else "",
+            forked_from=state.forked_from,
+            continued_in=state.continued_in,
+            agent=self._file.agent,
+            title=next(filter(None, titles), ""),
+            slug=state.slug,
+            bad_lines=bad_lines,
+            unknown_types=state.unknown_types,
+        )
+
+    def _described(self, entries: list[Entry], id: str, kind: SessionKind) -> Session:
+        state = self._state
+        return describe(
+            Session(
+                id=id,
+                source="claude_code",
+                kind=kind,
+                project=project_of(state.cwd),
+                cwd=state.cwd,
+                branch=state.branch,
+                models=state.models,
+                versions=state.versions,
+            ),
+            entries,
+        )
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    """Content as a list of blocks, whatever shape it came in."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, dict):
+        return [content]
+    if not isinstance(content, list):
+        return []
+    return [
+        block if isinstance(block, dict) else {"type": "text", "text": string(block)}
+        for block in content
+    ]
+
+
+def _block_text(content: Any) -> str:
+    return "\n".join(filter(None, (string(block.get("text")) for block in _blocks(content))))
+
+
+def _file_text(content: Any) -> str:
+    """The text inside an attached file: `{type, file: {content}}` since 2.1.114."""
+    inner = content.get("file") if isinstance(content, dict) else None
+    return string(inner.get("content")) if isinstance(inner, dict) else ""
+
+
+def _attachment(raw: Raw) -> Attachment:
+    try:
+        return msgspec.json.decode(raw, type=Attachment)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Attachment()
+
+
+def _is_from_person(origin: Any, prompt_source: Any) -> bool:
+    """What newer versions say of a prompt's origin; older ones say nothing."""
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return kind in (None, "human") and prompt_source != "system"
+
+
+def _note_kind(kind: str) -> NoteKind:
+    return msgspec.convert(kind, NoteKind)
+
+
+def _usage(usage: dict[str, Any], key: bytes, model: str) -> Usage:
+    return Usage(
+        key=key,
+        model=model,
+        input=count(usage.get("input_tokens")),
+        output=count(usage.get("output_tokens")),
+        cache_read=count(usage.get("cache_read_input_tokens")),
+        cache_write=count(usage.get("cache_creation_input_tokens")),
+    )

@@ -1,0 +1,494 @@
+"""Reads Codex CLI's rollouts: the current form, the bare one of 2025-08, paginated ones.
+
+Codex writes most messages twice, as a `response_item` and as an event. Either side may
+be the only one, so both are taken and the second of a pair is dropped. The first
+`session_meta` is the file's own; one with another id means that the parent's history was
+copied in.
+"""
+
+import json
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ccgrep.model import Blob, Entry, Session, SessionKind, ToolResult, Usage
+from ccgrep.sources.identity import safe_id
+from ccgrep.sources.jsonl import Mark, Readable, Records
+from ccgrep.sources.payload import data_url_blob
+from ccgrep.sources.project import project_of
+from ccgrep.sources.reading import Before, File, Reading, SessionReading, describe
+from ccgrep.sources.turns import Sink, TurnBuilder
+from ccgrep.sources.values import added, count, parse_time, string, usage_key
+
+_IDE_REQUEST = "## My request for Codex:"
+_INJECTED: tuple[tuple[str, str], ...] = (
+    ("<environment_context>", ""),
+    ("<user_instructions>", ""),
+    ("# AGENTS.md instructions", ""),
+    ("<recommended_plugins>", ""),
+    ("<INSTRUCTIONS>", ""),
+    ("<permissions", ""),
+    ("<turn_aborted>", "interrupted"),
+    ("<skill>", "context"),
+    ("<user_action>", "context"),
+    ("<subagent_notification>", "notification"),
+)
+_NOISE_RECORDS = frozenset(
+    "world_state inter_agent_communication_metadata inter_agent_communication"
+    " security_risk_score turn_context session_meta compacted response_item event_msg".split()
+)
+_BARE_ITEMS = frozenset(
+    "message reasoning function_call function_call_output custom_tool_call"
+    " custom_tool_call_output local_shell_call web_search_call tool_search_call"
+    " tool_search_output ghost_snapshot agent_message".split()
+)
+_MAX_UNPAIRED = 64
+_CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|Current working directory: ([^\n]+)")
+_EXIT_CODE = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d+)")
+
+
+class Record(Struct):
+    """One line; in the form of 2025-08 the item's fields stand beside `type`."""
+
+    type: Any = None
+    timestamp: Any = None
+    payload: Any = None
+    record_type: Any = None
+    id: Any = None
+    git: Any = None
+    role: Any = None
+    name: Any = None
+    content: Any = None
+    summary: Any = None
+    arguments: Any = None
+    input: Any = None
+    call_id: Any = None
+    output: Any = None
+    action: Any = None
+
+    def item(self) -> dict[str, Any]:
+        """The fields of a bare item, as a payload would hold them."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """What the reader carries from record to record; immutable, so a turn can keep it."""
+
+    id: str = ""
+    kind: SessionKind = "main"
+    parent: str = ""
+    forked_from: str = ""
+    agent: str = ""
+    cwd: str = ""
+    turn_cwd: str = ""
+    branch: str = ""
+    title: str = ""
+    first_prompt: str = ""
+    model: str = ""
+    models: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    unknown_types: dict[str, int] = {}
+    total_tokens: tuple[int | None, ...] = ()
+    answers: int = 0
+    unpaired: tuple[tuple[str, str, str], ...] = ()  # side, role, text
+
+
+def read(stream: Readable, start: Mark, file: File, before: Before | None, sink: Sink) -> Reading:
+    """Reads `stream`, which stands at `start`, to its end."""
+    return _Reader(file, before, sink).read(stream, start)
+
+
+def _is_record(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("payload"), dict) or (
+        value.get("type") in _BARE_ITEMS and "payload" not in value
+    )
+
+
+class _Reader:
+    def __init__(self, file: File, before: Before | None, sink: Sink) -> None:
+        self._file = file
+        self._bad_before = before.bad if before else ()
+        self._state = msgspec.msgpack.decode(before.state, type=State) if before else State()
+        self._turns = TurnBuilder(sink, before.entries if before else ())
+
+    def read(self, stream: Readable, start: Mark) -> Reading:
+        records = Records(stream, start, Record, _is_record)
+        for mark, end, record in records:
+            time = parse_time(record.timestamp)
+            state = self._state
+            self._turns.at(mark, end, state, time, state.turn_cwd, state.branch)
+            self._record(record)
+        entries, resume = self._turns.finish()
+        (offset, crc), state = resume or (Mark(0, 0), State())
+        bad = (*self._bad_before, *records.bad)
+        return Reading(
+            sessions=(SessionReading(self._session(entries, len(bad)), tuple(entries), bad),),
+            start=start.offset,
+            resume=offset,
+            resume_crc=crc,
+            end=records.end.offset,
+            end_crc=records.end.crc,
+            state=msgspec.msgpack.encode(state),
+            bytes_read=records.bytes_read,
+        )
+
+    def _set(self, **changes: Any) -> None:
+        self._state = replace(self._state, **changes)
+
+    def _record(self, record: Record) -> None:
+        payload = record.payload
+        kind = record.type
+        if not isinstance(payload, dict):
+            if kind in _BARE_ITEMS:
+                self._item(record.item())
+            elif kind is None and isinstance(record.id, str):
+                self._header(record.item())
+            elif record.record_type is None:
+                self._unknown(kind)
+        elif kind == "response_item":
+            self._item(payload)
+        elif kind == "event_msg":
+            self._event(payload)
+        elif kind == "message":
+            self._item({"type": "message", **payload})
+        elif kind == "session_meta":
+            self._session_meta(payload)
+        elif kind == "turn_context":
+            self._turn_context(payload)
+        elif kind == "compacted":
+            if text := string(payload.get("message")):
+                self._turns.note("summary", text)
+        elif kind not in _NOISE_RECORDS:
+            self._unknown(kind)
+
+    def _unknown(self, kind: Any) -> None:
+        name = kind[:64] if isinstance(kind, str) else "(none)"
+        unknown = dict(self._state.unknown_types)
+        if name in unknown or len(unknown) < 100:
+            unknown[name] = unknown.get(name, 0) + 1
+            self._set(unknown_types=unknown)
+
+    # What is said of the session as a whole.
+
+    def _header(self, payload: dict[str, Any]) -> None:
+        if not self._state.id:
+            self._set(id=string(payload.get("id")), branch=_branch(payload.get("git")))
+
+    def _session_meta(self, payload: dict[str, Any]) -> None:
+        state = self._state
+        id = string(payload.get("id"))
+        versions = added(state.versions, payload.get("cli_version"))
+        if state.id:
+            forked = state.forked_from
+            if id and id not in (state.id, state.parent):
+                forked = forked or id
+            self._set(versions=versions, forked_from=forked)
+            return
+        kind, parent, agent = _lineage(payload)
+        base = payload.get("history_base")
+        base_thread = string(base.get("thread_id")) if isinstance(base, dict) else ""
+        cwd = string(payload.get("cwd"))
+        self._set(
+            id=id,
+            kind=kind,
+            parent=parent,
+            agent=agent,
+            forked_from=string(payload.get("forked_from_id")) or base_thread,
+            cwd=cwd,
+            turn_cwd=cwd,
+            branch=_branch(payload.get("git")),
+            versions=versions,
+        )
+
+    def _turn_context(self, payload: dict[str, Any]) -> None:
+        state = self._state
+        cwd = string(payload.get("cwd"))
+        model = string(payload.get("model"))
+        if (cwd and cwd != state.turn_cwd) or (model and model != state.model):
+            self._set(
+                cwd=state.cwd or cwd,
+                turn_cwd=cwd or state.turn_cwd,
+                model=model or state.model,
+                models=added(state.models, model),
+            )
+
+    # Messages, calls and results.
+
+    def _item(self, item: dict[str, Any]) -> None:
+        match item.get("type"):
+            case "message":
+                self._message(item)
+            case "reasoning":
+                for text in _texts(item.get("summary")) + _texts(item.get("content")):
+                    self._said("item", "thinking", text)
+            case "function_call" | "custom_tool_call" | "local_shell_call":
+                self._call(item)
+            case "web_search_call" | "tool_search_call":
+                name = str(item["type"]).removesuffix("_call")
+                given = item.get("action") or item.get("arguments")
+                self._call({"name": name, "arguments": given, "call_id": item.get("call_id")})
+            case "function_call_output" | "custom_tool_call_output":
+                self._output(string(item.get("call_id")), item.get("output"))
+            case "tool_search_output":
+                tools = json.dumps(item.get("tools"), ensure_ascii=False)
+                self._output(string(item.get("call_id")), tools)
+            case "agent_message":
+                text = "\n".join(_texts(item.get("content")))
+                self._turns.note("notification", text)
+
+    def _message(self, item: dict[str, Any]) -> None:
+        content = item.get("content")
+        texts = _texts(content)
+        if item.get("role") == "assistant":
+            for text in texts:
+                self._said("item", "assistant", text)
+            for block in content if isinstance(content, list) else []:
+                if isinstance(block, dict) and block.get("type") == "tool_use":
+                    given = {"call_id": block.get("id"), "arguments": block.get("input")}
+                    self._call({"name": block.get("name"), **given})
+        elif item.get("role") == "user":
+            self._user("item", texts, _images(content))
+
+    def _user(self, side: str, texts: list[str], blobs: tuple[Blob, ...] = ()) -> None:
+        typed: list[str] = []
+        for text in texts:
+            note = next(
+                (note for start, note in _INJECTED if text.lstrip().startswith(start)), None
+            )
+            if note is None:
+                if prompt := _request(text).strip():
+                    typed.append(prompt)
+            elif note == "":
+                self._environment(text)
+            elif side == "item":
+                self._turns.note(note, text)  # type: ignore[arg-type]
+        prompt = "\n".join(typed)
+        if not prompt and not blobs:
+            return
+        if self._is_pair(side, "user", prompt):
+            return
+        self._turns.begin(prompt, blobs)
+        first = self._state.first_prompt or prompt[:400]
+        # A pair never spans two prompts, so what stood unpaired before this one is done.
+        answers = self._state.answers + 1
+        self._set(first_prompt=first, unpaired=((side, "user", prompt),), answers=answers)
+
+    def _environment(self, text: str) -> None:
+        """The form of 2025-08 names the directory nowhere else."""
+        found = _CWD.search(text)
+        if found and not self._state.cwd:
+            cwd = (found.group(1) or found.group(2)).strip()
+            self._set(cwd=cwd, turn_cwd=cwd)
+
+    def _said(self, side: str, role: str, text: str) -> None:
+        """A text of the agent, unless the other side has told it already."""
+        if not text.strip() or self._is_pair(side, role, text):
+            return
+        key = self._message_key()
+        if role == "thinking":
+            self._turns.thinking(key, text)
+        else:
+            self._turns.text(key, text)
+        self._set(unpaired=(*self._state.unpaired, (side, role, text))[-_MAX_UNPAIRED:])
+
+    def _is_pair(self, side: str, role: str, text: str) -> bool:
+        """Whether the other side said the same; then both are done with."""
+        for known in self._state.unpaired:
+            other, other_role, other_text = known
+            if other != side and other_role == role and _same(text, other_text):
+                self._set(unpaired=tuple(x for x in self._state.unpaired if x is not known))
+                return True
+        return False
+
+    def _message_key(self) -> str:
+        """What comes between two results is one message of the agent."""
+        key = str(self._state.answers)
+        self._turns.message(key, self._state.model)
+        return key
+
+    def _call(self, item: dict[str, Any]) -> None:
+        given = item.get("arguments", item.get("input"))
+        if item.get("type") == "local_shell_call":
+            given = item.get("action")
+        elif item.get("input") is not None:
+            given = item["input"]
+        elif isinstance(given, str):
+            given = _parsed(given)
+        key = self._message_key()
+        name = string(item.get("name")) or "shell"
+        call_id = string(item.get("call_id")) or f"#{len(self._state.unpaired)}-{key}"
+        self._turns.call(key, call_id, name, given)
+
+    def _output(self, call_id: str, output: Any) -> None:
+        is_error = False
+        blobs = _images(output)
+        if isinstance(output, dict):
+            is_error = output.get("success") is False
+            output = output.get("content", output.get("output"))
+        text = "\n".join(_texts(output))
+        if text.startswith('{"output"'):
+            wrapped = _parsed(text)
+            if isinstance(wrapped, dict) and isinstance(wrapped.get("output"), str):
+                metadata = wrapped.get("metadata")
+                code = metadata.get("exit_code") if isinstance(metadata, dict) else 0
+                text, is_error = wrapped["output"], is_error or code not in (0, None)
+        if found := _EXIT_CODE.search(text[:400]):
+            is_error = is_error or found.group(1) != "0"
+        self._turns.result(call_id, ToolResult(text, is_error, blobs))
+        self._set(answers=self._state.answers + 1)
+
+    def _event(self, payload: dict[str, Any]) -> None:
+        match payload.get("type"):
+            case "user_message":
+                images = payload.get("images")
+                urls = images if isinstance(images, list) else []
+                blobs = tuple(filter(None, map(data_url_blob, urls)))
+                self._user("event", [string(payload.get("message"))], blobs)
+            case "agent_message":
+                self._said("event", "assistant", string(payload.get("message")))
+            case "agent_reasoning":
+                self._said("event", "thinking", string(payload.get("text")))
+            case "item_completed":
+                self._item_completed(payload.get("item"))
+            case "function_call":
+                given = {"arguments": payload.get("parameters", payload.get("arguments"))}
+                self._call({**payload, **given})
+            case "token_count":
+                self._token_count(payload.get("info"))
+            case "thread_rolled_back":
+                self._rolled_back(count(payload.get("num_turns")) or 0)
+            case "thread_name_updated":
+                self._set(title=string(payload.get("thread_name")))
+            case "turn_aborted":
+                self._turns.touch()
+
+    def _item_completed(self, item: Any) -> None:
+        """Paginated rollouts double their items like this instead of by events."""
+        if not isinstance(item, dict):
+            return
+        texts = _texts(item.get("content")) or _texts(item.get("text"))
+        match item.get("type"):
+            case "UserMessage":
+                self._user("event", texts)
+            case "AgentMessage" | "Plan":
+                for text in texts:
+                    self._said("event", "assistant", text)
+
+    def _rolled_back(self, turns: int) -> None:
+        live = self._turns.live_turns()
+        if turns and live:
+            self._turns.roll_back(live[-min(turns, len(live))])
+
+    def _token_count(self, info: Any) -> None:
+        """The counters are cumulative, and a copied history brings its own along."""
+        total = info.get("total_token_usage") if isinstance(info, dict) else None
+        last = info.get("last_token_usage") if isinstance(info, dict) else None
+        if not isinstance(total, dict):
+            return
+        names = ("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens")
+        totals = tuple(count(total.get(name)) for name in names)
+        known = self._state.total_tokens
+        if totals == known:
+            return
+        self._set(total_tokens=totals)
+        if isinstance(last, dict):
+            spent = tuple(count(last.get(name)) for name in names)
+        else:
+            spent = tuple(map(_minus, totals, known or (0,) * len(names)))
+        key = usage_key("codex", *totals)
+        self._turns.usage(
+            Usage(key, self._state.model, _minus(spent[0], spent[1]), spent[2], spent[1])
+        )
+
+    def _session(self, entries: list[Entry], bad_lines: int) -> Session:
+        state = self._state
+        return describe(
+            Session(
+                id=safe_id(state.id) if state.id else self._file.id,
+                source="codex",
+                kind=state.kind,
+                parent=state.parent,
+                forked_from=state.forked_from,
+                agent=state.agent,
+                project=project_of(state.cwd),
+                cwd=state.cwd,
+                branch=state.branch,
+                title=state.title or state.first_prompt,
+                models=state.models,
+                versions=state.versions,
+                bad_lines=bad_lines,
+                unknown_types=state.unknown_types,
+            ),
+            entries,
+        )
+
+
+def _lineage(payload: dict[str, Any]) -> tuple[SessionKind, str, str]:
+    """Kind, parent and agent of a thread, from its first `session_meta`."""
+    source = payload.get("source")
+    parent = string(payload.get("parent_thread_id"))
+    agent = string(payload.get("agent_role")) or string(payload.get("agent_nickname"))
+    inner = source.get("subagent") if isinstance(source, dict) else None
+    if inner is None:
+        return ("subagent" if parent else "main"), parent, agent
+    if isinstance(inner, dict):
+        spawn = inner.get("thread_spawn")
+        spawn = spawn if isinstance(spawn, dict) else {}
+        parent = parent or string(spawn.get("parent_thread_id"))
+        return "subagent", parent, agent or string(spawn.get("agent_role"))
+    parent = parent or string(payload.get("session_id"))
+    return ("worker" if inner == "compact" else "subagent"), parent, agent or string(inner)
+
+
+def _branch(git: Any) -> str:
+    return string(git.get("branch")) if isinstance(git, dict) else ""
+
+
+def _texts(content: Any) -> list[str]:
+    """The text parts of content in any of its shapes."""
+    if isinstance(content, str):
+        return [content]
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        return []
+    parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+    return [part for part in parts if isinstance(part, str) and part]
+
+
+def _images(content: Any) -> tuple[Blob, ...]:
+    if not isinstance(content, list):
+        return ()
+    urls = (part.get("image_url") for part in content if isinstance(part, dict))
+    return tuple(filter(None, map(data_url_blob, urls)))
+
+
+def _request(text: str) -> str:
+    """The person's words behind what the IDE put in front of them."""
+    if text.startswith("# Context from my IDE"):
+        _, found, request = text.partition(_IDE_REQUEST)
+        return request if found else text
+    return text
+
+
+def _same(a: str, b: str) -> bool:
+    """Equal, or one with a memory citation behind it."""
+    return a.strip() == b.strip() or any(
+        long.startswith(short.rstrip()) and long[len(short.rstrip()) :].lstrip().startswith("<oai-")
+        for long, short in ((a, b), (b, a))
+    )
+
+
+def _parsed(text: str) -> Any:
+    """The JSON in a string, else the string."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return text
+
+
+def _minus(a: int | None, b: int | None) -> int | None:
+    return None if a is None else max(a - (b or 0), 0)

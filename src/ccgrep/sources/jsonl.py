@@ -1,0 +1,233 @@
+"""Bounded reader of JSON lines that may be damaged, hostile or still being written.
+
+Gives whole records with the exact place where each begins. What cannot be read is
+noted as a `BadSpot` and never raised; whole records on a damaged line are recovered.
+Trusts nothing: not the encoding, not the line length, not the nesting.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from ccgrep.model import BadSpot
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+_BLOCK_BYTES = 1024 * 1024
+_SALVAGE_EFFORT = 8
+"""How many times the length of a damaged line may be read in search of records."""
+
+T = TypeVar("T")
+_SPACE = b" \t\r\n"
+_RECORD_END = re.compile(r'[ \t\r\n\0]*(?:\{"|\Z)')
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Mark(NamedTuple):
+    """Where a record begins, and the crc32 of everything before it."""
+
+    offset: int
+    crc: int
+
+
+class Lines:
+    """Splits a stream on `\\n` alone, and keeps count of offset and checksum.
+
+    After the last line `end` says where the next run may expect to go on: behind the
+    last whole line, since what follows is still being written.
+    """
+
+    def __init__(self, stream: Readable, start: Mark, bad: list[BadSpot]) -> None:
+        self._stream = stream
+        self._bad = bad
+        self.end = start
+        self.bytes_read = 0
+
+    def __iter__(self) -> Iterator[tuple[Mark, bytes]]:
+        """Each line with its newline; the last one comes without when it has none."""
+        buffer = b""
+        while block := self._read():
+            buffer += block
+            begin = 0
+            while (newline := buffer.find(b"\n", begin)) >= 0:
+                line = buffer[begin : newline + 1]
+                begin = newline + 1
+                mark = self.end
+                self.end = Mark(mark.offset + len(line), zlib.crc32(line, mark.crc))
+                yield mark, line
+            buffer = buffer[begin:]
+            if len(buffer) > MAX_LINE_BYTES:
+                buffer = self._skip_rest_of_line(buffer)
+        if buffer:
+            yield self.end, buffer
+
+    def _read(self) -> bytes:
+        block = self._stream.read(_BLOCK_BYTES)
+        self.bytes_read += len(block)
+        return block
+
+    def _skip_rest_of_line(self, buffer: bytes) -> bytes:
+        offset, crc = self.end
+        begin = offset
+        while buffer:
+            newline = buffer.find(b"\n") + 1
+            taken = buffer[:newline] if newline else buffer
+            offset += len(taken)
+            crc = zlib.crc32(taken, crc)
+            if newline:
+                self._bad.append(BadSpot(begin, offset - begin, "line longer than 64 MiB"))
+                self.end = Mark(offset, crc)
+                return buffer[newline:]
+            buffer = self._read()
+        return b""
+
+
+class Records(Generic[T]):
+    """The whole records of a stream, decoded to `record_type`.
+
+    `is_record` tells a record from an object that merely stood inside one; it is only
+    asked on damaged lines. `end` is where the last whole record ended.
+    """
+
+    def __init__(
+        self,
+        stream: Readable,
+        start: Mark,
+        record_type: type[T],
+        is_record: Callable[[dict[str, Any]], bool],
+    ) -> None:
+        self.bad: list[BadSpot] = []
+        self._lines = Lines(stream, start, self.bad)
+        self._decode = msgspec.json.Decoder(record_type).decode
+        self._is_record = is_record
+        self._tail_end: Mark | None = None
+
+    @property
+    def end(self) -> Mark:
+        return self._tail_end or self._lines.end
+
+    @property
+    def bytes_read(self) -> int:
+        return self._lines.bytes_read
+
+    def __iter__(self) -> Iterator[tuple[Mark, int, T]]:
+        """Each record: where it begins, the offset behind it, and its value."""
+        decode = self._decode
+        for mark, line in self._lines:
+            if line[-1] != 0x0A:
+                yield from self._unfinished(mark, line)
+                return
+            if mark.offset == 0 and line.startswith(b"\xef\xbb\xbf"):
+                line = b"   " + line[3:]
+            try:
+                yield mark, mark.offset + len(line), decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                yield from self._damaged(mark, line)
+
+    def _unfinished(self, mark: Mark, line: bytes) -> Iterator[tuple[Mark, int, T]]:
+        """A last line without newline counts if it is whole, and is awaited if not."""
+        value = self._lenient(line)
+        if value is not None:
+            end = mark.offset + len(line)
+            self._tail_end = Mark(end, zlib.crc32(line, mark.crc))
+            yield mark, end, value
+
+    def _damaged(self, mark: Mark, line: bytes) -> Iterator[tuple[Mark, int, T]]:
+        if not line.strip(_SPACE):
+            return
+        value = self._lenient(line)
+        if value is not None:
+            yield mark, mark.offset + len(line), value
+            return
+        lost_from = 0
+        for begin, end, value in self._salvage(line):
+            self._note_lost(mark, line, lost_from, begin)
+            lost_from = end
+            yield (
+                Mark(mark.offset + begin, zlib.crc32(line[:begin], mark.crc)),
+                mark.offset + end,
+                value,
+            )
+        self._note_lost(mark, line, lost_from, len(line))
+
+    def _note_lost(self, mark: Mark, line: bytes, begin: int, end: int) -> None:
+        lost = line[begin:end].strip(_SPACE)
+        if lost:
+            reason = "not JSON" if lost.strip(b"\0") else "NUL bytes"
+            self.bad.append(BadSpot(mark.offset + begin, end - begin, reason))
+
+    def _lenient(self, line: bytes) -> T | None:
+        """The record of a line that is JSON but for its encoding or its numbers."""
+        text = line.decode("utf-8", "replace").lstrip("\ufeff")
+        try:
+            value = _LENIENT.decode(text)
+        except (ValueError, RecursionError):
+            return None
+        return self._convert(value) if isinstance(value, dict) else None
+
+    def _convert(self, value: dict[str, Any]) -> T | None:
+        try:
+            return self._decode(msgspec.json.encode(_clean(value)))
+        except (msgspec.MsgspecError, RecursionError):
+            return None
+
+    def _salvage(self, line: bytes) -> Iterator[tuple[int, int, T]]:
+        """Whole records on a damaged line, as (begin, end, value) in bytes.
+
+        A quote inside a JSON string is always escaped, so `{"` never begins an object
+        there. An object inside a cut record is told by its neighbours: a record either
+        begins where the last one ended, or is followed by another one, NULs, or the end
+        of the line.
+        """
+        # One byte is one character here, so positions are offsets.
+        text = line.decode("latin-1")
+        effort = _SALVAGE_EFFORT * len(line) + _BLOCK_BYTES
+        done = 0
+        begin = text.find('{"')
+        while begin >= 0 and effort > 0:
+            try:
+                _, end = _LENIENT.raw_decode(text, begin)
+                effort -= end - begin
+            except json.JSONDecodeError as error:
+                end = -1
+                effort -= max(error.pos - begin, 1)
+            except (ValueError, RecursionError):
+                end = -1
+                effort -= _BLOCK_BYTES // 1024
+            value = None
+            follows = not line[done:begin].strip(_SPACE + b"\0")
+            if end >= 0 and (follows or _RECORD_END.match(text, end)):
+                value = self._record(line[begin:end])
+            if value is None:
+                begin = text.find('{"', begin + 1)
+            else:
+                yield begin, end, value
+                done = end
+                begin = text.find('{"', end)
+
+    def _record(self, whole: bytes) -> T | None:
+        value = _LENIENT.decode(whole.decode("utf-8", "replace"))
+        return self._convert(value) if self._is_record(value) else None
+
+
+_LENIENT = json.JSONDecoder(strict=False, parse_constant=str)
+
+
+def _clean(value: Any) -> Any:
+    """`value` with lone surrogates replaced and numbers that no format holds as text."""
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return str(value)
+    return value

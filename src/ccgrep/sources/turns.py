@@ -1,0 +1,375 @@
+"""Builds the turns of one session from a reader's events, in one pass.
+
+A turn is handed to the sink as soon as nothing can be added to it any more: results
+and fragments may reach the turn before while a queued prompt has already begun the
+next one, but not after the agent's next message. Turns that may still grow at the end
+of the file are open. The state that a reader needs to go on from the first open turn
+is taken where that turn begins, so reading on gives what reading anew would.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ccgrep.model import (
+    Blob,
+    Entry,
+    Message,
+    Note,
+    NoteKind,
+    ObjectId,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+)
+from ccgrep.sources.jsonl import Mark
+
+Sink = Callable[[Turn], ObjectId]
+"""Takes a finished turn, gives its id."""
+
+
+class _Call:
+    __slots__ = ("input", "name", "result")
+
+    def __init__(self, name: str, input: Any) -> None:
+        self.name = name
+        self.input = input
+        self.result: ToolResult | None = None
+
+
+class _Message:
+    __slots__ = ("model", "parts")
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.parts: list[Text | Thinking | _Call] = []
+
+    def freeze(self) -> Message:
+        return Message(
+            parts=tuple(
+                ToolCall(part.name, part.input, part.result) if isinstance(part, _Call) else part
+                for part in self.parts
+            ),
+            model=self.model,
+        )
+
+
+class _Place(NamedTuple):
+    """Where the record that is being told stands, and what it says of time and place.
+
+    `state` is the reader's state from before the record: an immutable value.
+    """
+
+    mark: Mark
+    end: int
+    state: object
+    time: int | None
+    cwd: str
+    branch: str
+    uuid: bytes
+
+
+class _Held(NamedTuple):
+    """A note that waits for the turn it belongs to."""
+
+    place: _Place
+    note: Note
+
+
+class _Draft:
+    """A turn that may still grow."""
+
+    __slots__ = (
+        "attached",
+        "branch",
+        "calls",
+        "cwd",
+        "end",
+        "ended",
+        "is_rolled_back",
+        "mark",
+        "messages",
+        "prompt",
+        "started",
+        "state",
+        "steps",
+        "usage",
+        "uuids",
+    )
+
+    def __init__(self, mark: Mark, state: object, prompt: str, attached: tuple[Blob, ...]) -> None:
+        self.mark = mark
+        self.state = state
+        self.prompt = prompt
+        self.attached = attached
+        self.steps: list[_Message | Note] = []
+        self.messages: dict[str, _Message] = {}
+        self.calls: dict[str, _Call] = {}
+        self.usage: dict[bytes, Usage] = {}
+        self.uuids: list[bytes] = []
+        self.started: int | None = None
+        self.ended: int | None = None
+        self.cwd = self.branch = ""
+        self.end = mark.offset
+        self.is_rolled_back = False
+
+    def freeze(self) -> Turn:
+        return Turn(
+            prompt=self.prompt,
+            attached=self.attached,
+            steps=tuple(
+                step.freeze() if isinstance(step, _Message) else step
+                for step in self.steps
+                if isinstance(step, Note) or step.parts
+            ),
+        )
+
+    def entry(self, turn: ObjectId, is_open: bool) -> Entry:
+        return Entry(
+            turn=turn,
+            start=self.mark.offset,
+            end=self.end,
+            started=self.started,
+            ended=self.ended,
+            cwd=self.cwd,
+            branch=self.branch,
+            messages=sum(bool(message.parts) for message in self.messages.values())
+            + bool(self.prompt or self.attached),
+            tools=len(self.calls),
+            usage=tuple(self.usage.values()),
+            uuids=b"".join(self.uuids),
+            is_open=is_open,
+            is_rolled_back=self.is_rolled_back,
+        )
+
+
+class TurnBuilder:
+    """The turns of one session, told in the order of the file.
+
+    The reader says `at(...)` for each record and then what the record holds. `before`
+    are the entries of the turns that were finished in earlier runs.
+    """
+
+    def __init__(self, sink: Sink, before: Iterable[Entry] = ()) -> None:
+        self._sink = sink
+        self._entries: list[Entry] = list(before)
+        self._open: list[_Draft] = []
+        self._held: list[_Held] = []
+        self._held_command: int | None = None
+        self._place = _Place(Mark(0, 0), 0, None, None, "", "", b"")
+        self.turn_of: dict[bytes, int] = {
+            entry.uuids[i : i + 16]: number
+            for number, entry in enumerate(self._entries)
+            for i in range(0, len(entry.uuids), 16)
+        }
+
+    def at(
+        self,
+        mark: Mark,
+        end: int,
+        state: object,
+        time: int | None = None,
+        cwd: str = "",
+        branch: str = "",
+        uuid: bytes = b"",
+    ) -> None:
+        """The record that the following calls come from."""
+        self._place = _Place(mark, end, state, time, cwd, branch, uuid)
+
+    @property
+    def count(self) -> int:
+        return len(self._entries) + len(self._open)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.count
+
+    def begin(self, prompt: str, attached: tuple[Blob, ...] = ()) -> None:
+        """A prompt: the turn before it waits for what still belongs to it."""
+        self.settle()
+        self._open_turn(prompt, attached)
+
+    def hold(self, prompt: str) -> None:
+        """A command that is a prompt only if the agent answers it."""
+        self.settle()
+        self._held_command = len(self._held)
+        self._held.append(_Held(self._place, Note("command", prompt)))
+
+    def settle(self) -> None:
+        """What was held goes to the turn before; without one it waits for the first."""
+        self._held_command = None
+        if self._open:
+            self._take_held(self._open[-1])
+
+    def restart(self) -> None:
+        """Forget what the open turn holds: the worker's own exchange begins here."""
+        self._open.clear()
+        self._held.clear()
+
+    def message(self, key: str, model: str) -> None:
+        """A fragment of the API message `key` follows."""
+        for draft in self._open:
+            if key in draft.messages:
+                return self._touch(draft, self._place)
+        if self._held_command is not None:
+            command = self._held.pop(self._held_command)
+            self._held_command = None
+            self._open_turn(command.note.text, (), command)
+        self._finish(self._open[:-1])
+        draft = self._current()
+        draft.messages[key] = message = _Message(model)
+        draft.steps.append(message)
+
+    def text(self, key: str, text: str) -> None:
+        self._add_part(key, Text(text))
+
+    def thinking(self, key: str, text: str) -> None:
+        self._add_part(key, Thinking(text))
+
+    def call(self, key: str, call_id: str, name: str, input: Any) -> None:
+        draft, message = self._owner(key)
+        if call_id not in draft.calls:
+            draft.calls[call_id] = call = _Call(name, input)
+            message.parts.append(call)
+
+    def result(self, call_id: str, result: ToolResult) -> None:
+        """The result goes to its call's turn; one whose call is unknown is kept as it is."""
+        for draft in self._open:
+            call = draft.calls.get(call_id)
+            if call is not None:
+                if call.result is None:
+                    call.result = result
+                return self._touch(draft, self._place)
+        draft = self._current()
+        call = draft.calls[call_id] = _Call("unknown", None)
+        call.result = result
+        message = _Message("")
+        message.parts.append(call)
+        draft.steps.append(message)
+
+    def usage(self, usage: Usage) -> None:
+        """Counted once for each key; of several reports the largest figures hold."""
+        for draft in self._open:
+            known = draft.usage.get(usage.key)
+            if known is not None:
+                draft.usage[usage.key] = _largest(known, usage)
+                return
+        self._current().usage[usage.key] = usage
+
+    def note(self, kind: NoteKind, text: str) -> None:
+        note = Note(kind, text)
+        if self._held_command is not None or (self.is_empty and kind != "summary"):
+            self._held.append(_Held(self._place, note))
+        else:
+            self._current().steps.append(note)
+
+    def touch(self) -> None:
+        """The record belongs to the current turn, though it adds no text."""
+        if self._open:
+            self._touch(self._open[-1], self._place)
+
+    def texts(self) -> set[str]:
+        """What the agent has said so far in the current turn."""
+        if not self._open:
+            return set()
+        return {
+            part.text
+            for message in self._open[-1].messages.values()
+            for part in message.parts
+            if isinstance(part, Text)
+        }
+
+    def roll_back(self, first: int) -> None:
+        """The user undid the turns from number `first` on; they stay, marked."""
+        for number in range(max(first, 0), len(self._entries)):
+            entry = self._entries[number]
+            if not entry.is_rolled_back:
+                self._entries[number] = replace(entry, is_rolled_back=True)
+        for number, draft in enumerate(self._open, len(self._entries)):
+            if number >= first:
+                draft.is_rolled_back = True
+
+    def live_turns(self) -> list[int]:
+        """Numbers of the turns that have a prompt and were not rolled back."""
+        done = [n for n, entry in enumerate(self._entries) if not entry.is_rolled_back]
+        drafts = enumerate(self._open, len(self._entries))
+        return done + [n for n, draft in drafts if not draft.is_rolled_back]
+
+    def finish(self) -> tuple[list[Entry], tuple[Mark, Any] | None]:
+        """All entries, and from where and with which state the next run reads on."""
+        self.settle()
+        resume = (self._open[0].mark, self._open[0].state) if self._open else None
+        for draft in self._open:
+            self._entries.append(draft.entry(self._sink(draft.freeze()), is_open=True))
+        self._open = []
+        return self._entries, resume
+
+    def _finish(self, drafts: list[_Draft]) -> None:
+        for draft in drafts:
+            self._entries.append(draft.entry(self._sink(draft.freeze()), is_open=False))
+        del self._open[: len(drafts)]
+
+    def _take_held(self, draft: _Draft) -> None:
+        for place, note in self._held:
+            draft.steps.append(note)
+            self._touch(draft, place)
+        self._held.clear()
+
+    def _open_turn(
+        self, prompt: str, attached: tuple[Blob, ...] = (), command: _Held | None = None
+    ) -> None:
+        """A new turn that begins with the earliest of: what was held, the command, here."""
+        here = command.place if command else self._place
+        first = min([here, *(held.place for held in self._held)], key=lambda place: place.mark)
+        draft = _Draft(first.mark, first.state, prompt, attached)
+        self._open.append(draft)
+        self._take_held(draft)
+        self._touch(draft, here)
+
+    def _current(self) -> _Draft:
+        if not self._open:
+            self._open_turn("")
+        draft = self._open[-1]
+        self._touch(draft, self._place)
+        return draft
+
+    def _touch(self, draft: _Draft, place: _Place) -> None:
+        draft.end = max(draft.end, place.end)
+        if place.time is not None:
+            draft.started = min(draft.started or place.time, place.time)
+            draft.ended = max(draft.ended or place.time, place.time)
+        draft.cwd = draft.cwd or place.cwd
+        draft.branch = draft.branch or place.branch
+        if place.uuid and place.uuid not in self.turn_of:
+            self.turn_of[place.uuid] = len(self._entries) + self._open.index(draft)
+            draft.uuids.append(place.uuid)
+
+    def _owner(self, key: str) -> tuple[_Draft, _Message]:
+        for draft in self._open:
+            message = draft.messages.get(key)
+            if message is not None:
+                return draft, message
+        raise KeyError(key)
+
+    def _add_part(self, key: str, part: Text | Thinking) -> None:
+        _, message = self._owner(key)
+        if part not in message.parts:
+            message.parts.append(part)
+
+
+def _largest(a: Usage, b: Usage) -> Usage:
+    def most(x: int | None, y: int | None) -> int | None:
+        return max(x or 0, y or 0) if x is not None or y is not None else None
+
+    return Usage(
+        key=a.key,
+        model=a.model or b.model,
+        input=most(a.input, b.input),
+        output=most(a.output, b.output),
+        cache_read=most(a.cache_read, b.cache_read),
+        cache_write=most(a.cache_write, b.cache_write),
+    )

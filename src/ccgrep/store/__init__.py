@@ -1,0 +1,1 @@
+"""A git-like object database: bytes in, bytes out."""

@@ -1,0 +1,364 @@
+"""The store as its users see it: read objects and the snapshot, commit a new one.
+
+Readers take no lock. They read HEAD, then what it refers to; when a pack has gone in
+between, because a writer folded it, they look at the directory once more. `Commit` is
+the writer's side: objects go to one pack, and HEAD is replaced last.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from ccgrep.errors import CorruptError, MissingObject, StoreError
+from ccgrep.model import ObjectId
+from ccgrep.store import fsio, refs
+from ccgrep.store.lock import WriterLock
+from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, shard_of
+from ccgrep.store.objects import Frame, ObjectKind, decode, freeze, thaw
+from ccgrep.store.pack import Pack, PackWriter, index_path, pack_path, write_index
+
+T = TypeVar("T")
+
+_FOLD_FACTOR = 2
+"""Each pack is at least this many times as large as all smaller ones together."""
+
+
+class Store:
+    """An opened store. Make one with `open_store` or `create_store`."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.pack_dir = os.path.join(directory, "objects", "pack")
+        self.tmp_dir = os.path.join(directory, "tmp")
+        self._packs: dict[str, Pack] = {}
+        self._listed = False
+
+    # Reading.
+
+    def head(self) -> ObjectId:
+        head = refs.read_head(self.directory)
+        if head is None:
+            if self.pack_names():
+                raise CorruptError(
+                    f"{self.directory} has objects but no HEAD: run `ccgrep fsck --repair`"
+                )
+            return refs.NO_SNAPSHOT
+        return head
+
+    def snapshot(self) -> Snapshot:
+        head = self.head()
+        return Snapshot() if head == refs.NO_SNAPSHOT else self.load(head, Snapshot)
+
+    def rows(self, snapshot: Snapshot | None = None) -> Iterator[Row]:
+        """Every session of the snapshot, in no particular order."""
+        for shard in (snapshot or self.snapshot()).shards.values():
+            yield from self.load(shard, Shard).rows
+
+    def manifest(self, row: Row) -> Manifest:
+        return self.load(row.manifest, Manifest)
+
+    def load(self, id: ObjectId, kind: type[T]) -> T:
+        return decode(self.read(id), kind)
+
+    def read(self, id: ObjectId) -> bytes:
+        return self._find(id)[1]
+
+    def frame(self, id: ObjectId) -> Frame:
+        """An object as it is stored, checked."""
+        return self._find(id)[0]
+
+    def _find(self, id: ObjectId) -> tuple[Frame, bytes]:
+        """An object and its bytes, checked. A damaged copy does not hide a good one."""
+        damage: CorruptError | None = None
+        for attempt in (1, 2):
+            for pack in self.packs(refresh=attempt == 2):
+                try:
+                    frame = pack.read(id)
+                    if frame is not None:
+                        return frame, thaw(frame)
+                except CorruptError as error:
+                    damage = error
+        raise damage or MissingObject(
+            f"object @{id.hex()[:12]} is missing from the store: run `ccgrep fsck --repair`"
+        )
+
+    def __contains__(self, id: ObjectId) -> bool:
+        return any(id in pack for pack in self.packs())
+
+    def find(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
+        """Ids of a kind that begin with `hex_prefix`; more than one means ambiguous."""
+        return sorted({id for pack in self.packs() for id in pack.find(kind, hex_prefix)})
+
+    def packs(self, refresh: bool = False) -> list[Pack]:
+        if refresh or not self._listed:
+            names = self.pack_names()
+            for name in set(self._packs) - set(names):
+                self._packs.pop(name).close()
+            for name in names:
+                if name not in self._packs:
+                    try:
+                        self._packs[name] = Pack(self.pack_dir, name)
+                    except (FileNotFoundError, CorruptError):
+                        continue
+            self._listed = True
+        return list(self._packs.values())
+
+    def frame_size(self, id: ObjectId) -> int:
+        """How many bytes an object takes up in its pack."""
+        return next((pack.frame_size(id) for pack in self.packs() if id in pack), 0)
+
+    def pack_names(self) -> list[str]:
+        try:
+            names = os.listdir(self.pack_dir)
+        except FileNotFoundError:
+            return []
+        return sorted(n[5:-5] for n in names if n.startswith("pack-") and n.endswith(".pack"))
+
+    def size(self) -> int:
+        """Bytes on disk, of everything below the store's directory."""
+        total = 0
+        for folder, _, names in os.walk(self.directory):
+            for name in names:
+                try:
+                    total += os.lstat(os.path.join(folder, name)).st_size
+                except FileNotFoundError:
+                    continue
+        return total
+
+    # Writing.
+
+    def lock(self, wait_s: float) -> WriterLock:
+        return WriterLock(os.path.join(self.directory, "lock"), wait_s)
+
+    def clean_tmp(self) -> None:
+        """Removes what a killed writer left half-made; for the holder of the lock."""
+        for name in os.listdir(self.tmp_dir):
+            fsio.remove(os.path.join(self.tmp_dir, name))
+
+    def heal_indexes(self) -> int:
+        """Writes the indexes anew that were lost; for the holder of the lock."""
+        lost = [pack for pack in self.packs(refresh=True) if pack.is_index_lost]
+        for pack in lost:
+            offsets = {frame.id: at for at, frame in pack.scan()}
+            write_index(self.pack_dir, self.tmp_dir, pack.name, offsets)
+        return len(lost)
+
+    def fold(self) -> int:
+        """Folds the smallest packs into one, until sizes grow geometrically."""
+        intact = [pack for pack in self.packs(refresh=True) if pack.is_intact()]
+        packs = sorted(intact, key=lambda pack: pack.size)
+        together = 0
+        fold_upto = 0
+        for position, pack in enumerate(packs):
+            if position and pack.size < _FOLD_FACTOR * together:
+                fold_upto = position + 1
+            together += pack.size
+        if fold_upto > 1:
+            self.rewrite(packs[:fold_upto])
+        return fold_upto
+
+    def rewrite(self, packs: Iterable[Pack], keep: set[ObjectId] | None = None) -> None:
+        """Copies the objects of `packs` (all, or those in `keep`) to one new pack."""
+        old = list(packs)
+        writer = PackWriter(self.pack_dir, self.tmp_dir)
+        try:
+            for pack in old:
+                for _, frame in pack.scan():
+                    if keep is None or frame.id in keep:
+                        writer.add(frame)
+            name = writer.finish() if len(writer) else ""
+        finally:
+            writer.discard()
+        self.drop_packs(pack.name for pack in old if pack.name != name)
+
+    def drop_packs(self, names: Iterable[str]) -> None:
+        """Deletes packs, the index last: a pack without index is read, not the reverse."""
+        for name in names:
+            fsio.remove(pack_path(self.pack_dir, name))
+            fsio.remove(index_path(self.pack_dir, name))
+        self.packs(refresh=True)
+
+
+class Commit:
+    """A change of the store under the writer's lock: new objects, then a new HEAD.
+
+    Used as a context: leaving it without `commit` throws the pack away.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.snapshot = store.snapshot()
+        self._rows: dict[str, dict[str, Row]] = {}
+        self._touched: set[str] = set()
+        self._writer: PackWriter | None = None
+
+    def __enter__(self) -> "Commit":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._writer is not None:
+            self._writer.discard()
+
+    @property
+    def pack_bytes(self) -> int:
+        return self._writer.size if self._writer else 0
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self._touched) or self._writer is not None
+
+    def add(self, frame: Frame) -> bool:
+        """Stores an object; says whether it was new."""
+        if frame.id in self.store or (self._writer is not None and frame.id in self._writer):
+            return False
+        if self._writer is None:
+            self._writer = PackWriter(self.store.pack_dir, self.store.tmp_dir)
+        self._writer.add(frame)
+        return True
+
+    def put(self, kind: ObjectKind, value: msgspec.Struct) -> ObjectId:
+        frame = freeze(kind, value)
+        self.add(frame)
+        return frame.id
+
+    def manifest(self, row: Row) -> Manifest:
+        """A row's manifest, also one that this commit has just written."""
+        if self._writer is not None and row.manifest in self._writer:
+            return decode(thaw(self._writer.read(row.manifest)), Manifest)
+        return self.store.manifest(row)
+
+    def row(self, session_id: str) -> Row | None:
+        return self._shard(shard_of(session_id)).get(session_id)
+
+    def rows(self) -> Iterator[Row]:
+        """Every session as this commit will leave it."""
+        for name in sorted({*self.snapshot.shards, *self._rows}):
+            yield from self._shard(name).values()
+
+    def set_row(self, row: Row) -> None:
+        name = shard_of(row.session.id)
+        shard = self._shard(name)
+        if shard.get(row.session.id) != row:
+            shard[row.session.id] = row
+            self._touched.add(name)
+
+    def drop_row(self, session_id: str) -> None:
+        name = shard_of(session_id)
+        if self._shard(name).pop(session_id, None) is not None:
+            self._touched.add(name)
+
+    def commit(self, now_ms: int, **changes: object) -> ObjectId:
+        """Publishes the pack and makes it the current snapshot.
+
+        `changes` are further fields of the snapshot. Nothing changed: nothing is written.
+        """
+        shards = dict(self.snapshot.shards)
+        for name in self._touched:
+            rows = tuple(row for _, row in sorted(self._shard(name).items()))
+            if rows:
+                shards[name] = self.put("shard", Shard(rows))
+            else:
+                shards.pop(name, None)
+        wanted = replace(self.snapshot, shards=dict(sorted(shards.items())), **changes)
+        if wanted == self.snapshot:
+            return self.store.head()
+        self.snapshot = replace(wanted, created=now_ms, revision=self.snapshot.revision + 1)
+        head = self.put("snapshot", self.snapshot)
+        if self._writer is not None:
+            self._writer.finish()
+            self._writer = None
+        refs.write_head(self.store.directory, self.store.tmp_dir, head)
+        self._touched.clear()
+        self.store.packs(refresh=True)
+        return head
+
+    def _shard(self, name: str) -> dict[str, Row]:
+        if name not in self._rows:
+            id = self.snapshot.shards.get(name)
+            shard = self.store.load(id, Shard) if id else Shard()
+            self._rows[name] = {row.session.id: row for row in shard.rows}
+        return self._rows[name]
+
+
+def open_store(directory: str) -> Store:
+    """The store in `directory`, which must be there, ours, and of a known format."""
+    _finish_swap(directory)
+    try:
+        info = os.stat(directory)
+        refs.check_format(directory)
+    except FileNotFoundError:
+        raise StoreError(f"there is no store in {directory}: run `ccgrep index`") from None
+    if info.st_uid not in (os.geteuid(), 0) and os.geteuid() != 0:
+        raise StoreError(
+            f"{directory} belongs to another user (uid {info.st_uid}): "
+            "set CCGREP_DIR to a directory of your own"
+        )
+    return Store(directory)
+
+
+def create_store(directory: str) -> Store:
+    """The store in `directory`, made when there is none."""
+    _finish_swap(directory)
+    if os.path.exists(os.path.join(directory, "FORMAT")):
+        store = open_store(directory)
+        _tighten(directory)
+        return store
+    if os.path.isdir(directory) and set(os.listdir(directory)) - {"HEAD", "lock", "objects", "tmp"}:
+        raise StoreError(
+            f"{directory} is not empty and not a store: set CCGREP_DIR to another directory"
+        )
+    store = Store(directory)
+    for path in (directory, store.pack_dir, store.tmp_dir):
+        fsio.make_dir(path)
+    _tighten(directory)
+    if refs.read_head(directory) is None:
+        refs.write_head(directory, store.tmp_dir, refs.NO_SNAPSHOT)
+    refs.write_format(directory, store.tmp_dir)
+    return store
+
+
+def _tighten(directory: str) -> None:
+    """A store is as private as the transcripts."""
+    if os.stat(directory).st_mode & 0o077:
+        fsio.make_private(directory)
+
+
+def new_store_dir(directory: str) -> str:
+    """Where a store is built that is to take the place of the one in `directory`."""
+    return directory + ".new"
+
+
+def swap(directory: str, now_ms: int) -> str:
+    """Puts the new store in the place of the old one, and says where that is now.
+
+    A kill between the two renames is finished by whoever opens the store next.
+    """
+    aside = f"{directory}.old-{now_ms}"
+    fsio.rename_dir(directory, aside)
+    _finish_swap(directory)
+    return aside
+
+
+def _finish_swap(directory: str) -> None:
+    new = new_store_dir(directory)
+    if not os.path.exists(directory) and os.path.isdir(new) and stores_set_aside(directory):
+        fsio.rename_dir(new, directory)
+
+
+def stores_set_aside(directory: str) -> list[str]:
+    """The stores that `--recreate` has put aside."""
+    above, name = os.path.split(directory)
+    try:
+        names = os.listdir(above)
+    except OSError:
+        return []
+    return sorted(os.path.join(above, n) for n in names if n.startswith(f"{name}.old-"))

@@ -1,0 +1,209 @@
+"""Checks every byte of a store, and repairs what can be repaired from the store itself.
+
+*Lost* is what the snapshot refers to and no intact pack holds. *Dangling* is what nothing
+refers to: waste, not damage. Repair keeps every good object of a damaged pack, makes
+indexes anew, and goes back to the best snapshot or manifests that are left; what it
+cannot restore it leaves marked for reading the transcripts again.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ccgrep.errors import CorruptError, StoreError
+from ccgrep.model import ObjectId
+from ccgrep.store import refs
+from ccgrep.store.database import Commit, Store
+from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile, shard_of
+from ccgrep.store.objects import Frame, decode, thaw
+from ccgrep.store.pack import Pack, PackWriter
+
+
+class FsckReport(Struct):
+    """`damaged` names files, `lost` what cannot be read; `dangling` counts objects."""
+
+    objects: int = 0
+    packs: int = 0
+    damaged: list[str] = []
+    lost: list[str] = []
+    dangling: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.damaged and not self.lost
+
+
+def check(store: Store) -> FsckReport:
+    """Reads everything; changes nothing."""
+    report = FsckReport()
+    good: set[ObjectId] = set()
+    opened = {pack.name for pack in store.packs(refresh=True)}
+    report.damaged += [f"pack-{n}.pack: unreadable" for n in store.pack_names() if n not in opened]
+    for pack in store.packs():
+        report.packs += 1
+        good |= _check_pack(pack, report)
+    report.objects = len(good)
+    used = _check_links(store, good, report)
+    report.dangling = len(good - used)
+    return report
+
+
+def _check_pack(pack: Pack, report: FsckReport) -> set[ObjectId]:
+    if pack.is_index_lost:
+        report.damaged.append(f"pack-{pack.name}.idx: lost or damaged")
+    if not pack.is_intact():
+        report.damaged.append(f"pack-{pack.name}.pack: does not match its name")
+    good: set[ObjectId] = set()
+    for frame, error in _frames(pack):
+        if error is None and frame is not None:
+            good.add(frame.id)
+        else:
+            report.damaged.append(f"pack-{pack.name}.pack: {error}")
+    return good
+
+
+def _frames(pack: Pack) -> Iterator[tuple[Frame | None, CorruptError | None]]:
+    """Each object of a pack, or why it cannot be read.
+
+    The index finds objects behind a damaged header, where a scan would have to stop.
+    """
+    for id in pack.ids():
+        try:
+            frame = pack.read(id)
+            if frame is None or frame.id != id:
+                raise CorruptError(f"object @{id.hex()[:12]} is not where the index says")
+            thaw(frame)
+            yield frame, None
+        except CorruptError as error:
+            yield None, error
+
+
+def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[ObjectId]:
+    """Follows HEAD to every turn; what is missing on the way is lost."""
+    used: set[ObjectId] = set()
+
+    def missing(id: ObjectId, what: str) -> bool:
+        used.add(id)
+        if id in good:
+            return False
+        report.lost.append(f"{what} @{id.hex()[:12]}")
+        return True
+
+    try:
+        head = store.head()
+    except StoreError as error:
+        report.damaged.append(str(error))
+        return used
+    if head == refs.NO_SNAPSHOT or missing(head, "snapshot"):
+        return used
+    for shard_id in store.load(head, Snapshot).shards.values():
+        if missing(shard_id, "a list of sessions"):
+            continue
+        for row in store.load(shard_id, Shard).rows:
+            if missing(row.manifest, f"manifest of {row.session.id}"):
+                continue
+            for number, entry in enumerate(store.manifest(row).entries):
+                missing(entry.turn, f"turn {row.session.id}:{number}")
+    return used
+
+
+def repair(store: Store) -> None:
+    """Makes the store consistent with what can still be read of it."""
+    store.clean_tmp()
+    _rewrite_damaged(store)
+    store.heal_indexes()
+    with Commit(_with_best_head(store)) as commit:
+        _restore_shards(store, commit)
+        for row in list(commit.rows()):
+            _mend(store, commit, row)
+        commit.commit(commit.snapshot.created)
+
+
+def _rewrite_damaged(store: Store) -> None:
+    """Replaces each damaged pack by one that holds its good objects."""
+    opened = {pack.name: pack for pack in store.packs(refresh=True)}
+    broken = [name for name in store.pack_names() if name not in opened]
+    for name, pack in opened.items():
+        if pack.is_intact():
+            continue
+        broken.append(name)
+        writer = PackWriter(store.pack_dir, store.tmp_dir)
+        try:
+            for frame, _ in _frames(pack):
+                if frame is not None:
+                    writer.add(frame)
+            if len(writer):
+                writer.finish()
+        finally:
+            writer.discard()
+    store.drop_packs(broken)
+
+
+def _with_best_head(store: Store) -> Store:
+    """The store, with HEAD at the newest snapshot that is whole."""
+    try:
+        store.snapshot()
+    except StoreError:
+        snapshots = [(decode(raw, Snapshot), id) for id, raw in _objects(store, "snapshot")]
+        best = max(snapshots, key=lambda found: found[0].revision, default=None)
+        refs.write_head(store.directory, store.tmp_dir, best[1] if best else refs.NO_SNAPSHOT)
+    return store
+
+
+def _objects(store: Store, kind: str) -> Iterator[tuple[ObjectId, bytes]]:
+    for pack in store.packs():
+        for _, frame in pack.scan():
+            if frame.kind == kind:
+                yield frame.id, thaw(frame)
+
+
+def _restore_shards(store: Store, commit: Commit) -> None:
+    """Makes lost shards from the newest manifest of each of their sessions."""
+    has_snapshot = store.head() != refs.NO_SNAPSHOT
+    lost = {n for n, id in commit.snapshot.shards.items() if id not in store}
+    if not has_snapshot and store.pack_names():
+        lost = {f"{number:02x}" for number in range(256)}
+    if not lost:
+        return
+    shards = {n: id for n, id in commit.snapshot.shards.items() if n not in lost}
+    commit.snapshot = replace(commit.snapshot, shards=shards)
+    for session_id, (id, manifest) in _newest_manifests(store).items():
+        if shard_of(session_id) in lost:
+            commit.set_row(Row(manifest.session, id, is_gone=True))
+
+
+def _newest_manifests(store: Store) -> dict[str, tuple[ObjectId, Manifest]]:
+    newest: dict[str, tuple[ObjectId, Manifest]] = {}
+    for id, raw in _objects(store, "manifest"):
+        manifest = decode(raw, Manifest)
+        known = newest.get(manifest.session.id)
+        if known is None or known[1].revision < manifest.revision:
+            newest[manifest.session.id] = (id, manifest)
+    return newest
+
+
+def _mend(store: Store, commit: Commit, row: Row) -> None:
+    """A session with something lost is read anew, if its file is still there."""
+    if row.manifest not in store:
+        older = _newest_manifests(store).get(row.session.id)
+        if older is None:
+            commit.drop_row(row.session.id)
+            return
+        commit.set_row(replace(row, manifest=older[0], files=tuple(map(_unread, row.files))))
+    elif any(entry.turn not in store for entry in store.manifest(row).entries):
+        commit.set_row(replace(row, files=tuple(map(_unread, row.files))))
+
+
+def _unread(file: SourceFile) -> SourceFile:
+    return replace(file, size=-1, resume=0, resume_crc=0, end=0, end_crc=0)
+
+
+def lost_turns(store: Store) -> list[str]:
+    """Turns of the current snapshot that no pack holds, as SESSION:TURN."""
+    return [
+        f"{row.session.id}:{number}"
+        for row in store.rows()
+        for number, entry in enumerate(store.manifest(row).entries)
+        if entry.turn not in store
+    ]

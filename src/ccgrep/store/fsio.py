@@ -1,0 +1,176 @@
+"""The only module that writes, renames, syncs or deletes.
+
+Everything is published the same way: written to `tmp/` on the same filesystem, its length
+checked, synced, renamed to its place, and the directory synced. So a file is there whole
+or not at all. Directories are 0700 and files 0600, whatever the umask.
+Each operation passes `hook` first: tests put a fault there.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ccgrep.errors import WriteError
+
+hook: Callable[[str, str], None] | None = None
+"""Called with the operation's name and its path before each operation."""
+
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EROFS)
+"""What filesystems answer that cannot sync a directory."""
+
+
+@contextmanager
+def _operation(name: str, path: str) -> Iterator[None]:
+    try:
+        if hook is not None:
+            hook(name, path)
+        yield
+    except OSError as error:
+        raise _explained(error, path) from error
+
+
+def _explained(error: OSError, path: str) -> WriteError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        free = _free_bytes(path)
+        has = f", {free // 1024:,} KB free" if free is not None else ""
+        return WriteError(
+            f"no space left to write {path} ({error.strerror}{has}): "
+            "free some space and run the command again; nothing that was stored is lost"
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return WriteError(
+            f"cannot write {path} ({error.strerror}): "
+            "make the store writable, or set CCGREP_DIR to a directory that is"
+        )
+    return WriteError(f"cannot write {path} ({error.strerror}): check the disk, then run again")
+
+
+def _free_bytes(path: str) -> int | None:
+    try:
+        info = os.statvfs(os.path.dirname(path))
+    except OSError:
+        return None
+    return info.f_bavail * info.f_frsize
+
+
+def make_dir(path: str) -> None:
+    """A private directory, and those above it; one that exists is left as it is."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    if above and not os.path.isdir(above):
+        make_dir(above)
+    with _operation("mkdir", path):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            return
+        os.chmod(path, 0o700)
+
+
+def make_private(path: str) -> None:
+    with _operation("chmod", path):
+        os.chmod(path, 0o700)
+
+
+class NewFile:
+    """A file under way in `tmp/`; it exists for others only after `publish`."""
+
+    def __init__(self, tmp_dir: str, name: str) -> None:
+        self.path = os.path.join(tmp_dir, f"{name}.{os.getpid()}.{os.urandom(4).hex()}")
+        self.size = 0
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with _operation("create", self.path):
+            self._descriptor = os.open(self.path, flags, 0o600)
+        os.fchmod(self._descriptor, 0o600)
+
+    def write(self, data: bytes) -> None:
+        with _operation("write", self.path):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        self.size += len(data)
+
+    def read(self, offset: int, size: int) -> bytes:
+        return os.pread(self._descriptor, size, offset)
+
+    def publish(self, path: str) -> None:
+        """Makes the file durable under its final name."""
+        with _operation("fsync", self.path):
+            if os.fstat(self._descriptor).st_size != self.size:
+                raise OSError(errno.EIO, "short write")
+            os.fsync(self._descriptor)
+        with _operation("rename", path):
+            os.rename(self.path, path)
+        os.close(self._descriptor)
+        self._descriptor = -1
+        sync_dir(os.path.dirname(path))
+
+    def discard(self) -> None:
+        """Gives up what is not published; never fails, since it runs while something fails."""
+        if self._descriptor < 0:
+            return
+        try:
+            os.close(self._descriptor)
+            os.unlink(self.path)
+        except OSError:
+            return
+
+
+def publish(tmp_dir: str, path: str, data: bytes) -> None:
+    """Writes a whole file, replacing what stood there."""
+    file = NewFile(tmp_dir, os.path.basename(path))
+    try:
+        file.write(data)
+        file.publish(path)
+    except BaseException:
+        file.discard()
+        raise
+
+
+def sync_dir(path: str) -> None:
+    with _operation("fsync-dir", path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in _NO_SYNC:
+                raise
+        finally:
+            os.close(descriptor)
+
+
+def remove(path: str) -> None:
+    """Deletes a file; one that is gone already is fine."""
+    with _operation("unlink", path):
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+
+
+def rename_dir(path: str, new_path: str) -> None:
+    with _operation("rename", new_path):
+        os.rename(path, new_path)
+    sync_dir(os.path.dirname(new_path))
+
+
+def remove_tree(path: str) -> None:
+    """Deletes a directory with everything below it, links not followed."""
+    with _operation("rmtree", path):
+        shutil.rmtree(path)
+
+
+def open_lock(path: str) -> int:
+    """A descriptor of the lock file, made when it is not there."""
+    with _operation("create", path):
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(path, flags, 0o600)
+
+
+def write_owner(descriptor: int, text: str) -> None:
+    """Says who holds the lock; a message for people, so nothing is synced."""
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, text.encode(), 0)

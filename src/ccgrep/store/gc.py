@@ -1,0 +1,73 @@
+"""Finds what nothing refers to, and drops it; takes sessions out for good.
+
+Both run under the writer's lock. Objects are copied to a new pack before the old one is
+deleted, so a kill in between leaves them twice, never not at all.
+"""
+
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from ccgrep.model import ObjectId
+from ccgrep.store import refs
+from ccgrep.store.database import Commit, Store
+from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, forgotten_key
+
+
+class GcReport(Struct, frozen=True):
+    packs_before: int
+    packs_after: int
+    objects_dropped: int
+    bytes_before: int
+    bytes_after: int
+
+
+def reachable(store: Store) -> set[ObjectId]:
+    """Every object that HEAD leads to."""
+    head = store.head()
+    if head == refs.NO_SNAPSHOT:
+        return set()
+    found = {head}
+    snapshot = store.load(head, Snapshot)
+    for shard_id in snapshot.shards.values():
+        found.add(shard_id)
+        for row in store.load(shard_id, Shard).rows:
+            found.add(row.manifest)
+            manifest = store.load(row.manifest, Manifest)
+            found.update(entry.turn for entry in manifest.entries)
+    return found
+
+
+def collect_garbage(store: Store) -> GcReport:
+    """Drops unreachable objects, and folds what is left."""
+    store.clean_tmp()
+    packs = store.packs(refresh=True)
+    before, bytes_before = len(packs), sum(pack.size for pack in packs)
+    keep = reachable(store)
+    dropped = len({id for pack in packs for id in pack.ids() if id not in keep})
+    if dropped and store.snapshot().garbage_bytes:
+        with Commit(store) as commit:
+            commit.commit(commit.snapshot.created, garbage_bytes=0)
+        keep = reachable(store)
+        packs = store.packs(refresh=True)
+    dirty = [pack for pack in packs if any(id not in keep for id in pack.ids())]
+    if dirty:
+        store.rewrite(dirty, keep)
+    store.fold()
+    packs = store.packs(refresh=True)
+    return GcReport(before, len(packs), dropped, bytes_before, sum(pack.size for pack in packs))
+
+
+def forget(store: Store, rows: Collection[Row], now_ms: int) -> GcReport:
+    """Removes sessions with all that only they refer to, and remembers not to retake them."""
+    ids = {row.session.id for row in rows}
+    with Commit(store) as commit:
+        forgotten = set(commit.snapshot.forgotten)
+        left = {row.base_id for row in store.rows(commit.snapshot) if row.session.id not in ids}
+        for row in rows:
+            forgotten.update(forgotten_key(file.path) for file in row.files)
+            if row.base_id not in left:
+                forgotten.add(forgotten_key(row.base_id))
+            commit.drop_row(row.session.id)
+        commit.commit(now_ms, forgotten=tuple(sorted(forgotten)))
+    return collect_garbage(store)

@@ -1,0 +1,94 @@
+"""Objects: immutable bytes of a kind, named by the hash of their content.
+
+    id     = SHA-256( kind ‖ " " ‖ decimal length ‖ NUL ‖ bytes )
+    stored = a zstd frame of the bytes, behind a header that pack.py describes
+
+The bytes are msgpack of a Struct, canonical: equal values give equal bytes. That needs
+keys of free-form maps sorted, and numbers that msgpack cannot hold turned into text.
+"""
+
+import hashlib
+import sys
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from ccgrep.errors import CorruptError
+from ccgrep.model import ObjectId
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ObjectKind = Literal["turn", "manifest", "shard", "snapshot"]
+KINDS: tuple[ObjectKind, ...] = ("turn", "manifest", "shard", "snapshot")
+
+MAX_OBJECT_BYTES = 2**32 - 1
+_LEVEL = 3
+_MAX_DEPTH = 200
+
+_ENCODER = msgspec.msgpack.Encoder(order="deterministic")
+T = TypeVar("T")
+
+
+class Frame(NamedTuple):
+    """An object as it is stored."""
+
+    id: ObjectId
+    kind: ObjectKind
+    raw_size: int
+    data: bytes
+
+
+def object_id(kind: ObjectKind, raw: bytes) -> ObjectId:
+    digest = hashlib.sha256(b"%s %d\0" % (kind.encode(), len(raw)))
+    digest.update(raw)
+    return ObjectId(digest.digest())
+
+
+def encode(value: msgspec.Struct) -> bytes:
+    """The canonical bytes of `value`."""
+    try:
+        return _ENCODER.encode(value)
+    except (OverflowError, RecursionError, UnicodeEncodeError):
+        return _ENCODER.encode(_storable(msgspec.to_builtins(value), 0))
+
+
+def _storable(value: Any, depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        return "(nested too deep)"
+    if isinstance(value, dict):
+        return {key: _storable(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(item, depth + 1) for item in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)
+    return value
+
+
+def decode(raw: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.msgpack.decode(raw, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise CorruptError(
+            f"an object is not a {kind.__name__} that this ccgrep can read ({error}): "
+            "run `ccgrep fsck`"
+        ) from error
+
+
+def freeze(kind: ObjectKind, value: msgspec.Struct) -> Frame:
+    """`value` as an object, ready for a pack."""
+    raw = encode(value)
+    return Frame(object_id(kind, raw), kind, len(raw), zstd.compress(raw, _LEVEL))
+
+
+def thaw(frame: Frame) -> bytes:
+    """The bytes of a stored object, checked against its name."""
+    try:
+        raw = zstd.decompress(frame.data)
+    except zstd.ZstdError:
+        raw = b""
+    if len(raw) != frame.raw_size or object_id(frame.kind, raw) != frame.id:
+        raise CorruptError(f"object @{frame.id.hex()[:12]} is damaged: run `ccgrep fsck --repair`")
+    return raw

@@ -1,0 +1,271 @@
+"""Packs: many objects in one file, written once, never changed.
+
+pack-<hash>.pack            all numbers little-endian
+    offset  size  content
+    0       8     "CCGPACK1"
+    8       …     objects, one behind the other:
+                    0   1   kind: 1 turn, 2 manifest, 3 shard, 4 snapshot
+                    1   4   size of the content
+                    5   4   size of the zstd frame
+                    9   32  id
+                    41  …   the zstd frame
+    end-40  8     "CCGPEND1"
+    end-32  32    SHA-256 of everything before; its hex is the file's name
+
+pack-<hash>.idx             made from the pack, and made again when lost
+    0       8     "CCGPIDX1"
+    8       8     number of objects, n
+    16      1024  256 numbers of 4 bytes: how many ids begin with a byte <= i
+    1040    32n   ids, sorted
+    …       8n    offset of each object in the pack
+    end-32  32    SHA-256 of everything before
+
+The header of each object makes the pack readable by a scan from its beginning.
+"""
+
+import bisect
+import hashlib
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+
+from ccgrep.errors import CorruptError
+from ccgrep.model import ObjectId
+from ccgrep.store import fsio
+from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind
+
+_PACK_MAGIC = b"CCGPACK1"
+_PACK_END = b"CCGPEND1"
+_INDEX_MAGIC = b"CCGPIDX1"
+_HEADER = struct.Struct("<BII32s")
+_FANOUT = struct.Struct("<256I")
+_COUNT = struct.Struct("<Q")
+_HASH_SIZE = 32
+_IDS_AT = 8 + _COUNT.size + _FANOUT.size
+_BUFFER_BYTES = 1024 * 1024
+
+
+class PackWriter:
+    """A pack under way. `finish` publishes it with its index."""
+
+    def __init__(self, pack_dir: str, tmp_dir: str) -> None:
+        self._pack_dir = pack_dir
+        self._tmp_dir = tmp_dir
+        self._file = fsio.NewFile(tmp_dir, "pack")
+        self._digest = hashlib.sha256()
+        self._buffer: list[bytes] = []
+        self._buffered = 0
+        self._offsets: dict[ObjectId, int] = {}
+        self.size = 0
+        self._write(_PACK_MAGIC)
+
+    def __contains__(self, id: ObjectId) -> bool:
+        return id in self._offsets
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def add(self, frame: Frame) -> None:
+        if frame.id in self._offsets:
+            return
+        if frame.raw_size > MAX_OBJECT_BYTES or len(frame.data) > MAX_OBJECT_BYTES:
+            raise CorruptError("an object is larger than 4 GiB and cannot be stored")
+        self._offsets[frame.id] = self.size
+        kind = KINDS.index(frame.kind) + 1
+        self._write(_HEADER.pack(kind, frame.raw_size, len(frame.data), frame.id))
+        self._write(frame.data)
+
+    def read(self, id: ObjectId) -> Frame:
+        """An object of the pack that is still being written."""
+        self._flush()
+        offset = self._offsets[id]
+        header = self._file.read(offset, _HEADER.size)
+        kind, raw_size, size, id_ = _HEADER.unpack(header)
+        data = self._file.read(offset + _HEADER.size, size)
+        return Frame(ObjectId(id_), KINDS[kind - 1], raw_size, data)
+
+    def finish(self) -> str:
+        """Publishes the pack and its index, and gives the pack's hash."""
+        self._write(_PACK_END)
+        self._flush()
+        digest = self._digest.digest()
+        self._file.write(digest)
+        name = digest.hex()
+        self._file.publish(pack_path(self._pack_dir, name))
+        write_index(self._pack_dir, self._tmp_dir, name, self._offsets)
+        return name
+
+    def discard(self) -> None:
+        self._file.discard()
+
+    def _write(self, data: bytes) -> None:
+        self._buffer.append(data)
+        self._buffered += len(data)
+        self.size += len(data)
+        if self._buffered > _BUFFER_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        data = b"".join(self._buffer)
+        self._buffer.clear()
+        self._buffered = 0
+        self._digest.update(data)
+        if data:
+            self._file.write(data)
+
+
+def pack_path(pack_dir: str, name: str) -> str:
+    return os.path.join(pack_dir, f"pack-{name}.pack")
+
+
+def index_path(pack_dir: str, name: str) -> str:
+    return os.path.join(pack_dir, f"pack-{name}.idx")
+
+
+def write_index(pack_dir: str, tmp_dir: str, name: str, offsets: dict[ObjectId, int]) -> None:
+    fsio.publish(tmp_dir, index_path(pack_dir, name), _index_bytes(offsets))
+
+
+def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
+    ids = sorted(offsets)
+    firsts = [id[0] for id in ids]
+    fanout = [bisect.bisect_right(firsts, byte) for byte in range(256)]
+    body = b"".join(
+        [
+            _INDEX_MAGIC,
+            _COUNT.pack(len(ids)),
+            _FANOUT.pack(*fanout),
+            *ids,
+            *(_COUNT.pack(offsets[id]) for id in ids),
+        ]
+    )
+    return body + hashlib.sha256(body).digest()
+
+
+class Pack:
+    """A published pack, mapped into memory; looks an object up by its id."""
+
+    def __init__(self, pack_dir: str, name: str) -> None:
+        self.name = name
+        self.path = pack_path(pack_dir, name)
+        with open(self.path, "rb") as file:
+            self.size = os.fstat(file.fileno()).st_size
+            if self.size < len(_PACK_MAGIC):
+                raise CorruptError(f"{self.path} is cut short: run `ccgrep fsck --repair`")
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._index = _read_index(index_path(pack_dir, name))
+        if self._index is None:
+            self._index = _index_bytes({frame.id: at for at, frame in self.scan()})
+            self.is_index_lost = True
+        else:
+            self.is_index_lost = False
+        self._count = _COUNT.unpack_from(self._index, 8)[0]
+
+    def __len__(self) -> int:
+        return int(self._count)
+
+    def ids(self) -> Iterator[ObjectId]:
+        for position in range(self._count):
+            yield self._id_at(position)
+
+    def find(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
+        """The ids of objects of a kind that begin with `hex_prefix`."""
+        position = self._position(bytes.fromhex(hex_prefix + "0" * (len(hex_prefix) % 2)))
+        found: list[ObjectId] = []
+        while position < self._count:
+            id = self._id_at(position)
+            if not id.hex().startswith(hex_prefix):
+                break
+            frame = self.read(id)
+            if frame is not None and frame.kind == kind:
+                found.append(id)
+            position += 1
+        return found
+
+    def __contains__(self, id: ObjectId) -> bool:
+        position = self._position(id)
+        return position < self._count and self._id_at(position) == id
+
+    def read(self, id: ObjectId) -> Frame | None:
+        """The object, unchecked; `None` when it is not in this pack."""
+        position = self._position(id)
+        if position >= self._count or self._id_at(position) != id:
+            return None
+        at = _IDS_AT + self._count * _HASH_SIZE + position * _COUNT.size
+        return self._frame(_COUNT.unpack_from(self._index, at)[0])
+
+    def frame_size(self, id: ObjectId) -> int:
+        frame = self.read(id)
+        return len(frame.data) + _HEADER.size if frame else 0
+
+    def scan(self) -> Iterator[tuple[int, Frame]]:
+        """Every object in the order of the file, for as long as the headers make sense."""
+        offset = len(_PACK_MAGIC)
+        while offset + _HEADER.size <= self.size:
+            if self._map[offset : offset + len(_PACK_END)] == _PACK_END:
+                return
+            frame = self._frame(offset)
+            yield offset, frame
+            offset += _HEADER.size + len(frame.data)
+
+    def is_intact(self) -> bool:
+        """Whether the file is what its name says."""
+        body = memoryview(self._map)[: self.size - _HASH_SIZE]
+        try:
+            return hashlib.sha256(body).hexdigest() == self.name
+        finally:
+            body.release()
+
+    def close(self) -> None:
+        self._map.close()
+
+    def _frame(self, offset: int) -> Frame:
+        try:
+            kind, raw_size, size, id = _HEADER.unpack_from(self._map, offset)
+        except struct.error:
+            raise self._corrupt(offset) from None
+        begin = offset + _HEADER.size
+        if not 1 <= kind <= len(KINDS) or begin + size > self.size:
+            raise self._corrupt(offset)
+        kind_name: ObjectKind = KINDS[kind - 1]
+        return Frame(ObjectId(id), kind_name, raw_size, self._map[begin : begin + size])
+
+    def _corrupt(self, offset: int) -> CorruptError:
+        return CorruptError(f"{self.path} is damaged at byte {offset}: run `ccgrep fsck --repair`")
+
+    def _id_at(self, position: int) -> ObjectId:
+        at = _IDS_AT + position * _HASH_SIZE
+        return ObjectId(bytes(self._index[at : at + _HASH_SIZE]))  # type: ignore[index]
+
+    def _position(self, prefix: bytes) -> int:
+        """Where `prefix` would stand among the sorted ids."""
+        first = prefix[0]
+        low = 0 if first == 0 else self._fanout(first - 1)
+        high = self._fanout(first)
+        while low < high:
+            middle = (low + high) // 2
+            if self._id_at(middle) < prefix:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _fanout(self, byte: int) -> int:
+        return int(struct.unpack_from("<I", self._index, 16 + 4 * byte)[0])  # type: ignore[arg-type]
+
+
+def _read_index(path: str) -> bytes | None:
+    """An index whose checksum holds; `None` for one that is lost or damaged."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    body = data[:-_HASH_SIZE]
+    if len(data) < _IDS_AT + _HASH_SIZE or not data.startswith(_INDEX_MAGIC):
+        return None
+    if hashlib.sha256(body).digest() != data[-_HASH_SIZE:]:
+        return None
+    count = _COUNT.unpack_from(data, 8)[0]
+    return data if len(body) == _IDS_AT + count * (_HASH_SIZE + _COUNT.size) else None

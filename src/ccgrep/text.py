@@ -1,0 +1,100 @@
+"""The only door from untrusted text to output: escape, one_line, clip.
+
+Transcripts may hold anything: terminal escapes, bidi overrides, zero-width and tag
+characters, newlines in titles and paths. Whatever is printed goes through here, also
+into pipes, because fzf's preview window and agents read those.
+"""
+
+import re
+import unicodedata
+
+# C0 but TAB and LF, DEL, C1, line and paragraph separators, soft hyphen, bidi controls,
+# zero-width and invisible characters, variation-selector supplement, tags, interlinear
+# annotation, noncharacters, lone surrogates. ZWJ and ZWNJ are decided in _is_kept.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb"
+    "\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
+)
+_NARROW_NBSP = "\u202f"  # a space in French and Mongolian text: kept
+_JOINERS = "\u200c\u200d"  # inside emoji and in Indic and Persian words: kept there
+
+
+def _is_kept(match: re.Match[str]) -> bool:
+    char = match.group()
+    return char == _NARROW_NBSP or (char in _JOINERS and _joins(match.string, match.start()))
+
+
+def _escape_match(match: re.Match[str]) -> str:
+    char = match.group()
+    if _is_kept(match):
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether the joiner at `at` stands between two visible non-ASCII characters."""
+    if at == 0 or at + 1 >= len(text):
+        return False
+    before, after = text[at - 1], text[at + 1]
+    return (
+        before > "\x7f"
+        and after > "\x7f"
+        and unicodedata.category(before)[0] in "LMS"
+        and unicodedata.category(after)[0] in "LMS"
+    )
+
+
+def escape(text: str) -> str:
+    """`text` with every character that acts instead of showing made visible.
+
+    Newlines and tabs stay: this is for text that is printed over several lines.
+    """
+    return _UNSAFE.sub(_escape_match, text)
+
+
+def one_line(text: str) -> str:
+    """`text` as one line: runs of white space become one space, the rest is escaped."""
+    return escape(" ".join(text.split()))
+
+
+def clip(text: str, width: int) -> str:
+    """At most `width` columns of `text`, with an ellipsis when something was cut."""
+    if len(text) * 2 <= width or columns(text) <= width:
+        return text
+    kept: list[str] = []
+    used = 0
+    for char in text:
+        used += _char_columns(char)
+        if used > width - 1:
+            break
+        kept.append(char)
+    return "".join(kept) + "…"
+
+
+def columns(text: str) -> int:
+    """How many terminal columns `text` takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_columns, text))
+
+
+def _char_columns(char: str) -> int:
+    if char < "\u0300":
+        return 1
+    if unicodedata.combining(char) or char in _JOINERS or "\ufe00" <= char <= "\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def json_escape(document: str) -> str:
+    """A JSON document with the unsafe characters inside its strings as `\\u` escapes."""
+    return _UNSAFE.sub(_json_escape_match, document)
+
+
+def _json_escape_match(match: re.Match[str]) -> str:
+    if _is_kept(match):
+        return match.group()
+    units = match.group().encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
