@@ -31,7 +31,7 @@ class CorruptError(StoreError):
     """Bytes in the store are not what their name says."""
 
 
-class MissingObject(CorruptError):
+class MissingObjectError(CorruptError):
     """An object that the snapshot refers to is not in any pack."""
 
 

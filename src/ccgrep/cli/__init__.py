@@ -13,7 +13,7 @@ def main(arguments: list[str] | None = None) -> int:
     os.umask(0o077)
     typed = sys.argv[1:] if arguments is None else arguments
     try:
-        from ccgrep.cli.run import run
+        from ccgrep.cli.run import run  # noqa: PLC0415 - so that Ctrl-C while loading is quiet
 
         code = run(typed)
         sys.stdout.flush()

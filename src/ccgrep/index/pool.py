@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 
 import msgspec
@@ -99,8 +99,7 @@ class _Pool:
         try:
             reply: Batch | FileResult = _REPLY.decode(worker.replies.recv_bytes())
         except (EOFError, OSError):
-            reply = self._replace(worker)
-            return reply
+            return self._replace(worker)
         if isinstance(reply, FileResult):
             worker.task = None
             if self._waiting:
@@ -120,38 +119,43 @@ class _Pool:
         return FileResult(task.found.path, "failed", reason="the reading process died")
 
 
+class _Batcher:
+    """Sends objects to the indexing process, many at a time."""
+
+    def __init__(self, replies: Connection) -> None:
+        self._replies = replies
+        self._frames: list[Frame] = []
+        self._size = 0
+
+    def add(self, frame: Frame) -> None:
+        self._frames.append(frame)
+        self._size += len(frame.data)
+        if self._size > _BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._frames:
+            self._replies.send_bytes(_ENCODE(Batch(self._frames)))
+        self._frames = []
+        self._size = 0
+
+
 def work(task_end: int, reply_end: int) -> None:
     """A worker's life: read tasks until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks = Connection(task_end, writable=False)
     replies = Connection(reply_end, readable=False)
-    while True:
-        try:
-            task = _TASK.decode(tasks.recv_bytes())
-        except (EOFError, OSError):
-            return
-        batch: list[Frame] = []
-        size = 0
-
-        def emit(frame: Frame) -> None:
-            nonlocal size
-            batch.append(frame)
-            size += len(frame.data)
-            if size > _BATCH_BYTES:
-                replies.send_bytes(_ENCODE(Batch(batch)))
-                batch.clear()
-                size = 0
-
-        try:
-            result = _safely(task, emit)
-            if batch:
-                replies.send_bytes(_ENCODE(Batch(batch)))
+    batcher = _Batcher(replies)
+    try:
+        while True:
+            result = _safely(_TASK.decode(tasks.recv_bytes()), batcher.add)
+            batcher.flush()
             replies.send_bytes(_ENCODE(result))
-        except OSError:
-            return
+    except (EOFError, BrokenPipeError):
+        return
 
 
-def _safely(task: Task, emit) -> FileResult:  # type: ignore[no-untyped-def]
+def _safely(task: Task, emit: Callable[[Frame], None]) -> FileResult:
     """One file that a reader cannot cope with does not end the run; it is reported."""
     try:
         return read_file(task, emit)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import BinaryIO, Literal, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep.model import ObjectId, Turn
 from ccgrep.sources import claude, codex
@@ -66,13 +67,10 @@ def _read(task: Task, file: BinaryIO, emit: Callable[[Frame], None]) -> FileResu
     read_ns = time.time_ns()
     info = os.fstat(file.fileno())
     stat = SourceFile(found.path, found.root, info.st_size, info.st_mtime_ns, info.st_ino, read_ns)
-    has_grown = False
-    if known is not None and not task.is_full and info.st_size >= known.end:
-        if _is_prefix_same(file, known):
-            if info.st_size == known.size:
-                return FileResult(found.path, "unchanged", _at(stat, known))
-            has_grown = task.before is not None and not found.path.endswith(".zst")
-    if has_grown and known is not None:
+    is_same = known is not None and not task.is_full and _is_prefix_same(file, info, known)
+    if known is not None and is_same and info.st_size == known.size:
+        return FileResult(found.path, "unchanged", _marked(stat, known))
+    if known is not None and is_same and task.before is not None:
         start = Mark(known.resume, known.resume_crc)
         reading = _parse(file, start, found, task.before, emit)
         return FileResult(found.path, "appended", _marked(stat, reading), reading)
@@ -100,11 +98,13 @@ def _parse(
     return codex.read(stream, start, codex_file(found.path), before, sink)
 
 
-def _is_prefix_same(file: BinaryIO, known: SourceFile) -> bool:
+def _is_prefix_same(file: BinaryIO, info: os.stat_result, known: SourceFile) -> bool:
     """Whether everything that was consumed before still stands in the file."""
+    if info.st_size < known.end:
+        return False
     if known.path.endswith(".zst"):
         # Offsets are those of the decompressed text; such files do not grow.
-        return False
+        return info.st_size == known.size and info.st_mtime_ns == known.mtime_ns
     file.seek(0)
     left, crc = known.end, 0
     while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):
@@ -113,31 +113,12 @@ def _is_prefix_same(file: BinaryIO, known: SourceFile) -> bool:
     return left == 0 and crc == known.end_crc
 
 
-def _at(stat: SourceFile, known: SourceFile) -> SourceFile:
-    return SourceFile(
-        stat.path,
-        stat.root,
-        stat.size,
-        stat.mtime_ns,
-        stat.inode,
-        stat.read_ns,
-        known.resume,
-        known.resume_crc,
-        known.end,
-        known.end_crc,
-    )
-
-
-def _marked(stat: SourceFile, reading: Reading) -> SourceFile:
-    return SourceFile(
-        stat.path,
-        stat.root,
-        stat.size,
-        stat.mtime_ns,
-        stat.inode,
-        stat.read_ns,
-        reading.resume,
-        reading.resume_crc,
-        reading.end,
-        reading.end_crc,
+def _marked(stat: SourceFile, marks: SourceFile | Reading) -> SourceFile:
+    """The file's stat with the watermark of a reading."""
+    return replace(
+        stat,
+        resume=marks.resume,
+        resume_crc=marks.resume_crc,
+        end=marks.end,
+        end_crc=marks.end_crc,
     )

@@ -6,14 +6,21 @@ by `prompts`; the chain of `parentUuid` is used only to mark what the user rolle
 since following it would lose a third of the lines.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ccgrep.model import Blob, Entry, NoteKind, Session, SessionKind, ToolResult, Usage
 from ccgrep.sources import prompts
+from ccgrep.sources.claude_records import (
+    NOISE,
+    Record,
+    State,
+    Taken,
+    attachment_of,
+    is_record,
+)
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.payload import block_blob
 from ccgrep.sources.project import project_of
@@ -22,81 +29,9 @@ from ccgrep.sources.spills import Spills
 from ccgrep.sources.turns import Sink, TurnBuilder
 from ccgrep.sources.values import added, count, parse_time, string, usage_key, uuid_bytes
 
-_NOISE = frozenset(
-    "progress file-history-snapshot file-history-delta last-prompt permission-mode mode"
-    " bridge-session agent-name pr-link worktree-state frame-link fork-context-ref relocated"
-    " agent-color agent-setting tag task-summary session-mode isolation-latch".split()
-)
-_KNOWN = _NOISE | frozenset(
-    "user assistant system attachment queue-operation summary ai-title custom-title"
-    " continued-in".split()
-)
-_SIDES = {"queue": "q", "attachment": "a", "user": "u"}
+_MAX_TAKEN = 20
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
 _MAX_SUMMARIES = 50
-
-
-class Record(Struct):
-    """One line; fields that are not named here are skipped without being decoded."""
-
-    type: Any = None
-    subtype: Any = None
-    uuid: Any = None
-    parentUuid: Any = None
-    sessionId: Any = None
-    timestamp: Any = None
-    cwd: Any = None
-    gitBranch: Any = None
-    version: Any = None
-    slug: Any = None
-    isSidechain: Any = None
-    isMeta: Any = None
-    isCompactSummary: Any = None
-    isApiErrorMessage: Any = None
-    origin: Any = None
-    promptSource: Any = None
-    message: Any = None
-    requestId: Any = None
-    operation: Any = None
-    content: Any = None
-    attachment: Raw = Raw()
-    summary: Any = None
-    leafUuid: Any = None
-    aiTitle: Any = None
-    customTitle: Any = None
-    forkedFrom: Any = None
-    continuedInSessionId: Any = None
-
-
-class Attachment(Struct):
-    type: Any = None
-    prompt: Any = None
-    commandMode: Any = None
-    origin: Any = None
-    isMeta: Any = None
-    filename: Any = None
-    path: Any = None
-    content: Any = None
-
-
-class State(Struct, frozen=True, omit_defaults=True):
-    """What the reader carries from record to record; immutable, so a turn can keep it."""
-
-    cwd: str = ""
-    branch: str = ""
-    parent: str = ""
-    custom_title: str = ""
-    ai_title: str = ""
-    summaries: tuple[tuple[str, bytes], ...] = ()
-    slug: str = ""
-    first_prompt: str = ""
-    forked_from: str = ""
-    continued_in: str = ""
-    versions: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    unknown_types: dict[str, int] = {}
-    queue: tuple[str, ...] = ()
-    taken: tuple[tuple[str, str], ...] = ()
 
 
 def read(
@@ -104,11 +39,6 @@ def read(
 ) -> Reading:
     """Reads `stream`, which stands at `start`, to its end."""
     return _Reader(file, before, sink, spills).read(stream, start)
-
-
-def _is_record(value: dict[str, Any]) -> bool:
-    kind = value.get("type")
-    return isinstance(kind, str) and (kind in _KNOWN or "sessionId" in value or "uuid" in value)
 
 
 class _Reader:
@@ -129,9 +59,10 @@ class _Reader:
         self._seen = self._main.turn_of
 
     def read(self, stream: Readable, start: Mark) -> Reading:
-        records = Records(stream, start, Record, _is_record)
+        records = Records(stream, start, Record, is_record)
         for mark, end, record in records:
             self._record(mark, end, record)
+        self._begin_injected(None)
         entries, resume = self._main.finish()
         bad = (*self._bad_before, *records.bad)
         sessions = [SessionReading(self._session(entries, len(bad)), tuple(entries), bad)]
@@ -215,7 +146,7 @@ class _Reader:
         elif kind == "continued-in":
             continued = string(record.continuedInSessionId)
             self._state = replace(self._state, continued_in=continued)
-        elif kind not in _NOISE:
+        elif kind not in NOISE:
             name = kind[:64] if isinstance(kind, str) else "(none)"
             unknown = dict(self._state.unknown_types)
             if name in unknown or len(unknown) < 100:
@@ -228,13 +159,14 @@ class _Reader:
         message = record.message if isinstance(record.message, dict) else {}
         model = string(message.get("model"))
         blocks = _blocks(message.get("content"))
-        if self._state.taken:
-            self._state = replace(self._state, taken=())
         if model == "<synthetic>" or record.isApiErrorMessage is True:
             text = "\n".join(string(block.get("text")) for block in blocks)
             self._turns.note("error", text)
             return
         key = string(message.get("id")) or string(record.uuid) or "?"
+        if not self._turns.has_message(key):
+            self._begin_injected(parse_time(record.timestamp))
+            self._age_taken()
         self._turns.message(key, model)
         for block in blocks:
             self._agent_block(key, block)
@@ -339,24 +271,66 @@ class _Reader:
     ) -> None:
         """Begins a turn, unless the same prompt came already in another shape."""
         state = self._state
-        taken = dict(state.taken)
-        sides = taken.get(text, "")
-        if sides and _SIDES[side] not in sides:
-            taken[text] = sides + _SIDES[side]
-            self._turns.touch()
-        else:
-            taken[text] = _SIDES[side]
-            self._mark_rolled_back(record)
-            self._turns.begin(text, blobs)
-        queue = list(state.queue)
+        queue, injected = list(state.queue), list(state.injected)
         if text in queue:
             queue.remove(text)
+        sides: tuple[str, ...] = (side,)
+        for waiting in injected:
+            if waiting[0] == text:
+                injected.remove(waiting)
+                sides = ("queue", side)
+                break
+        self._state = replace(state, queue=tuple(queue), injected=tuple(injected))
+        if self._is_taken(side, text):
+            self._turns.touch()
+            return
+        self._begin_injected(None)
+        self._mark_rolled_back(record)
+        self._begin(text, blobs, sides)
+
+    def _begin(self, text: str, blobs: tuple[Blob, ...], sides: tuple[str, ...]) -> None:
+        self._turns.begin(text, blobs)
+        state = self._state
         self._state = replace(
             state,
-            taken=tuple(taken.items()),
-            queue=tuple(queue),
+            taken=(*state.taken, Taken(text, sides))[-_MAX_TAKEN:],
             first_prompt=state.first_prompt or (text[:400] if self._turns is self._main else ""),
         )
+
+    def _begin_injected(self, time: int | None) -> None:
+        """Begins the turns of prompts that were injected before `time`.
+
+        Messages that the agent had begun before may be written after the injection.
+        """
+        late: list[tuple[str, int | None]] = []
+        for text, injected_at in self._state.injected:
+            if time is not None and injected_at is not None and time < injected_at:
+                late.append((text, injected_at))
+            elif not self._is_taken("queue", text):
+                self._begin(text, (), ("queue",))
+        if self._state.injected:
+            self._state = replace(self._state, injected=tuple(late))
+
+    def _is_taken(self, side: str, text: str) -> bool:
+        """Whether the prompt has begun a turn in another shape; this one is noted then."""
+        for known in self._state.taken:
+            is_double = known.text == text and side not in known.sides
+            # An attachment follows its queue operation at any distance, a user line at once.
+            if is_double and (known.is_fresh or side != "user"):
+                seen = replace(known, sides=(*known.sides, side))
+                taken = tuple(seen if item is known else item for item in self._state.taken)
+                self._state = replace(self._state, taken=taken)
+                return True
+        return False
+
+    def _age_taken(self) -> None:
+        if any(known.is_fresh for known in self._state.taken):
+            taken = tuple(
+                replace(known, is_fresh=False)
+                for known in self._state.taken
+                if known.sides != ("user",)
+            )
+            self._state = replace(self._state, taken=taken)
 
     def _mark_rolled_back(self, record: Record | None) -> None:
         """A prompt that goes on from an earlier turn undoes the ones after that turn."""
@@ -372,43 +346,34 @@ class _Reader:
         """
         queue = list(self._state.queue)
         content = _block_text(record.content)
-        injected = ""
+        injected = self._state.injected
         match record.operation:
             case "enqueue":
                 queue.append(content)
             case "remove" | "dequeue":
-                popped = content if content in queue else (queue[0] if queue else content)
+                popped = content or (queue[0] if queue else "")
                 if popped in queue:
                     queue.remove(popped)
-                if record.operation == "remove":
-                    injected = popped
+                if record.operation == "remove" and (typed := _typed(popped)):
+                    injected = (*injected, (typed, parse_time(record.timestamp)))
             case "popAll":
                 queue.clear()
-        self._state = replace(self._state, queue=tuple(queue))
-        if injected:
-            self._injected("queue", injected)
-
-    def _injected(self, side: str, text: str, blobs: tuple[Blob, ...] = ()) -> None:
-        said = prompts.words(text)
-        typed = "\n".join(words.text for words in said if words.kind == "prompt")
-        if typed or blobs:
-            self._prompt(side, typed, blobs)
-        elif side == "attachment":
-            for words in said:
-                self._note(words)
+        self._state = replace(self._state, queue=tuple(queue), injected=injected)
 
     def _attachment(self, record: Record) -> None:
-        attachment = _attachment(record.attachment)
+        attachment = attachment_of(record)
         if attachment.type == "queued_command":
             text = _block_text(attachment.prompt)
             blobs = tuple(filter(None, map(block_blob, _blocks(attachment.prompt))))
             is_prompt = attachment.commandMode in (None, "prompt", "bash")
-            if attachment.isMeta is True or not is_prompt:
+            is_typed = is_prompt and _is_from_person(attachment.origin, None)
+            if attachment.isMeta is True or not is_typed:
                 self._turns.note("notification", text)
-            elif not _is_from_person(attachment.origin, None):
-                self._turns.note("notification", text)
+            elif (typed := _typed(text)) or blobs:
+                self._prompt("attachment", typed, blobs)
             else:
-                self._injected("attachment", text, blobs)
+                for words in prompts.words(text):
+                    self._note(words)
         elif attachment.type in _KEPT_ATTACHMENTS:
             name = string(attachment.filename) or string(attachment.path)
             content = attachment.content
@@ -503,11 +468,9 @@ def _file_text(content: Any) -> str:
     return string(inner.get("content")) if isinstance(inner, dict) else ""
 
 
-def _attachment(raw: Raw) -> Attachment:
-    try:
-        return msgspec.json.decode(raw, type=Attachment)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Attachment()
+def _typed(text: str) -> str:
+    """What of a queued text somebody typed."""
+    return "\n".join(words.text for words in prompts.words(text) if words.kind == "prompt")
 
 
 def _is_from_person(origin: Any, prompt_source: Any) -> bool:
@@ -517,7 +480,7 @@ def _is_from_person(origin: Any, prompt_source: Any) -> bool:
 
 
 def _note_kind(kind: str) -> NoteKind:
-    return msgspec.convert(kind, NoteKind)
+    return cast(NoteKind, kind)
 
 
 def _usage(usage: dict[str, Any], key: bytes, model: str) -> Usage:

@@ -36,9 +36,9 @@ _INJECTED: tuple[tuple[str, str], ...] = (
     ("<user_action>", "context"),
     ("<subagent_notification>", "notification"),
 )
-_NOISE_RECORDS = frozenset(
+_NOISE = frozenset(
     "world_state inter_agent_communication_metadata inter_agent_communication"
-    " security_risk_score turn_context session_meta compacted response_item event_msg".split()
+    " security_risk_score".split()
 )
 _BARE_ITEMS = frozenset(
     "message reasoning function_call function_call_output custom_tool_call"
@@ -140,29 +140,34 @@ class _Reader:
 
     def _record(self, record: Record) -> None:
         payload = record.payload
-        kind = record.type
         if not isinstance(payload, dict):
-            if kind in _BARE_ITEMS:
-                self._item(record.item())
-            elif kind is None and isinstance(record.id, str):
-                self._header(record.item())
-            elif record.record_type is None:
+            self._bare(record)
+            return
+        match record.type:
+            case "response_item":
+                self._item(payload)
+            case "event_msg":
+                self._event(payload)
+            case "message":
+                self._item({"type": "message", **payload})
+            case "session_meta":
+                self._session_meta(payload)
+            case "turn_context":
+                self._turn_context(payload)
+            case "compacted":
+                if text := string(payload.get("message")):
+                    self._turns.note("summary", text)
+            case kind if kind not in _NOISE:
                 self._unknown(kind)
-        elif kind == "response_item":
-            self._item(payload)
-        elif kind == "event_msg":
-            self._event(payload)
-        elif kind == "message":
-            self._item({"type": "message", **payload})
-        elif kind == "session_meta":
-            self._session_meta(payload)
-        elif kind == "turn_context":
-            self._turn_context(payload)
-        elif kind == "compacted":
-            if text := string(payload.get("message")):
-                self._turns.note("summary", text)
-        elif kind not in _NOISE_RECORDS:
-            self._unknown(kind)
+
+    def _bare(self, record: Record) -> None:
+        """A line in the form of 2025-08, without payload."""
+        if record.type in _BARE_ITEMS:
+            self._item(record.item())
+        elif record.type is None and isinstance(record.id, str):
+            self._header(record.item())
+        elif record.record_type is None:
+            self._unknown(record.type)
 
     def _unknown(self, kind: Any) -> None:
         name = kind[:64] if isinstance(kind, str) else "(none)"
@@ -270,6 +275,8 @@ class _Reader:
             return
         if self._is_pair(side, "user", prompt):
             return
+        if side == "event" and self._state.unpaired == ((side, "user", prompt),):
+            return  # Written twice in one moment, as on entering review mode.
         self._turns.begin(prompt, blobs)
         first = self._state.first_prompt or prompt[:400]
         # A pair never spans two prompts, so what stood unpaired before this one is done.
@@ -467,8 +474,8 @@ def _images(content: Any) -> tuple[Blob, ...]:
 
 
 def _request(text: str) -> str:
-    """The person's words behind what the IDE put in front of them."""
-    if text.startswith("# Context from my IDE"):
+    """The person's words behind what the client put in front of them."""
+    if text.lstrip().startswith(("# Context from my IDE", "# Files mentioned by the user")):
         _, found, request = text.partition(_IDE_REQUEST)
         return request if found else text
     return text

@@ -124,10 +124,10 @@ class Records(Generic[T]):
             if line[-1] != 0x0A:
                 yield from self._unfinished(mark, line)
                 return
-            if mark.offset == 0 and line.startswith(b"\xef\xbb\xbf"):
-                line = b"   " + line[3:]
+            has_bom = mark.offset == 0 and line.startswith(b"\xef\xbb\xbf")
             try:
-                yield mark, mark.offset + len(line), decode(line)
+                value = decode(line[3:] if has_bom else line)
+                yield mark, mark.offset + len(line), value
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 yield from self._damaged(mark, line)
 

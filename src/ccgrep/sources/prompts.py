@@ -22,7 +22,7 @@ class Words(NamedTuple):
 
 
 _CONTEXT_BLOCK = re.compile(
-    r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|user-prompt-submit-hook)>"
+    r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|user-prompt-submit-hook|fork-boilerplate)>"
     r"(.*?)</\1>\s*",
     re.DOTALL,
 )
@@ -39,10 +39,13 @@ _NOTES: tuple[tuple[str, Literal["output", "drop"] | NoteKind], ...] = (
     ("<bash-stderr>", "command"),
     ("Unknown skill", "command"),
     ("Unknown slash command", "command"),
+    ("Unknown command", "command"),
     ("<local-command-caveat>", "drop"),
     ("Caveat: The messages below", "drop"),
     ("<task-notification>", "notification"),
     ("<teammate-message", "notification"),
+    ("<cross-session-message", "notification"),
+    ("<bash-notification>", "notification"),
     ("[Request interrupted by user", "interrupted"),
     ("<observed_from_primary_session>", "context"),
     ("This session is being continued from a previous conversation", "summary"),

@@ -38,9 +38,9 @@ class SessionReading(Struct, frozen=True):
 class Reading(Struct, frozen=True):
     """What reading a source file gave, and where the next run may go on.
 
-    `start` is where reading began, `resume` where the first open turn begins and `state`
-    what the reader knew there; `end` is where the last whole record ended. Each comes with the crc32 of
-    everything before it.
+    `start` is where reading began, `resume` where the first open turn begins, `state` what
+    the reader knew there, and `end` where the last whole record ended. The latter two come
+    with the crc32 of everything before them.
     """
 
     sessions: tuple[SessionReading, ...]

@@ -53,10 +53,11 @@ def roots_of(directory: str) -> list[Root]:
         if os.path.isdir(os.path.join(base, "projects")):
             found.append(Root(base, "claude_code"))
     for base in (directory, os.path.join(directory, ".codex")):
-        if any(os.path.isdir(os.path.join(base, n)) for n in ("sessions", "archived_sessions")):
-            # Claude Code keeps a registry of live processes in a folder of that name.
-            if not os.path.isdir(os.path.join(base, "projects")):
-                found.append(Root(base, "codex"))
+        # Claude Code keeps a registry of live processes in a folder of that name.
+        is_claude = os.path.isdir(os.path.join(base, "projects"))
+        names = ("sessions", "archived_sessions")
+        if not is_claude and any(os.path.isdir(os.path.join(base, name)) for name in names):
+            found.append(Root(base, "codex"))
     return found
 
 

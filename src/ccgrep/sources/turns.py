@@ -93,6 +93,7 @@ class _Draft:
         "is_rolled_back",
         "mark",
         "messages",
+        "orphans",
         "prompt",
         "started",
         "state",
@@ -109,6 +110,7 @@ class _Draft:
         self.steps: list[_Message | Note] = []
         self.messages: dict[str, _Message] = {}
         self.calls: dict[str, _Call] = {}
+        self.orphans: dict[str, ToolResult] = {}
         self.usage: dict[bytes, Usage] = {}
         self.uuids: list[bytes] = []
         self.started: int | None = None
@@ -118,15 +120,15 @@ class _Draft:
         self.is_rolled_back = False
 
     def freeze(self) -> Turn:
-        return Turn(
-            prompt=self.prompt,
-            attached=self.attached,
-            steps=tuple(
-                step.freeze() if isinstance(step, _Message) else step
-                for step in self.steps
-                if isinstance(step, Note) or step.parts
-            ),
-        )
+        steps = [
+            step.freeze() if isinstance(step, _Message) else step
+            for step in self.steps
+            if isinstance(step, Note) or step.parts
+        ]
+        steps += [
+            Message((ToolCall("unknown", result=result),)) for result in self.orphans.values()
+        ]
+        return Turn(prompt=self.prompt, attached=self.attached, steps=tuple(steps))
 
     def entry(self, turn: ObjectId, is_open: bool) -> Entry:
         return Entry(
@@ -139,7 +141,7 @@ class _Draft:
             branch=self.branch,
             messages=sum(bool(message.parts) for message in self.messages.values())
             + bool(self.prompt or self.attached),
-            tools=len(self.calls),
+            tools=len(self.calls) + len(self.orphans),
             usage=tuple(self.usage.values()),
             uuids=b"".join(self.uuids),
             is_open=is_open,
@@ -214,7 +216,8 @@ class TurnBuilder:
         """A fragment of the API message `key` follows."""
         for draft in self._open:
             if key in draft.messages:
-                return self._touch(draft, self._place)
+                self._touch(draft, self._place)
+                return
         if self._held_command is not None:
             command = self._held.pop(self._held_command)
             self._held_command = None
@@ -232,24 +235,25 @@ class TurnBuilder:
 
     def call(self, key: str, call_id: str, name: str, input: Any) -> None:
         draft, message = self._owner(key)
-        if call_id not in draft.calls:
-            draft.calls[call_id] = call = _Call(name, input)
-            message.parts.append(call)
+        if call_id in draft.calls:
+            return
+        draft.calls[call_id] = call = _Call(name, input)
+        message.parts.append(call)
+        for other in self._open:
+            call.result = other.orphans.pop(call_id, call.result)
 
     def result(self, call_id: str, result: ToolResult) -> None:
-        """The result goes to its call's turn; one whose call is unknown is kept as it is."""
+        """The result goes to its call's turn, and waits for a call that comes later.
+
+        Lines are not always in order; a result whose call never comes is kept as it is.
+        """
         for draft in self._open:
             call = draft.calls.get(call_id)
             if call is not None:
-                if call.result is None:
-                    call.result = result
-                return self._touch(draft, self._place)
-        draft = self._current()
-        call = draft.calls[call_id] = _Call("unknown", None)
-        call.result = result
-        message = _Message("")
-        message.parts.append(call)
-        draft.steps.append(message)
+                call.result = call.result or result
+                self._touch(draft, self._place)
+                return
+        self._current().orphans.setdefault(call_id, result)
 
     def usage(self, usage: Usage) -> None:
         """Counted once for each key; of several reports the largest figures hold."""
@@ -272,16 +276,9 @@ class TurnBuilder:
         if self._open:
             self._touch(self._open[-1], self._place)
 
-    def texts(self) -> set[str]:
-        """What the agent has said so far in the current turn."""
-        if not self._open:
-            return set()
-        return {
-            part.text
-            for message in self._open[-1].messages.values()
-            for part in message.parts
-            if isinstance(part, Text)
-        }
+    def has_message(self, key: str) -> bool:
+        """Whether a fragment of the API message came already, in a turn that is open."""
+        return any(key in draft.messages for draft in self._open)
 
     def roll_back(self, first: int) -> None:
         """The user undid the turns from number `first` on; they stay, marked."""

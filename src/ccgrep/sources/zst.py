@@ -36,6 +36,6 @@ class _Limited:
 
 
 def open_zst(file: BinaryIO, compressed_size: int) -> Readable:
-    options = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
+    options = {int(zstd.DecompressionParameter.window_log_max): _MAX_WINDOW_LOG}
     stream = zstd.ZstdFile(file, options=options)
     return _Limited(stream, _ALWAYS_BYTES + _MAX_RATIO * compressed_size)

@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ccgrep.errors import CorruptError, MissingObject, StoreError
+from ccgrep.errors import CorruptError, MissingObjectError, StoreError
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio, refs
 from ccgrep.store.lock import WriterLock
@@ -82,7 +82,7 @@ class Store:
                         return frame, thaw(frame)
                 except CorruptError as error:
                     damage = error
-        raise damage or MissingObject(
+        raise damage or MissingObjectError(
             f"object @{id.hex()[:12]} is missing from the store: run `ccgrep fsck --repair`"
         )
 

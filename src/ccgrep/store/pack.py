@@ -154,12 +154,9 @@ class Pack:
             if self.size < len(_PACK_MAGIC):
                 raise CorruptError(f"{self.path} is cut short: run `ccgrep fsck --repair`")
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._index = _read_index(index_path(pack_dir, name))
-        if self._index is None:
-            self._index = _index_bytes({frame.id: at for at, frame in self.scan()})
-            self.is_index_lost = True
-        else:
-            self.is_index_lost = False
+        index = _read_index(index_path(pack_dir, name))
+        self.is_index_lost = index is None
+        self._index = index or _index_bytes({frame.id: at for at, frame in self.scan()})
         self._count = _COUNT.unpack_from(self._index, 8)[0]
 
     def __len__(self) -> int:
@@ -236,7 +233,7 @@ class Pack:
 
     def _id_at(self, position: int) -> ObjectId:
         at = _IDS_AT + position * _HASH_SIZE
-        return ObjectId(bytes(self._index[at : at + _HASH_SIZE]))  # type: ignore[index]
+        return ObjectId(bytes(self._index[at : at + _HASH_SIZE]))
 
     def _position(self, prefix: bytes) -> int:
         """Where `prefix` would stand among the sorted ids."""
@@ -252,7 +249,7 @@ class Pack:
         return low
 
     def _fanout(self, byte: int) -> int:
-        return int(struct.unpack_from("<I", self._index, 16 + 4 * byte)[0])  # type: ignore[arg-type]
+        return int(struct.unpack_from("<I", self._index, 16 + 4 * byte)[0])
 
 
 def _read_index(path: str) -> bytes | None:

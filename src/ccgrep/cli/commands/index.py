@@ -6,7 +6,7 @@ from ccgrep import ops
 from ccgrep.cli.context import Context
 from ccgrep.cli.progress import Bar
 from ccgrep.errors import UsageError
-from ccgrep.index.build import Progress
+from ccgrep.index.build import IndexReport, Progress
 from ccgrep.output import human, json
 from ccgrep.text import escape
 
@@ -38,9 +38,13 @@ def run(arguments: Namespace, context: Context) -> int:
     if arguments.json:
         context.write(json.dumps(json.index_report(report, set_aside)))
     if not arguments.quiet:
-        for trouble in report.troubles:
-            context.say(f"ccgrep: {escape(trouble)}")
-        if not arguments.json:
-            for line in human.index_lines(report, set_aside):
-                context.say(line)
+        _tell(report, set_aside, arguments.json, context)
     return 0
+
+
+def _tell(report: IndexReport, set_aside: str, is_json: bool, context: Context) -> None:
+    for trouble in report.troubles:
+        context.say(f"ccgrep: {escape(trouble)}")
+    if not is_json:
+        for line in human.index_lines(report, set_aside):
+            context.say(line)
