@@ -121,9 +121,7 @@ class _Run:
         return self._report
 
     def _mark(self, todo: Plan) -> None:
-        unread = set(todo.to_read)
-        back = [r for r in self._rows if r.files and r.files[0].path not in unread]
-        self._merge.mark_back(back)
+        self._merge.mark_back(self._rows)
         for path in todo.gone:
             self._merge.mark_gone(path)
 

@@ -6,7 +6,6 @@ closed then. Little work is done in the calling process, without any worker.
 """
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -59,6 +58,7 @@ class _Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=(task_end, reply_end),
+            process_group=0,  # Ctrl-C is for the indexing process alone.
         )
         os.close(task_end)
         os.close(reply_end)
@@ -142,7 +142,6 @@ class _Batcher:
 
 def work(task_end: int, reply_end: int) -> None:
     """A worker's life: read tasks until the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks = Connection(task_end, writable=False)
     replies = Connection(reply_end, readable=False)
     batcher = _Batcher(replies)

@@ -22,6 +22,7 @@ _SALVAGE_EFFORT = 8
 
 T = TypeVar("T")
 _SPACE = b" \t\r\n"
+_SPACES = re.compile(r"[ \t\r\n]*")
 _RECORD_END = re.compile(r'[ \t\r\n\0]*(?:\{"|\Z)')
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -193,7 +194,7 @@ class Records(Generic[T]):
         begin = text.find('{"')
         while begin >= 0 and effort > 0:
             try:
-                _, end = _LENIENT.raw_decode(text, begin)
+                end = _SPACES.match(text, _LENIENT.raw_decode(text, begin)[1]).end()  # type: ignore[union-attr]
                 effort -= end - begin
             except json.JSONDecodeError as error:
                 end = -1

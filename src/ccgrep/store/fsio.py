@@ -171,6 +171,9 @@ def open_lock(path: str) -> int:
 
 
 def write_owner(descriptor: int, text: str) -> None:
-    """Says who holds the lock; a message for people, so nothing is synced."""
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, text.encode(), 0)
+    """Says who holds the lock; a message for people, so it may fail and is not synced."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode(), 0)
+    except OSError:
+        return

@@ -12,6 +12,7 @@ import sys
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
@@ -52,16 +53,22 @@ def encode(value: msgspec.Struct) -> bytes:
     try:
         return _ENCODER.encode(value)
     except (OverflowError, RecursionError, UnicodeEncodeError):
-        return _ENCODER.encode(_storable(msgspec.to_builtins(value), 0))
+        return _ENCODER.encode(_storable(value, 0))
 
 
 def _storable(value: Any, depth: int) -> Any:
+    """`value` with what msgpack cannot hold replaced; only asked when that is needed."""
     if depth > _MAX_DEPTH:
         return "(nested too deep)"
+    if isinstance(value, msgspec.Struct):
+        fields = msgspec.structs.asdict(value)
+        return replace(value, **{name: _storable(v, depth + 1) for name, v in fields.items()})
     if isinstance(value, dict):
         return {key: _storable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_storable(item, depth + 1) for item in value]
+        return type(value)(_storable(item, depth + 1) for item in value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return str(value)
     return value

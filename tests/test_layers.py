@@ -1,0 +1,144 @@
+"""The layers of ARCHITECTURE.md as facts: who may import whom, and who may do what."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "ccgrep"
+MODULES = sorted(path for path in SOURCE.rglob("*.py"))
+
+MAY_IMPORT = {
+    "errors": set(),
+    "model": set(),
+    "text": set(),
+    "sources": {"errors", "model"},
+    "store": {"errors", "model"},
+    "index": {"errors", "model", "sources", "store"},
+    "config": {"errors", "model", "sources"},
+    "lookup": {"errors", "model", "store", "text"},
+    "ops": {"config", "errors", "index", "lookup", "model", "sources", "store"},
+    "output": {"index", "model", "ops", "store", "text"},
+    "cli": {"config", "errors", "index", "model", "ops", "output", "text"},
+}
+"""Rooms, and the rooms they may use besides themselves."""
+
+ONE_IMPORTER = {
+    "backports": {"store/objects.py", "sources/zst.py"},
+    "compression": {"store/objects.py", "sources/zst.py"},
+    "fcntl": {"store/lock.py"},
+    "mmap": {"store/pack.py"},
+    "multiprocessing": {"index/pool.py"},
+    "subprocess": {"index/pool.py"},
+    "argparse": {"cli/parse.py", "cli/commands"},
+}
+NEVER = {"asyncio", "pickle", "marshal", "socket", "urllib", "http", "numpy", "torch", "requests"}
+
+WRITES = {
+    "chmod", "fsync", "ftruncate", "link", "makedirs", "mkdir", "pwrite", "remove", "rename",
+    "replace", "rmdir", "rmtree", "symlink", "truncate", "unlink", "utime", "write",
+}  # fmt: skip
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            yield module
+            if module == "ccgrep":
+                yield from (f"ccgrep.{name.name}" for name in node.names)
+
+
+def attributes(path: Path, owner: str) -> set[str]:
+    """Names that are used of the module `owner`."""
+    return {
+        node.attr
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == owner
+    }
+
+
+def open_modes(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id == "open" and len(node.args) > 1:
+            yield ast.literal_eval(node.args[1])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_rooms_import_only_what_they_may(path: Path) -> None:
+    here = room(path)
+    if here in ("__init__", "__main__"):
+        return
+    used = {name.split(".")[1] for name in imports(path) if name.startswith("ccgrep.")}
+    used.discard("__version__")
+    assert used - {here} <= MAY_IMPORT[here]
+
+
+def test_heavy_libraries_have_one_importer() -> None:
+    for path in MODULES:
+        name = str(path.relative_to(SOURCE))
+        for library in {module.split(".")[0] for module in imports(path)}:
+            allowed = ONE_IMPORTER.get(library)
+            assert allowed is None or any(name.startswith(place) for place in allowed), (
+                f"{name} imports {library}"
+            )
+
+
+def test_nothing_imports_what_ccgrep_never_needs() -> None:
+    for path in MODULES:
+        used = {module.split(".")[0] for module in imports(path)}
+        assert not used & NEVER, f"{path} imports {used & NEVER}"
+
+
+def test_the_environment_is_read_only_in_cli() -> None:
+    for path in MODULES:
+        if room(path) != "cli":
+            assert not attributes(path, "os") & {"environ", "getenv"}, path
+
+
+def test_printing_and_exiting_live_in_cli_and_output() -> None:
+    for path in MODULES:
+        if room(path) in ("cli", "output", "__main__"):
+            continue
+        called = {
+            node.func.id
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert not called & {"print", "exit", "quit", "input"}, path
+        assert not attributes(path, "sys") & {"exit", "stdout", "stderr", "stdin"}, path
+
+
+def test_only_fsio_writes() -> None:
+    for path in MODULES:
+        name = str(path.relative_to(SOURCE))
+        if name == "store/fsio.py" or room(path) == "cli":
+            continue
+        assert not attributes(path, "os") & WRITES, f"{name} writes past fsio"
+        assert not attributes(path, "shutil") & WRITES, f"{name} writes past fsio"
+        for mode in open_modes(path):
+            assert set(mode) <= set("rb"), f"{name} opens a file for writing"
+
+
+def test_the_checks_can_fail() -> None:
+    """Each rule finds the thing it forbids in the one place that may have it."""
+    fsio = SOURCE / "store" / "fsio.py"
+    assert attributes(fsio, "os") >= {"rename", "fsync", "unlink"}
+    assert attributes(SOURCE / "cli" / "context.py", "os") & {"environ"}
+    assert "fcntl" in set(imports(SOURCE / "store" / "lock.py"))
