@@ -1,0 +1,97 @@
+"""How fast, how small: building the store, against decoding every line once.
+
+    python bench/store.py [HOME]       a home with .claude and .codex; made when not given
+    python bench/store.py --bytes 1e8  a smaller one
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bench import measure
+from bench.generate import generate
+
+_DECODE = """
+import msgspec, os, sys, time
+decode = msgspec.json.Decoder().decode
+begun = time.monotonic()
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        if name.endswith(".jsonl"):
+            with open(os.path.join(folder, name), "rb") as file:
+                for line in file:
+                    try:
+                        decode(line)
+                    except (msgspec.MsgspecError, UnicodeDecodeError):
+                        pass
+print(time.monotonic() - begun)
+"""
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("home", nargs="?", type=Path)
+    parser.add_argument("--bytes", type=float, default=1e9)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as scratch:
+        home = arguments.home
+        if home is None:
+            home = Path(scratch) / "home"
+            files = max(int(arguments.bytes / 200_000), 10)
+            print(generate(home, int(arguments.bytes), files))
+        report(home, Path(scratch) / "store")
+
+
+def report(home: Path, store: Path) -> None:
+    paths = [p for p in home.rglob("*.jsonl") if p.is_file()]
+    size = sum(path.stat().st_size for path in paths)
+    environment = {**os.environ, "HOME": str(home), "CCGREP_DIR": str(store)}
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        environment.pop(name, None)
+    ccgrep = [sys.executable, "-m", "ccgrep"]
+
+    decode = min(_seconds([sys.executable, "-c", _DECODE, str(home)]) for _ in range(2))
+    build = measure.run([*ccgrep, "index", "-q"], environment)
+    packs = sum(p.stat().st_size for p in (store / "objects" / "pack").iterdir())
+    again = measure.run([*ccgrep, "index", "--json"], environment)
+    counts = json.loads(again.output)
+    no_op = float(counts["seconds"])
+    stat = _stat_seconds(paths)
+
+    print(f"{len(paths):,} files, {size / 1e6:,.0f} MB")
+    _row("decode every line once", f"{decode:.2f} s")
+    _row("index", f"{build.seconds:.2f} s", build.seconds / decode, 8)
+    _row("index, peak memory", f"{build.peak_bytes / 1e6:.0f} MB", build.peak_bytes / 400e6, 1)
+    _row("packs", f"{packs / 1e6:.1f} MB", packs / size, 0.12)
+    _row("stat of every file", f"{stat * 1e3:.0f} ms")
+    _row("index, nothing changed", f"{no_op * 1e3:.0f} ms")
+    _row("  bytes parsed, objects added", f"{counts['bytes_parsed']}, {counts['new_objects']}")
+    shutil.rmtree(store)
+
+
+def _seconds(command: list[str]) -> float:
+    return float(measure.run(command).output)
+
+
+def _stat_seconds(paths: list[Path]) -> float:
+    begun = time.monotonic()
+    for path in paths:
+        path.stat()
+    return time.monotonic() - begun
+
+
+def _row(what: str, figure: str, ratio: float | None = None, budget: float | None = None) -> None:
+    verdict = ""
+    if ratio is not None and budget is not None:
+        verdict = f"{ratio:8.2f} of at most {budget:g}  {'ok' if ratio <= budget else 'OVER'}"
+    print(f"  {what:<32}{figure:>12}{verdict:>32}")
+
+
+if __name__ == "__main__":
+    main()
