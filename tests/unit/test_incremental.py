@@ -5,10 +5,12 @@ import random
 import shutil
 from pathlib import Path
 
+from ccgrep.index.build import Options, Progress, build
 from ccgrep.index.plan import plan
-from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.scan import FoundFile, Scan, scan
+from ccgrep.store.database import create_store, open_store
 from ccgrep.store.manifest import SourceFile
-from tests.homes import Home, assert_same_as_fresh
+from tests.homes import Home, assert_same_as_fresh, live
 
 
 def test_second_run_parses_nothing_and_adds_nothing(home: Home) -> None:
@@ -252,3 +254,35 @@ def test_plan_names_what_differs() -> None:
     assert todo.suspect == ("/r/racy",)
     assert todo.gone == ("/r/gone",)
     assert plan(before, Scan({}, [], []), now_ns=0).gone == ()
+
+
+def test_long_run_commits_as_it_goes(home: Home) -> None:
+    for seed in range(5):
+        file = home.claude(seed + 1)
+        file.turn(f"prompt {seed}", "answer")
+        file.write()
+    store = create_store(str(home.store_dir))
+    snapshots: list[int] = []
+
+    def watch(progress: Progress) -> None:
+        snapshots.append(open_store(str(home.store_dir)).snapshot().revision)
+
+    build(store, lambda: scan(list(home.config.roots)), Options(commit_every_s=0), watch)
+    assert snapshots == [0, 1, 2, 3, 4]
+    assert len(home.rows()) == 5
+    assert_same_as_fresh(home)
+
+
+def test_both_ways_of_reading_give_the_same(home: Home) -> None:
+    """In this process or in workers: what is stored does not differ."""
+    for seed in range(6):
+        file = home.claude(seed + 1)
+        for number in range(3):
+            file.turn(f"prompt {seed} {number}", "answer " * 50_000, "ls", "x " * 200_000)
+        file.write()
+    store = create_store(str(home.store_dir))
+    build(store, lambda: scan(list(home.config.roots)), Options(cores=1))
+    other = create_store(str(home.directory / "other"))
+    build(other, lambda: scan(list(home.config.roots)), Options(cores=3))
+    assert live(store) == live(other)
+    assert len(live(store)) == 6

@@ -16,6 +16,7 @@ import msgspec
 from ccgrep.model import BadSpot
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
+_TOO_LONG = "line longer than 64 MiB"
 _BLOCK_BYTES = 1024 * 1024
 _SALVAGE_EFFORT = 8
 """How many times the length of a damaged line may be read in search of records."""
@@ -55,14 +56,17 @@ class Lines:
         """Each line with its newline; the last one comes without when it has none."""
         buffer = b""
         while block := self._read():
+            searched, begin = len(buffer), 0
             buffer += block
-            begin = 0
-            while (newline := buffer.find(b"\n", begin)) >= 0:
+            while (newline := buffer.find(b"\n", searched)) >= 0:
                 line = buffer[begin : newline + 1]
-                begin = newline + 1
+                begin = searched = newline + 1
                 mark = self.end
                 self.end = Mark(mark.offset + len(line), zlib.crc32(line, mark.crc))
-                yield mark, line
+                if len(line) > MAX_LINE_BYTES:
+                    self._bad.append(BadSpot(mark.offset, len(line), _TOO_LONG))
+                else:
+                    yield mark, line
             buffer = buffer[begin:]
             if len(buffer) > MAX_LINE_BYTES:
                 buffer = self._skip_rest_of_line(buffer)
@@ -83,7 +87,7 @@ class Lines:
             offset += len(taken)
             crc = zlib.crc32(taken, crc)
             if newline:
-                self._bad.append(BadSpot(begin, offset - begin, "line longer than 64 MiB"))
+                self._bad.append(BadSpot(begin, offset - begin, _TOO_LONG))
                 self.end = Mark(offset, crc)
                 return buffer[newline:]
             buffer = self._read()
