@@ -117,8 +117,8 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     end: int
     started: int | None = None  # milliseconds since 1970, UTC
     ended: int | None = None
-    cwd: str = ""  # empty: the session's
-    branch: str = ""  # empty: the session's
+    cwd: str = ""
+    branch: str = ""
     messages: int = 0
     tools: int = 0
     usage: tuple[Usage, ...] = ()

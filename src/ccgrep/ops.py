@@ -7,12 +7,13 @@ and nothing of the environment is read.
 import os
 import time
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from msgspec import Struct, field
 
 from ccgrep import lookup
 from ccgrep.config import Config
-from ccgrep.errors import StoreError
+from ccgrep.errors import MissingObjectError, StoreError
 from ccgrep.index.adopt import adopt
 from ccgrep.index.build import (
     IndexReport,
@@ -39,6 +40,8 @@ from ccgrep.store.database import (
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.gc import GcReport
 from ccgrep.store.manifest import Manifest, Row
+
+T = TypeVar("T")
 
 
 class SourceStatus(Struct):
@@ -140,9 +143,24 @@ def _scanner(config: Config) -> Callable[[], Scan]:
     return lambda: scan(list(config.roots))
 
 
+def _read(config: Config, work: Callable[[Store], T]) -> T:
+    """Runs `work` on the store; once more if a writer took an object away meanwhile."""
+    store = open_store(config.store_dir)
+    head = store.head()
+    try:
+        return work(store)
+    except MissingObjectError:
+        if store.head() == head:
+            raise
+        return work(open_store(config.store_dir))
+
+
 def status(config: Config) -> Status:
     """What is in the store, and how far behind the source files it is."""
-    store = open_store(config.store_dir)
+    return _read(config, lambda store: _status(config, store))
+
+
+def _status(config: Config, store: Store) -> Status:
     snapshot = store.snapshot()
     rows = list(store.rows(snapshot))
     result = Status(
@@ -188,13 +206,12 @@ def bad_spots(config: Config) -> Iterator[tuple[str, BadSpot]]:
     for row in store.rows():
         if row.session.bad_lines:
             path = row.files[0].path if row.files else row.session.id
-            for spot in store.manifest(row).bad:
-                yield path, spot
+            yield from ((path, spot) for spot in store.manifest(row).bad)
 
 
 def list_sessions(config: Config, filters: Filters) -> list[Listed]:
     """Sessions with turns, the most recent first."""
-    rows = list(open_store(config.store_dir).rows())
+    rows = _read(config, lambda store: list(store.rows()))
     short = lookup.abbreviations(row.session.id for row in rows)
     wanted = [row for row in rows if row.session.turns and _passes(row, filters)]
     wanted.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
@@ -217,7 +234,10 @@ def _passes(row: Row, filters: Filters) -> bool:
 
 def show(config: Config, ref: str) -> Shown:
     """The session or turn that `ref` names."""
-    store = open_store(config.store_dir)
+    return _read(config, lambda store: _show(store, ref))
+
+
+def _show(store: Store, ref: str) -> Shown:
     target = lookup.find(store, list(store.rows()), ref)
     if target.row is None:
         assert target.object is not None
