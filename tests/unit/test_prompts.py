@@ -194,6 +194,11 @@ INJECTED: dict[str, tuple[str | list[dict[str, Any]], dict[str, Any], Note | Non
         {"isCompactSummary": True},
         Note("summary", "This session is being continued from a previous conversation."),
     ),
+    "compact summary in other words": (
+        "What happened so far: everything.",
+        {"isCompactSummary": True},
+        Note("summary", "What happened so far: everything."),
+    ),
     "skill": (
         text("Base directory for this skill: /s\n\nDo it so."),
         {"isMeta": True},
@@ -620,6 +625,30 @@ def test_a_result_without_a_call_is_kept(home: Home) -> None:
     assert read(home, file) == [Turn("go", steps=(Message((kept,)),))]
 
 
+def test_words_beside_a_result_begin_a_turn(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    call_id = file.call("Bash", {"command": "rm x"})
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": "no", "is_error": True}
+    file.prompt([result, *text("move it instead")])
+    file.answer("moved")
+    refused = ToolCall("Bash", {"command": "rm x"}, ToolResult("no", is_error=True))
+    assert read(home, file) == [
+        Turn("go", steps=(Message((refused,), MODEL),)),
+        Turn("move it instead", steps=(said("moved"),)),
+    ]
+
+
+def test_a_result_in_a_line_of_the_agent_goes_to_its_call(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    call_id = file.call("web_search", {"query": "x"}, model="glm-4.7", message_id="m")
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": "found"}
+    file.blocks(result, model="glm-4.7", message_id="m")
+    call = ToolCall("web_search", {"query": "x"}, ToolResult("found"))
+    assert read(home, file) == [Turn("go", steps=(Message((call,), "glm-4.7"),))]
+
+
 def test_claude_turns_that_were_undone_stay_marked(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first")
@@ -730,8 +759,10 @@ def test_codex_counters_are_cumulative_and_repeated(home: Home) -> None:
     file.turn("one", "first")
     file.event("token_count", info=None, rate_limits=None)
     file.tokens(100, 60, 5)
-    file.records.append(file.records[-1])
+    count = file.records[-1]
+    file.records.append(count)
     file.turn("two", "second")
+    file.records.append(count)
     file.tokens(300, 0, 20)
     file.write()
     home.index()

@@ -10,6 +10,8 @@ from ccgrep.model import Session, Turn
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile, CodexFile, Lines, encode, iso
 
+LOST = "11111111-2222-4333-8444-555555555555"
+
 
 def read(home: Home, file: ClaudeFile | CodexFile, *others: Lines) -> Session:
     for each in (file, *others):
@@ -169,7 +171,7 @@ def test_a_codex_threads_name_is_its_title(home: Home) -> None:
 def test_the_project_is_the_first_directory(home: Home) -> None:
     file = home.claude(cwd="/home/sam/src/shop")
     file.turn("one", "first")
-    file.cwd = "/home/sam/src/api"
+    file.cwd, file.version = "/home/sam/src/api", "2.1.151"
     file.turn("two", "second")
     session = read(home, file)
     assert (session.project, session.cwd) == ("/home/sam/src/shop", "/home/sam/src/shop")
@@ -305,6 +307,40 @@ def test_a_sub_agent_names_its_parent(home: Home, folders: tuple[str, ...]) -> N
     assert set(home.rows()) == {main.id, agent.id}
 
 
+def test_the_folder_tells_the_parent_where_the_lines_do_not(home: Home) -> None:
+    main = home.claude()
+    main.turn("hello", "hi")
+    agent = home.subagent(main, "agent-a1b2c3d4")
+    agent.session_id = "99999999-0000-4000-8000-000000000000"
+    agent.turn("look", "seen")
+    assert read(home, agent, main).parent == main.id
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "agent"),
+    [
+        ({"subagent": "review"}, "subagent", "review"),
+        ({"subagent": "compact"}, "worker", "compact"),
+        (
+            {"subagent": {"thread_spawn": {"parent_thread_id": LOST, "agent_role": "scout"}}},
+            "subagent",
+            "scout",
+        ),
+    ],
+)
+def test_a_codex_sub_agent_names_its_parent(home: Home, source: Any, kind: str, agent: str) -> None:
+    file = home.codex()
+    file.meta(source=source, session_id=LOST)
+    file.turn("look", "seen")
+    session = read(home, file)
+    assert (session.id, session.kind, session.parent, session.agent) == (
+        file.id,
+        kind,
+        LOST,
+        agent,
+    )
+
+
 def test_a_workflows_journal_is_no_session(home: Home) -> None:
     main = home.claude()
     main.turn("hello", "hi")
@@ -384,7 +420,6 @@ def test_a_fork_names_its_parent_where_the_lines_do(home: Home) -> None:
 
 # Sessions of which only the prompts are left.
 
-LOST = "11111111-2222-4333-8444-555555555555"
 TIME = 1_790_000_000_000
 
 

@@ -284,6 +284,7 @@ def test_trap_10_a_spilled_output_is_found_by_its_calls_id(home: Home) -> None:
         "../../../etc/passwd",
         "/etc/passwd",
         "{folder}/../../../secret.txt",
+        "{folder}/below/../../../../secret.txt",
         "{folder}/../../tool-results/../../secret.txt",
         "../tool-results/secret.txt",
         "{folder}/link.txt",
@@ -295,7 +296,7 @@ def test_trap_10_a_spilled_output_is_found_by_its_calls_id(home: Home) -> None:
 def test_trap_10_a_hostile_path_is_not_followed(home: Home, path: str) -> None:
     file = home.claude()
     folder = file.path.with_suffix("") / "tool-results"
-    folder.mkdir(parents=True)
+    (folder / "below").mkdir(parents=True)
     for place in (home.projects, home.projects.parent, home.projects / "tool-results"):
         place.mkdir(exist_ok=True)
         (place / "secret.txt").write_text("SECRET")
@@ -398,7 +399,7 @@ def test_trap_14_lone_surrogates_are_replaced(home: Home) -> None:
 def test_trap_15_lines_are_not_in_order_of_time(home: Home) -> None:
     file = home.claude()
     start = file.now_ms
-    times = {"later": 60, "answer": 90, "earlier": 10, "reply": 30}
+    times = {"later": 60, "answer": 90, "reply": 50, "earlier": 10, "last reply": 30}
     file.meta("permission-mode", permissionMode="default")
     for text, seconds in times.items():
         time = iso(start + seconds * 1000)
@@ -411,7 +412,7 @@ def test_trap_15_lines_are_not_in_order_of_time(home: Home) -> None:
     manifest = home.manifest(file.id)
     assert home.prompts(file.id) == ["later", "earlier"]
     spans = [(entry.started, entry.ended) for entry in manifest.entries]
-    assert spans == [(start + 60_000, start + 90_000), (start + 10_000, start + 30_000)]
+    assert spans == [(start + 50_000, start + 90_000), (start + 10_000, start + 30_000)]
     session = manifest.session
     assert (session.started, session.ended) == (start + 10_000, start + 90_000)
 
@@ -484,6 +485,18 @@ def test_trap_17_a_session_that_moved_to_another_folder_is_the_same(home: Home) 
     assert (row.session.id, row.is_gone) == (file.id, False)
     assert [known.path for known in row.files] == [str(file.path)]
     assert_same_as_fresh(home)
+
+
+def test_trap_17_a_session_copied_to_another_folder_is_one(home: Home) -> None:
+    file = home.claude(slug="c--src-shop")
+    file.turn("one", "first")
+    first = file.write()
+    file.path = home.projects / "C--src-shop" / first.name
+    second = file.write()
+    assert home.index().new_objects == 1
+    (row,) = home.rows().values()
+    assert row.session.id == file.id
+    assert sorted(known.path for known in row.files) == sorted(map(str, (first, second)))
 
 
 def test_trap_17_a_session_names_the_one_that_it_was_continued_in(home: Home) -> None:

@@ -3,6 +3,7 @@
 The number is the trap's among the 25 that a census of real transcripts found.
 """
 
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -13,6 +14,7 @@ from backports import zstd
 
 from ccgrep.model import (
     BadSpot,
+    Blob,
     Message,
     Note,
     NoteKind,
@@ -169,6 +171,22 @@ def test_trap_22_user_items_that_nobody_typed(home: Home) -> None:
         Turn("fix a", steps=(said("fixed"), *(Note(kind, text) for text, kind in notes.items())))
     ]
     assert only_row(home).session.title == "fix a"
+
+
+def test_trap_22_an_event_may_be_a_part_of_its_item(home: Home) -> None:
+    file = home.codex()
+    file.meta()
+    content = [
+        {"type": "input_text", "text": "<image name=[Image #1]>"},
+        {"type": "input_image", "image_url": "data:image/png;base64,iVBORw=="},
+        {"type": "input_text", "text": "</image>"},
+        {"type": "input_text", "text": "what is it?"},
+    ]
+    file.item("message", role="user", content=content)
+    file.event("user_message", message="what is it?", images=[], local_images=["/tmp/a.png"])
+    file.answer("a cat")
+    blob = Blob("image/png", 4, hashlib.sha256(b"\x89PNG").hexdigest())
+    assert read(home, file) == [Turn("what is it?", attached=(blob,), steps=(said("a cat"),))]
 
 
 def completed(file: CodexFile, type: str, **fields: Any) -> None:
@@ -368,12 +386,15 @@ def test_trap_25_a_resumed_rollout_repeats_its_session_meta(home: Home) -> None:
     assert cwds == [file.cwd, "/somewhere/else"]
 
 
-def test_trap_25_a_fork_has_the_parents_lines_with_new_timestamps(home: Home) -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+def test_trap_25_a_fork_has_the_parents_lines_with_new_timestamps(
+    home: Home, is_named: bool
+) -> None:
     parent, fork = home.codex(1), home.codex(2)
     parent.meta()
     parent.turn("one", "first", "ls", "a.py")
     parent.turn("two", "second")
-    fork.meta(forked_from_id=parent.id)
+    fork.meta(**({"forked_from_id": parent.id} if is_named else {}))
     time = fork.tick()
     copies = [r for r in parent.records if isinstance(r, dict)]
     fork.records += [{**record, "timestamp": time} for record in copies]

@@ -6,31 +6,46 @@ the second gets `~2`. A file that was rewritten leaves what stood there before a
 superseded session, unless the new turns hold all of it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from ccgrep.index.reader import FileResult
-from ccgrep.model import Entry
+from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading
 from ccgrep.store.database import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
 
+Load = Callable[[ObjectId], Turn]
 
-def continues(old: Sequence[Entry], new: Sequence[Entry]) -> bool:
+
+def continues(old: Sequence[Entry], new: Sequence[Entry], load: Load) -> bool:
     """Whether `new` is `old` grown: the same turns, an open one perhaps longer."""
     if len(old) > len(new):
         return False
     return all(
-        before.turn == after.turn or (before.is_open and _begins(before, after))
+        before.turn == after.turn or (before.is_open and _begins(before, after, load))
         for before, after in zip(old, new, strict=False)
     )
 
 
-def _begins(before: Entry, after: Entry) -> bool:
+def _begins(before: Entry, after: Entry, load: Load) -> bool:
+    """Whether a turn has grown into another: by its records, else by what they say."""
     if before.uuids:
         return after.uuids.startswith(before.uuids)
-    return before.start == after.start
+    said, says = (list(_said(load(entry.turn))) for entry in (before, after))
+    return says[: len(said)] == said
+
+
+def _said(turn: Turn) -> Iterator[object]:
+    """What a turn says, in order; results are left out since they may still come."""
+    yield turn.prompt
+    for step in turn.steps:
+        if isinstance(step, Note):
+            yield step
+        else:
+            for part in step.parts:
+                yield (part.name, part.input) if isinstance(part, ToolCall) else part
 
 
 class Merge:
@@ -134,12 +149,12 @@ class Merge:
             old = self._commit.manifest(row).entries
             others = [f for f in row.files if f.path != file.path and f.path in self._present]
             if is_own:
-                if not continues(old, new):
+                if not self._continues(old, new):
                     self._supersede(row, new)
                 return self._write(id, reading, (file, *map(_as_copy, others)), state)
-            if continues(old, new) and (len(old) < len(new) or row.is_gone or not others):
+            if self._continues(old, new) and (len(old) < len(new) or row.is_gone or not others):
                 return self._write(id, reading, (file, *map(_as_copy, others)), state)
-            if continues(new, old):
+            if self._continues(new, old):
                 files = (*(f for f in row.files if f.path != file.path), _as_copy(file))
                 self._commit.set_row(replace(row, files=files))
                 return id
@@ -153,6 +168,9 @@ class Merge:
         manifest = Manifest(session, reading.entries, reading.bad, state)
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id
+
+    def _continues(self, old: Sequence[Entry], new: Sequence[Entry]) -> bool:
+        return continues(old, new, self._commit.load_turn)
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
         """Keeps what a rewritten file held, under a name of its own."""

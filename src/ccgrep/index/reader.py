@@ -13,7 +13,7 @@ from typing import BinaryIO, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.model import ObjectId, Turn
+from ccgrep.model import BadSpot, ObjectId, Turn
 from ccgrep.sources import claude, codex
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import claude_file, codex_file, session_folder
@@ -21,7 +21,7 @@ from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile
 from ccgrep.sources.spills import Spills
-from ccgrep.sources.zst import open_zst
+from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import SourceFile
 from ccgrep.store.objects import Frame, freeze
 
@@ -94,17 +94,28 @@ def _parse(
     if found.source == "claude_code":
         spills = Spills(*session_folder(found.path))
         return claude.read(file, start, claude_file(found.path), before, sink, spills)
-    stream = open_zst(file, found.size) if found.path.endswith(".zst") else file
-    return codex.read(stream, start, codex_file(found.path), before, sink)
+    if not found.path.endswith(".zst"):
+        return codex.read(file, start, codex_file(found.path), before, sink)
+    stream = ZstStream(file, found.size)
+    reading = codex.read(stream, start, codex_file(found.path), before, sink)
+    return _with_problem(reading, stream.problem) if stream.problem else reading
+
+
+def _with_problem(reading: Reading, problem: str) -> Reading:
+    """A reading of a file that could not be read to its end."""
+    (part,) = reading.sessions
+    bad = (*part.bad, BadSpot(reading.end, 0, problem))
+    session = replace(part.session, bad_lines=len(bad))
+    return replace(reading, sessions=(replace(part, session=session, bad=bad),))
 
 
 def _is_prefix_same(file: BinaryIO, info: os.stat_result, known: SourceFile) -> bool:
     """Whether everything that was consumed before still stands in the file."""
-    if info.st_size < known.end:
-        return False
     if known.path.endswith(".zst"):
         # Offsets are those of the decompressed text; such files do not grow.
         return info.st_size == known.size and info.st_mtime_ns == known.mtime_ns
+    if info.st_size < known.end:
+        return False
     file.seek(0)
     left, crc = known.end, 0
     while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):

@@ -121,7 +121,7 @@ def _make_session(
     entries = tuple(_entries(commit, prompts, result))
     id = prompts[0].session_id
     old = commit.row(id)
-    if old is not None and not continues(commit.manifest(old).entries, entries):
+    if old is not None and not continues(commit.manifest(old).entries, entries, commit.load_turn):
         return
     cwd = next((prompt.project for prompt in prompts if prompt.project), "")
     session = Session(

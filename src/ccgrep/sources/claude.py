@@ -168,6 +168,7 @@ class _Reader:
             self._begin_injected(parse_time(record.timestamp))
             self._age_taken()
         self._turns.message(key, model)
+        self._note_first_prompt()
         for block in blocks:
             self._agent_block(key, block)
         usage = message.get("usage")
@@ -230,13 +231,13 @@ class _Reader:
             self._user_texts(record, texts, tuple(blobs))
 
     def _user_texts(self, record: Record, texts: list[str], blobs: tuple[Blob, ...]) -> None:
+        if not _is_from_person(record.origin, record.promptSource):
+            self._turns.note("notification", "\n".join(texts))
+            return
         is_meta = record.isMeta is True
         of_text = prompts.meta_words if is_meta else prompts.words
         said = [words for text in texts for words in of_text(text)]
         typed = "\n".join(words.text for words in said if words.kind == "prompt")
-        if typed and not _is_from_person(record.origin, record.promptSource):
-            self._turns.note("notification", typed)
-            return
         if typed and self._is_for_machine(typed):
             if self._file.kind == "worker":
                 self._turns.restart()
@@ -284,18 +285,19 @@ class _Reader:
         if self._is_taken(side, text):
             self._turns.touch()
             return
-        self._begin_injected(None)
         self._mark_rolled_back(record)
+        self._begin_injected(None)
         self._begin(text, blobs, sides)
 
     def _begin(self, text: str, blobs: tuple[Blob, ...], sides: tuple[str, ...]) -> None:
         self._turns.begin(text, blobs)
-        state = self._state
-        self._state = replace(
-            state,
-            taken=(*state.taken, Taken(text, sides))[-_MAX_TAKEN:],
-            first_prompt=state.first_prompt or (text[:400] if self._turns is self._main else ""),
-        )
+        taken = (*self._state.taken, Taken(text, sides))[-_MAX_TAKEN:]
+        self._state = replace(self._state, taken=taken)
+        self._note_first_prompt()
+
+    def _note_first_prompt(self) -> None:
+        if not self._state.first_prompt and self._main.prompt:
+            self._state = replace(self._state, first_prompt=self._main.prompt[:400])
 
     def _begin_injected(self, time: int | None) -> None:
         """Begins the turns of prompts that were injected before `time`.

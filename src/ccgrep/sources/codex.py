@@ -31,6 +31,8 @@ _INJECTED: tuple[tuple[str, str], ...] = (
     ("<recommended_plugins>", ""),
     ("<INSTRUCTIONS>", ""),
     ("<permissions", ""),
+    ("<image", ""),
+    ("</image>", ""),
     ("<turn_aborted>", "interrupted"),
     ("<skill>", "context"),
     ("<user_action>", "context"),
@@ -78,6 +80,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     """What the reader carries from record to record; immutable, so a turn can keep it."""
 
     id: str = ""
+    header_time: int | None = None  # the only time in the form of 2025-08
     kind: SessionKind = "main"
     parent: str = ""
     forked_from: str = ""
@@ -117,8 +120,8 @@ class _Reader:
     def read(self, stream: Readable, start: Mark) -> Reading:
         records = Records(stream, start, Record, _is_record)
         for mark, end, record in records:
-            time = parse_time(record.timestamp)
             state = self._state
+            time = parse_time(record.timestamp) or state.header_time
             self._turns.at(mark, end, state, time, state.turn_cwd, state.branch)
             self._record(record)
         entries, resume = self._turns.finish()
@@ -180,7 +183,11 @@ class _Reader:
 
     def _header(self, payload: dict[str, Any]) -> None:
         if not self._state.id:
-            self._set(id=string(payload.get("id")), branch=_branch(payload.get("git")))
+            self._set(
+                id=string(payload.get("id")),
+                branch=_branch(payload.get("git")),
+                header_time=parse_time(payload.get("timestamp")),
+            )
 
     def _session_meta(self, payload: dict[str, Any]) -> None:
         state = self._state
@@ -305,7 +312,7 @@ class _Reader:
         """Whether the other side said the same; then both are done with."""
         for known in self._state.unpaired:
             other, other_role, other_text = known
-            if other != side and other_role == role and _same(text, other_text):
+            if other != side and other_role == role and _same(role, text, other_text):
                 self._set(unpaired=tuple(x for x in self._state.unpaired if x is not known))
                 return True
         return False
@@ -481,11 +488,13 @@ def _request(text: str) -> str:
     return text
 
 
-def _same(a: str, b: str) -> bool:
-    """Equal, or one with a memory citation behind it."""
-    return a.strip() == b.strip() or any(
-        long.startswith(short.rstrip()) and long[len(short.rstrip()) :].lstrip().startswith("<oai-")
-        for long, short in ((a, b), (b, a))
+def _same(role: str, a: str, b: str) -> bool:
+    """Equal, or the longer one has what the client put around the shorter."""
+    short, long = sorted((a.strip(), b.strip()), key=len)
+    if role == "user":
+        return short in long
+    return long.startswith(short) and (
+        len(long) == len(short) or long[len(short) :].lstrip().startswith("<oai-")
     )
 
 

@@ -55,7 +55,7 @@ class Reading(Struct, frozen=True):
 
 def describe(session: Session, entries: Sequence[Entry]) -> Session:
     """`session` with what its entries add up to."""
-    usage = [usage for entry in entries for usage in entry.usage]
+    usage = {usage.key: usage for entry in entries for usage in entry.usage}.values()
     return replace(
         session,
         started=min((e.started for e in entries if e.started is not None), default=None),

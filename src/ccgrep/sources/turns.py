@@ -1,10 +1,11 @@
 """Builds the turns of one session from a reader's events, in one pass.
 
-A turn is handed to the sink as soon as nothing can be added to it any more: results
-and fragments may reach the turn before while a queued prompt has already begun the
-next one, but not after the agent's next message. Turns that may still grow at the end
-of the file are open. The state that a reader needs to go on from the first open turn
-is taken where that turn begins, so reading on gives what reading anew would.
+A turn is handed to the sink as soon as nothing can be added to it any more: results and
+fragments may reach a turn while a queued prompt has already begun the next one. A turn
+is done with the agent's next message after it, or, if a call in it was not answered,
+when several more have begun. Turns that may still grow at the end of the file are open.
+The state that a reader needs to go on from the first open turn is taken where that turn
+begins, so reading on gives what reading anew would.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,6 +28,9 @@ from ccgrep.model import (
     Usage,
 )
 from ccgrep.sources.jsonl import Mark
+
+_MAX_WAITING = 4
+"""How many turns may wait for results: a call that is never answered must not hold all."""
 
 Sink = Callable[[Turn], ObjectId]
 """Takes a finished turn, gives its id."""
@@ -119,6 +123,9 @@ class _Draft:
         self.end = mark.offset
         self.is_rolled_back = False
 
+    def is_answered(self) -> bool:
+        return all(call.result is not None for call in self.calls.values())
+
     def freeze(self) -> Turn:
         steps = [
             step.freeze() if isinstance(step, _Message) else step
@@ -190,6 +197,11 @@ class TurnBuilder:
     def is_empty(self) -> bool:
         return not self.count
 
+    @property
+    def prompt(self) -> str:
+        """The current turn's."""
+        return self._open[-1].prompt if self._open else ""
+
     def begin(self, prompt: str, attached: tuple[Blob, ...] = ()) -> None:
         """A prompt: the turn before it waits for what still belongs to it."""
         self.settle()
@@ -222,7 +234,10 @@ class TurnBuilder:
             command = self._held.pop(self._held_command)
             self._held_command = None
             self._open_turn(command.note.text, (), command)
-        self._finish(self._open[:-1])
+        while len(self._open) > 1 and (
+            self._open[0].is_answered() or len(self._open) > _MAX_WAITING
+        ):
+            self._finish(self._open[:1])
         draft = self._current()
         draft.messages[key] = message = _Message(model)
         draft.steps.append(message)

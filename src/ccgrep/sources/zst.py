@@ -5,7 +5,7 @@ beyond the limits ends the stream, as if the file ended there.
 """
 
 import sys
-from typing import BinaryIO
+from collections.abc import Iterator
 
 from ccgrep.sources.jsonl import Readable
 
@@ -14,28 +14,51 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+_BLOCK_BYTES = 1024 * 1024
 _MAX_WINDOW_LOG = 27
 _MAX_RATIO = 200
 _ALWAYS_BYTES = 64 * 1024 * 1024
 
 
-class _Limited:
-    def __init__(self, stream: Readable, max_bytes: int) -> None:
-        self._stream = stream
-        self._left = max_bytes
+class ZstStream:
+    """Reads what a compressed file unfolds to; `problem` says why it ended too early."""
+
+    def __init__(self, file: Readable, compressed_size: int) -> None:
+        self._blocks = self._unfold(file, _ALWAYS_BYTES + _MAX_RATIO * compressed_size)
+        self.problem = ""
 
     def read(self, size: int, /) -> bytes:
-        if self._left <= 0:
-            return b""
-        try:
-            block = self._stream.read(min(size, self._left))
-        except (zstd.ZstdError, EOFError):
-            return b""
-        self._left -= len(block)
-        return block
+        """The next block, of any length up to `size`; empty at the end."""
+        del size
+        return next(self._blocks, b"")
+
+    def _unfold(self, file: Readable, max_bytes: int) -> Iterator[bytes]:
+        left = max_bytes
+        decompressor = _decompressor()
+        is_begun = False
+        given = file.read(_BLOCK_BYTES)
+        while given or not decompressor.needs_input:
+            try:
+                block = decompressor.decompress(given, _BLOCK_BYTES)
+            except zstd.ZstdError:
+                self.problem = "not a zstd file"
+                return
+            if block:
+                yield block
+            left -= len(block)
+            if left < 0:
+                self.problem = "unfolds to too much"
+                return
+            is_begun, given = True, b""
+            if decompressor.eof:
+                given = decompressor.unused_data
+                decompressor, is_begun = _decompressor(), False
+            if not given and decompressor.needs_input:
+                given = file.read(_BLOCK_BYTES)
+        if is_begun:
+            self.problem = "compressed file is cut short"
 
 
-def open_zst(file: BinaryIO, compressed_size: int) -> Readable:
-    options = {int(zstd.DecompressionParameter.window_log_max): _MAX_WINDOW_LOG}
-    stream = zstd.ZstdFile(file, options=options)
-    return _Limited(stream, _ALWAYS_BYTES + _MAX_RATIO * compressed_size)
+def _decompressor() -> zstd.ZstdDecompressor:
+    window = int(zstd.DecompressionParameter.window_log_max)
+    return zstd.ZstdDecompressor(options={window: _MAX_WINDOW_LOG})

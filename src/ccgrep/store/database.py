@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, MissingObjectError, StoreError
-from ccgrep.model import ObjectId
+from ccgrep.model import ObjectId, Turn
 from ccgrep.store import fsio, refs
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, shard_of
@@ -231,10 +231,16 @@ class Commit:
         return frame.id
 
     def manifest(self, row: Row) -> Manifest:
-        """A row's manifest, also one that this commit has just written."""
-        if self._writer is not None and row.manifest in self._writer:
-            return decode(thaw(self._writer.read(row.manifest)), Manifest)
-        return self.store.manifest(row)
+        return self._load(row.manifest, Manifest)
+
+    def load_turn(self, id: ObjectId) -> Turn:
+        return self._load(id, Turn)
+
+    def _load(self, id: ObjectId, kind: type[T]) -> T:
+        """An object, also one that this commit has just written."""
+        if self._writer is not None and id in self._writer:
+            return decode(thaw(self._writer.read(id)), kind)
+        return self.store.load(id, kind)
 
     def row(self, session_id: str) -> Row | None:
         return self._shard(shard_of(session_id)).get(session_id)
