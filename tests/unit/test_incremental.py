@@ -190,6 +190,22 @@ def test_copy_is_not_a_second_session_and_a_namesake_is(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
+def test_longer_copy_of_an_unfinished_turn_takes_its_place(home: Home) -> None:
+    file = home.claude(slug="-a")
+    file.prompt("work")
+    file.answer("step one")
+    file.write()
+    home.index()
+    file.answer("step two")
+    copy = home.projects / "-b" / file.path.name
+    copy.parent.mkdir()
+    copy.write_bytes(b"".join(file.lines()))
+    home.index()
+    assert list(home.rows()) == [file.id]
+    assert home.rows()[file.id].files[0].path == str(copy)
+    assert_same_as_fresh(home)
+
+
 def test_deleted_transcripts_survive_recreate(home: Home) -> None:
     files = []
     for seed in range(4):

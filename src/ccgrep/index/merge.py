@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ccgrep.errors import StoreError
 from ccgrep.index.reader import FileResult
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading
@@ -148,13 +149,14 @@ class Merge:
                 return self._write(id, reading, (file, *row.files[1:]), state)
             old = self._commit.manifest(row).entries
             others = [f for f in row.files if f.path != file.path and f.path in self._present]
-            if is_own:
-                if not self._continues(old, new):
+            grown, cut = self._continues(old, new), self._continues(new, old)
+            # A file that took the place of the only other one was moved.
+            is_own = is_own or (not others and (grown or cut))
+            if is_own or (grown and not cut):
+                if not grown:
                     self._supersede(row, new)
                 return self._write(id, reading, (file, *map(_as_copy, others)), state)
-            if self._continues(old, new) and (len(old) < len(new) or row.is_gone or not others):
-                return self._write(id, reading, (file, *map(_as_copy, others)), state)
-            if self._continues(new, old):
+            if cut:
                 files = (*(f for f in row.files if f.path != file.path), _as_copy(file))
                 self._commit.set_row(replace(row, files=files))
                 return id
@@ -170,7 +172,10 @@ class Merge:
         return id
 
     def _continues(self, old: Sequence[Entry], new: Sequence[Entry]) -> bool:
-        return continues(old, new, self._commit.load_turn)
+        try:
+            return continues(old, new, self._commit.load_turn)
+        except StoreError:
+            return False  # What is lost cannot be compared; it is kept as it is.
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
         """Keeps what a rewritten file held, under a name of its own."""

@@ -24,10 +24,18 @@ from ccgrep.sources.claude_records import (
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.payload import block_blob
 from ccgrep.sources.project import project_of
-from ccgrep.sources.reading import Before, File, Reading, SessionReading, describe
+from ccgrep.sources.reading import Before, File, Reading, SessionReading, describe, read_to
 from ccgrep.sources.spills import Spills
 from ccgrep.sources.turns import Sink, TurnBuilder
-from ccgrep.sources.values import added, count, parse_time, string, usage_key, uuid_bytes
+from ccgrep.sources.values import (
+    added,
+    count,
+    one_more,
+    parse_time,
+    string,
+    usage_key,
+    uuid_bytes,
+)
 
 _MAX_TAKEN = 20
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
@@ -70,17 +78,7 @@ class _Reader:
         if resume is None or self._sides:
             # Nothing to go on from, or threads that are not carried: read anew next time.
             resume = (Mark(0, 0), State(parent=self._file.parent))
-        (offset, crc), state = resume
-        return Reading(
-            sessions=tuple(sessions),
-            start=start.offset,
-            resume=offset,
-            resume_crc=crc,
-            end=records.end.offset,
-            end_crc=records.end.crc,
-            state=msgspec.msgpack.encode(state),
-            bytes_read=records.bytes_read,
-        )
+        return read_to(records, start, sessions, *resume)
 
     def _record(self, mark: Mark, end: int, record: Record) -> None:
         kind = record.type
@@ -147,11 +145,8 @@ class _Reader:
             continued = string(record.continuedInSessionId)
             self._state = replace(self._state, continued_in=continued)
         elif kind not in NOISE:
-            name = kind[:64] if isinstance(kind, str) else "(none)"
-            unknown = dict(self._state.unknown_types)
-            if name in unknown or len(unknown) < 100:
-                unknown[name] = unknown.get(name, 0) + 1
-                self._state = replace(self._state, unknown_types=unknown)
+            unknown = one_more(self._state.unknown_types, kind)
+            self._state = replace(self._state, unknown_types=unknown)
 
     # What the agent said and did.
 

@@ -19,9 +19,9 @@ from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.payload import data_url_blob
 from ccgrep.sources.project import project_of
-from ccgrep.sources.reading import Before, File, Reading, SessionReading, describe
+from ccgrep.sources.reading import Before, File, Reading, SessionReading, describe, read_to
 from ccgrep.sources.turns import Sink, TurnBuilder
-from ccgrep.sources.values import added, count, parse_time, string, usage_key
+from ccgrep.sources.values import added, count, one_more, parse_time, string, usage_key
 
 _IDE_REQUEST = "## My request for Codex:"
 _INJECTED: tuple[tuple[str, str], ...] = (
@@ -125,18 +125,9 @@ class _Reader:
             self._turns.at(mark, end, state, time, state.turn_cwd, state.branch)
             self._record(record)
         entries, resume = self._turns.finish()
-        (offset, crc), state = resume or (Mark(0, 0), State())
         bad = (*self._bad_before, *records.bad)
-        return Reading(
-            sessions=(SessionReading(self._session(entries, len(bad)), tuple(entries), bad),),
-            start=start.offset,
-            resume=offset,
-            resume_crc=crc,
-            end=records.end.offset,
-            end_crc=records.end.crc,
-            state=msgspec.msgpack.encode(state),
-            bytes_read=records.bytes_read,
-        )
+        session = SessionReading(self._session(entries, len(bad)), tuple(entries), bad)
+        return read_to(records, start, [session], *(resume or (Mark(0, 0), State())))
 
     def _set(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
@@ -173,11 +164,7 @@ class _Reader:
             self._unknown(record.type)
 
     def _unknown(self, kind: Any) -> None:
-        name = kind[:64] if isinstance(kind, str) else "(none)"
-        unknown = dict(self._state.unknown_types)
-        if name in unknown or len(unknown) < 100:
-            unknown[name] = unknown.get(name, 0) + 1
-            self._set(unknown_types=unknown)
+        self._set(unknown_types=one_more(self._state.unknown_types, kind))
 
     # What is said of the session as a whole.
 

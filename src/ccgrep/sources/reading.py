@@ -1,11 +1,14 @@
 """What goes into a reader and what comes out of it, for every kind of source file."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.model import BadSpot, Entry, Session, SessionKind
+from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.values import summed
 
 
@@ -51,6 +54,26 @@ class Reading(Struct, frozen=True):
     end_crc: int
     state: bytes = b""
     bytes_read: int = 0
+
+
+def read_to(
+    records: Records[Any],
+    start: Mark,
+    sessions: Sequence[SessionReading],
+    resume: Mark,
+    state: Struct,
+) -> Reading:
+    """The reading of a file whose `records` have been read to their end."""
+    return Reading(
+        sessions=tuple(sessions),
+        start=start.offset,
+        resume=resume.offset,
+        resume_crc=resume.crc,
+        end=records.end.offset,
+        end_crc=records.end.crc,
+        state=msgspec.msgpack.encode(state),
+        bytes_read=records.bytes_read,
+    )
 
 
 def describe(session: Session, entries: Sequence[Entry]) -> Session:

@@ -56,6 +56,14 @@ def added(known: tuple[str, ...], value: Any, most: int = 32) -> tuple[str, ...]
     return (*known, value[:100])
 
 
+def one_more(counts: dict[str, int], kind: Any) -> dict[str, int]:
+    """`counts` with an unknown record type counted, up to a hundred different ones."""
+    name = kind[:64] if isinstance(kind, str) else "(none)"
+    if name not in counts and len(counts) >= 100:
+        return counts
+    return {**counts, name: counts.get(name, 0) + 1}
+
+
 def summed(*values: int | None) -> int | None:
     """The sum of what is known; `None` when nothing is."""
     known = [value for value in values if value is not None]
