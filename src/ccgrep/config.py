@@ -22,6 +22,8 @@ def make_config(
 ) -> Config:
     """The configuration; `roots` given by hand replace the usual directories."""
     home = environment.get("HOME") or os.path.expanduser("~")
+    if not os.path.isabs(home) and not environment.get("CCGREP_DIR"):
+        raise UsageError("HOME is not set: set it, or CCGREP_DIR and --root")
     found = _given_roots(roots) if roots else _usual_roots(environment, home)
     return Config(
         store_dir=os.path.abspath(_store_dir(environment, home)),

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from ccgrep import lookup
 from ccgrep.config import Config
 from ccgrep.errors import MissingObjectError, StoreError
-from ccgrep.index.adopt import adopt
+from ccgrep.index.adopt import adopt, adopt_forgotten
 from ccgrep.index.build import (
     IndexReport,
     Options,
@@ -132,10 +132,10 @@ def recreate(
         if os.path.isdir(new_dir):
             fsio.remove_tree(new_dir)
         new = create_store(new_dir)
+        adopt_forgotten(new, old)
+        report = build(new, _scanner(config), Options(wait_s=wait_s), on_progress)
         with new.lock(wait_s):
             adopt(new, old, _scanner(config)())
-        options = Options(wait_s=wait_s)
-        report = build(new, _scanner(config), options, on_progress)
         return report, swap(config.store_dir, _now_ms())
 
 
@@ -280,15 +280,36 @@ def _place(store: Store, manifest: Manifest, number: int) -> Place:
 
 def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckResult:
     """Checks the store; with `is_repair` mends it, reading transcripts again where needed."""
-    store = open_store(config.store_dir)
-    report = checks.check(store)
     if not is_repair:
-        return FsckResult(report)
-    if not report.is_clean:
-        with store.lock(wait_s):
-            checks.repair(store)
-        index(config, wait_s=wait_s)
-    return FsckResult(report, checks.check(open_store(config.store_dir)))
+        return FsckResult(_check(config))
+    store = open_store(config.store_dir, is_repair=True)
+    with store.lock(wait_s):
+        report = checks.check(store)
+        lost = [] if report.is_clean else checks.repair(store)
+    if report.is_clean:
+        return FsckResult(report, report)
+    index(config, wait_s=wait_s)
+    repaired = _check(config)
+    found = {row.session.id for row in open_store(config.store_dir).rows()}
+    repaired.lost += [name for name in lost if name.partition(" ")[2] not in found]
+    return FsckResult(report, repaired)
+
+
+def _check(config: Config) -> FsckReport:
+    """Checks the store; anew if somebody wrote to it meanwhile."""
+    while True:
+        store = open_store(config.store_dir)
+        before = (store.pack_names(), _head_bytes(store))
+        report = checks.check(store)
+        if report.is_clean or before == (store.pack_names(), _head_bytes(store)):
+            return report
+
+
+def _head_bytes(store: Store) -> str:
+    try:
+        return store.head().hex()
+    except StoreError as error:
+        return str(error)
 
 
 def gc(config: Config, wait_s: float = 10.0) -> GcReport:
@@ -308,6 +329,9 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
     """Removes sessions, and the sub-agents that served them, for good."""
     store = open_store(config.store_dir)
     with store.lock(wait_s):
+        new_dir = new_store_dir(config.store_dir)
+        if os.path.isdir(new_dir):
+            fsio.remove_tree(new_dir)  # What a killed --recreate left holds the same bytes.
         rows = list(store.rows())
         wanted: dict[str, Row] = {}
         for ref in refs:
@@ -326,6 +350,7 @@ def _add_with_sub_agents(row: Row, rows: list[Row], wanted: dict[str, Row]) -> N
     wanted[row.session.id] = row
     for other in rows:
         is_served = other.session.parent == row.base_id and other.session.kind != "main"
+        is_served = is_served and not row.is_superseded
         is_earlier = other.is_superseded and other.base_id == row.base_id
         if is_served or is_earlier:
             _add_with_sub_agents(other, rows, wanted)

@@ -18,10 +18,18 @@ def main(arguments: list[str] | None = None) -> int:
         code = run(typed)
         sys.stdout.flush()
         return code
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            # The reader has seen enough. Python would complain about it once more at exit.
+            _drop_output()
+            return 0
+        sys.stderr.write(f"ccgrep: cannot write the output: {error.strerror}\n")
+        _drop_output()
+        return 2
     except KeyboardInterrupt:
         sys.stderr.write("ccgrep: interrupted; what was committed is kept\n")
         return 130
-    except BrokenPipeError:
-        # The reader has seen enough. Python would complain about it once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ccgrep.config import Config, make_config
+from ccgrep.errors import UsageError
 from ccgrep.model import SourceName
 from ccgrep.output.style import Style
 
@@ -21,6 +22,10 @@ class Context(NamedTuple):
 
     @classmethod
     def from_process(cls) -> "Context":
+        # Streams that are closed when the program starts are None: they take and give nothing.
+        sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+        sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             # The output is the same bytes in every locale.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
@@ -75,4 +80,6 @@ def refs_from(typed: list[str]) -> list[str]:
         for line in sys.stdin:
             if line.strip():
                 refs.append(re.split(r"[\t\n]", line, maxsplit=1)[0])
+    if not refs:
+        raise UsageError("there is no REF on standard input")
     return refs

@@ -20,6 +20,12 @@ def run(typed: list[str]) -> int:
         sys.stdout.flush()
         context.say(f"ccgrep: {escape(str(error))}")
         return error.exit_code
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        context.say(f"ccgrep: {escape(name + (error.strerror or str(error)))}")
+        return 2
 
 
 def _dispatch(typed: list[str], context: Context) -> int:

@@ -1,57 +1,108 @@
 """Takes over from an old store what its source files can no longer give.
 
-Sessions whose file is gone, superseded ones and what was forgotten; everything else is
-read anew. The old store may be damaged: what cannot be read of it is left there.
+Every session of the old store whose turns the new one does not hold at one place: those
+whose file is gone, superseded ones, and what a rewritten file or a deleted spill held
+before. The old store may be damaged: what cannot be read of it is left there.
 """
 
 import time
+from collections.abc import Iterable
+
+from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
+from ccgrep.model import Turn
 from ccgrep.sources.scan import Scan
+from ccgrep.store import refs
 from ccgrep.store.database import Commit, Store
-from ccgrep.store.manifest import Row, Snapshot
+from ccgrep.store.fsck import newest_rows
+from ccgrep.store.manifest import Manifest, Row, Snapshot
+
+
+def adopt_forgotten(store: Store, old: Store) -> None:
+    """What is forgotten stays so; for before anything is read into the new store."""
+    forgotten = {*refs.read_forgotten(old.directory), *_snapshot(old).forgotten}
+    if forgotten:
+        refs.write_forgotten(store.directory, store.tmp_dir, sorted(forgotten))
 
 
 def adopt(store: Store, old: Store, scan: Scan) -> int:
-    """Copies to `store` the sessions of `old` that have no file in `scan`; says how many."""
-    try:
-        snapshot = old.snapshot()
-    except StoreError:
-        return 0
+    """Copies to `store` the sessions of `old` that it lacks; says how many."""
     adopted = 0
     with Commit(store) as commit:
-        for row in _readable_rows(old, snapshot):
-            if any(file.path in scan.files for file in row.files):
+        known: dict[str, list[Row]] = {}
+        for row in commit.rows():
+            known.setdefault(row.base_id, []).append(row)
+        for row in _readable_rows(old):
+            try:
+                manifest = old.manifest(row)
+            except StoreError:
                 continue
-            if _copy(row, old, commit):
+            namesakes = known.setdefault(row.base_id, [])
+            if not _is_held(manifest, old, namesakes, commit):
+                namesakes.append(_copy(row, manifest, old, commit, namesakes, scan))
                 adopted += 1
-        hints = tuple(hint for hint in snapshot.hints if hint.path not in scan.files)
-        now_ms = time.time_ns() // 1_000_000
-        commit.commit(now_ms, forgotten=snapshot.forgotten, hints=hints)
+        commit.commit(time.time_ns() // 1_000_000)
     return adopted
 
 
-def _readable_rows(old: Store, snapshot: Snapshot) -> list[Row]:
+def _snapshot(old: Store) -> Snapshot:
+    try:
+        return old.snapshot()
+    except StoreError:
+        return Snapshot()
+
+
+def _readable_rows(old: Store) -> list[Row]:
     rows: list[Row] = []
-    for number, id in snapshot.shards.items():
+    for name, id in _snapshot(old).shards.items():
         try:
-            rows += old.rows(Snapshot(shards={number: id}))
+            rows += old.rows(Snapshot(shards={name: id}))
         except StoreError:
             continue
-    return rows
+    return rows or newest_rows(old)
 
 
-def _copy(row: Row, old: Store, commit: Commit) -> bool:
-    """Copies a manifest and those of its turns that can be read."""
-    try:
-        manifest = old.manifest(row)
-        commit.add(old.frame(row.manifest))
-    except StoreError:
+def _is_held(manifest: Manifest, old: Store, namesakes: Iterable[Row], commit: Commit) -> bool:
+    """Whether one session of the new store has all turns of an old one."""
+    turns = {entry.turn for entry in manifest.entries}
+    held = [{e.turn for e in commit.manifest(row).entries} for row in namesakes]
+    if any(turns <= other for other in held) or not turns:
+        return True
+    if not manifest.session.is_prompt_only:
         return False
+    prompts = {old.load(turn, Turn).prompt for turn in turns}
+    return any(prompts <= {commit.load_turn(t).prompt for t in other} for other in held)
+
+
+def _copy(
+    row: Row,
+    manifest: Manifest,
+    old: Store,
+    commit: Commit,
+    namesakes: list[Row],
+    scan: Scan,
+) -> Row:
+    """Copies a manifest and those of its turns that can be read."""
     for entry in manifest.entries:
         try:
             commit.add(old.frame(entry.turn))
         except StoreError:
             continue
-    commit.set_row(row)
-    return True
+    taken = {other.session.id for other in namesakes}
+    number = 2
+    id = row.session.id
+    while id in taken:
+        id = f"{row.base_id}~{number}"
+        number += 1
+    present = tuple(file for file in row.files if file.path in scan.files)
+    session = replace(row.session, id=id)
+    copied = Row(
+        session,
+        commit.put("manifest", replace(manifest, session=session, state=b"")),
+        files=() if present else row.files,
+        is_gone=not present,
+        is_superseded=row.is_superseded or bool(present),
+    )
+    commit.set_row(copied)
+    return copied

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from ccgrep.index.merge import Merge
-from ccgrep.index.plan import Plan, plan
+from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.pool import Batch, read_files
 from ccgrep.index.reader import FileResult, Task
 from ccgrep.index.recover import recover
+from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.store.database import Commit, Store
@@ -67,6 +68,8 @@ def build(
     with store.lock(options.wait_s):
         store.clean_tmp()
         store.heal_indexes()
+        if store.snapshot().must_collect:
+            collect_garbage(store)
         report = _Run(store, scan(), options, on_progress).run()
     report.seconds = round(time.monotonic() - started, 3)
     return report
@@ -79,10 +82,24 @@ def known_files(rows: Sequence[Row], hints: Sequence[SourceFile]) -> dict[str, S
 
 def remembered(scan: Scan, forgotten: set[bytes]) -> Scan:
     """`scan` without the files of sessions that are to be forgotten."""
-    files = {
-        path: found for path, found in scan.files.items() if forgotten_key(path) not in forgotten
-    }
+    if not forgotten:
+        return scan
+    files = {path: f for path, f in scan.files.items() if not _names_of(f) & forgotten}
     return Scan(files, scan.complete_roots, scan.troubles)
+
+
+def _names_of(found: FoundFile) -> set[bytes]:
+    """The names under which a file may have been forgotten."""
+    names = {found.path}
+    if found.kind == "session":
+        file = (claude_file if found.source == "claude_code" else codex_file)(found.path)
+        names |= {file.id, file.parent or found.path}
+    return set(map(forgotten_key, names))
+
+
+def _is_restless(result: FileResult) -> bool:
+    """Whether a file will have to be suspected next time too; else that is worth a note."""
+    return result.file is None or is_racy(result.file, result.file.read_ns)
 
 
 class _Run:
@@ -101,7 +118,7 @@ class _Run:
         self._rows = list(store.rows(self._commit.snapshot))
         self._merge = Merge(self._commit, self._rows, self._scan.files.keys())
         self._report = IndexReport(files_seen=len(self._scan.files), troubles=scan.troubles)
-        self._garbage_before = self._commit.snapshot.garbage_bytes
+        self._before = self._commit.snapshot
 
     def run(self) -> IndexReport:
         now_ns = time.time_ns()
@@ -117,7 +134,8 @@ class _Run:
             self._report.new_sessions += found.new_sessions + self._merge.new_sessions
             self._report.new_objects += found.new_objects
             self._publish(hints=found.hints)
-        self._tidy()
+        if self._commit.snapshot != self._before or self._merge.is_forgotten_seen:
+            self._tidy()
         return self._report
 
     def _mark(self, todo: Plan) -> None:
@@ -148,7 +166,7 @@ class _Run:
         if result.outcome == "failed":
             self._report.troubles.append(f"{result.path}: {result.reason}")
             return
-        if result.outcome == "unchanged" and result.path in suspects:
+        if result.outcome == "unchanged" and result.path in suspects and _is_restless(result):
             return
         if result.reading is not None:
             self._count(result.reading, self._merge.owners(result.path))
@@ -190,7 +208,7 @@ class _Run:
     def _publish(self, **changes: object) -> None:
         self._commit.commit(
             time.time_ns() // 1_000_000,
-            garbage_bytes=self._garbage_before + self._merge.garbage_bytes,
+            garbage_bytes=self._before.garbage_bytes + self._merge.garbage_bytes,
             forgotten=tuple(sorted(self._merge.forgotten)),
             **changes,
         )
@@ -199,7 +217,8 @@ class _Run:
         """Folds small packs, and collects garbage when there is much of it."""
         garbage = self._commit.snapshot.garbage_bytes
         packed = sum(pack.size for pack in self._store.packs())
-        if garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed):
+        is_much = garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed)
+        if is_much or self._merge.is_forgotten_seen:
             collect_garbage(self._store)
         else:
             self._store.fold()

@@ -15,6 +15,7 @@ from ccgrep.index.reader import FileResult
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading
 from ccgrep.store.database import Commit
+from ccgrep.store.gc import conversation_key
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
 
 Load = Callable[[ObjectId], Turn]
@@ -34,7 +35,10 @@ def _begins(before: Entry, after: Entry, load: Load) -> bool:
     """Whether a turn has grown into another: by its records, else by what they say."""
     if before.uuids:
         return after.uuids.startswith(before.uuids)
-    said, says = (list(_said(load(entry.turn))) for entry in (before, after))
+    try:
+        said, says = (list(_said(load(entry.turn))) for entry in (before, after))
+    except StoreError:
+        return before.start == after.start  # Lost; what is read now takes its place.
     return says[: len(said)] == said
 
 
@@ -56,11 +60,14 @@ class Merge:
         self._commit = commit
         self._present = present
         self._owners: dict[str, set[str]] = {}
+        self._ids: dict[str, set[str]] = {}
         self.files: dict[str, SourceFile] = {}
         self.forgotten = set(commit.snapshot.forgotten)
+        self.is_forgotten_seen = False
         self.new_sessions = 0
         self.garbage_bytes = 0
         for row in rows:
+            self._ids.setdefault(row.base_id, set()).add(row.session.id)
             for file in row.files:
                 self._owners.setdefault(file.path, set()).add(row.session.id)
                 self.files[file.path] = file
@@ -82,14 +89,22 @@ class Merge:
             return
         placed: set[str] = set()
         for position, reading in enumerate(result.reading.sessions):
-            if forgotten_key(reading.session.id) in self.forgotten:
-                self.forgotten.add(forgotten_key(file.path))
+            if self._is_forgotten(reading):
+                self.is_forgotten_seen = True
+                if len(result.reading.sessions) == 1:
+                    self.forgotten.add(forgotten_key(file.path))
                 continue
             state = b"" if position else result.reading.state
             placed.add(self._place(reading, file, state, result.outcome == "appended"))
         for id in self._owners.get(file.path, set()) - placed:
             self._lose_file(id, file.path)
         self._owners[file.path] = placed
+
+    def _is_forgotten(self, reading: SessionReading) -> bool:
+        session, entries = reading.session, reading.entries
+        keys = {forgotten_key(session.id), forgotten_key(session.parent)}
+        keys.add(conversation_key(session.id, entries[0].turn if entries else None))
+        return bool(keys & self.forgotten)
 
     def mark_gone(self, path: str) -> None:
         """The file has vanished; its session stays."""
@@ -99,8 +114,9 @@ class Merge:
 
     def mark_back(self, rows: Iterable[Row]) -> None:
         for row in rows:
-            if row.is_gone and row.files and row.files[0].path in self._present:
-                self._commit.set_row(replace(row, is_gone=False))
+            present = tuple(file for file in row.files if file.path in self._present)
+            if row.is_gone and present:
+                self._commit.set_row(replace(row, files=present, is_gone=False))
 
     def put(self, row: Row, manifest: Manifest) -> None:
         """Stores a session's manifest and its row, replacing what stands there."""
@@ -145,8 +161,16 @@ class Merge:
         for row in rows:
             id = row.session.id
             is_own = bool(row.files) and row.files[0].path == file.path
-            if row.session.is_prompt_only or (is_own and is_append):
+            if is_own and is_append:
                 return self._write(id, reading, (file, *row.files[1:]), state)
+            if not new and row.session.turns:
+                # Emptied, or not begun: what is known of the session is all there is.
+                self._commit.set_row(replace(row, files=(_as_copy(file),), is_gone=True))
+                return id
+            if row.session.is_prompt_only:
+                if not self._prompts(row) <= self._prompts(new):
+                    self._supersede(row, new)
+                return self._write(id, reading, (file,), state)
             old = self._commit.manifest(row).entries
             others = [f for f in row.files if f.path != file.path and f.path in self._present]
             grown, cut = self._continues(old, new), self._continues(new, old)
@@ -171,11 +195,12 @@ class Merge:
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id
 
+    def _prompts(self, of: Row | Sequence[Entry]) -> set[str]:
+        entries = self._commit.manifest(of).entries if isinstance(of, Row) else of
+        return {self._commit.load_turn(entry.turn).prompt for entry in entries}
+
     def _continues(self, old: Sequence[Entry], new: Sequence[Entry]) -> bool:
-        try:
-            return continues(old, new, self._commit.load_turn)
-        except StoreError:
-            return False  # What is lost cannot be compared; it is kept as it is.
+        return continues(old, new, self._commit.load_turn)
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
         """Keeps what a rewritten file held, under a name of its own."""
@@ -192,16 +217,21 @@ class Merge:
             replace(manifest, session=session, state=b"", revision=0),
         )
 
+    def has_session(self, base_id: str) -> bool:
+        """Whether a transcript of that id is known, under whatever name."""
+        return any(not row.session.is_prompt_only for row in self._namesakes(base_id))
+
     def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
-        for name in _names(base_id):
+        for name in sorted(self._ids.get(base_id, ()), key=lambda name: (len(name), name)):
             row = self._commit.row(name)
-            if row is None:
-                return
-            if row.is_superseded == is_superseded:
+            if row is not None and row.is_superseded == is_superseded:
                 yield row
 
     def _free_id(self, base_id: str) -> str:
-        return next(name for name in _names(base_id) if self._commit.row(name) is None)
+        taken = self._ids.setdefault(base_id, set())
+        name = next(name for name in _names(base_id) if name not in taken)
+        taken.add(name)
+        return name
 
 
 def _names(base_id: str) -> Iterator[str]:

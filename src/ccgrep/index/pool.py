@@ -19,6 +19,7 @@ from ccgrep.store.objects import Frame
 _INLINE_BYTES = 8 * 1024 * 1024
 """Below this, starting workers costs more than it saves."""
 _BATCH_BYTES = 1024 * 1024
+_ZST_RATIO = 20
 
 
 class Batch(msgspec.Struct, frozen=True, tag="batch"):
@@ -34,8 +35,7 @@ _ENCODE = msgspec.msgpack.Encoder().encode
 
 def read_files(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult]:
     """Reads every task's file; a file's batches come before its result."""
-    work = sum(task.found.size - (task.known.resume if task.known else 0) for task in tasks)
-    if cores < 2 or len(tasks) < 2 or work < _INLINE_BYTES:
+    if sum(map(_work, tasks)) < _INLINE_BYTES:
         for task in tasks:
             frames: list[Frame] = []
             result = _safely(task, frames.append)
@@ -43,6 +43,13 @@ def read_files(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult
             yield result
         return
     yield from _Pool(tasks, min(cores, len(tasks))).run()
+
+
+def _work(task: Task) -> int:
+    """About how many bytes have to be parsed."""
+    if task.found.path.endswith(".zst"):
+        return task.found.size * _ZST_RATIO
+    return task.found.size - (task.known.resume if task.known else 0)
 
 
 class _Worker:

@@ -52,7 +52,10 @@ class FileResult(Struct, frozen=True, tag="result"):
 def read_file(task: Task, emit: Callable[[Frame], None]) -> FileResult:
     """Reads the file of `task`, giving each turn to `emit` as soon as it is complete."""
     path = task.found.path
-    descriptor = open_regular(path)
+    try:
+        descriptor = open_regular(path)
+    except PermissionError as error:
+        return FileResult(path, "failed", reason=error.strerror or "")
     if descriptor is None:
         return FileResult(path, "vanished")
     with open(descriptor, "rb", buffering=0) as file:
@@ -68,7 +71,7 @@ def _read(task: Task, file: BinaryIO, emit: Callable[[Frame], None]) -> FileResu
     info = os.fstat(file.fileno())
     stat = SourceFile(found.path, found.root, info.st_size, info.st_mtime_ns, info.st_ino, read_ns)
     is_same = known is not None and not task.is_full and _is_prefix_same(file, info, known)
-    if known is not None and is_same and info.st_size == known.size:
+    if known is not None and is_same and info.st_size == known.size == known.end:
         return FileResult(found.path, "unchanged", _marked(stat, known))
     if known is not None and is_same and task.before is not None:
         start = Mark(known.resume, known.resume_crc)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.index.merge import Merge, continues
+from ccgrep.index.merge import Merge
 from ccgrep.model import Entry, Session, SourceName, Turn
-from ccgrep.sources.files import open_regular
+from ccgrep.sources.files import open_side_file
 from ccgrep.sources.history import History, IndexedSession, TypedPrompt, read_sessions_index
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.project import project_of
@@ -22,6 +22,9 @@ from ccgrep.sources.scan import FoundFile
 from ccgrep.store.database import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
 from ccgrep.store.objects import freeze
+
+_MIN_CUT = 40
+"""A prompt that is cut is at least this long; two short ones may begin alike."""
 
 
 class Recovered(Struct):
@@ -47,7 +50,7 @@ def recover(
             prompts, known[found.path] = _read(found, start, now_ns, result)
             appended += prompts
             is_news |= start.offset == 0
-    is_news |= any(_is_lost(commit, prompt.session_id) for prompt in appended)
+    is_news |= any(not merge.has_session(prompt.session_id) for prompt in appended)
     result.hints = tuple(known[path] for path in sorted(known))
     if is_news:
         _make_sessions(commit, merge, hints, now_ns, result)
@@ -61,10 +64,10 @@ def _read(
     stat = SourceFile(
         found.path, found.root, found.size, found.mtime_ns, found.inode, read_ns=now_ns
     )
-    descriptor = open_regular(found.path) if found.kind == "history" else None
-    if descriptor is None:
+    file = open_side_file(found.path) if found.kind == "history" else None
+    if file is None:
         return [], stat
-    with open(descriptor, "rb", buffering=0) as file:
+    with file:
         file.seek(start.offset)
         history = History(file, start)
         prompts = list(history)
@@ -76,17 +79,12 @@ def _grown_from(known: SourceFile | None, found: FoundFile) -> Mark:
     """Where a history has to be read from: its beginning, unless it has only grown."""
     if known is None or not known.end or found.size < known.end:
         return Mark(0, 0)
-    descriptor = open_regular(found.path)
-    if descriptor is None:
+    file = open_side_file(found.path)
+    if file is None:
         return Mark(0, 0)
-    with open(descriptor, "rb", buffering=0) as file:
+    with file:
         crc = zlib.crc32(file.read(known.end))
     return Mark(known.end, known.end_crc) if crc == known.end_crc else Mark(0, 0)
-
-
-def _is_lost(commit: Commit, session_id: str) -> bool:
-    row = commit.row(session_id)
-    return row is None or row.session.is_prompt_only
 
 
 def _make_sessions(
@@ -106,7 +104,7 @@ def _make_sessions(
             first = TypedPrompt(id, entry.first_prompt, entry.created, entry.project)
             typed.setdefault(("claude_code", id), [first])
     for (source, id), prompts in typed.items():
-        if _is_lost(commit, id) and forgotten_key(id) not in merge.forgotten:
+        if not merge.has_session(id) and forgotten_key(id) not in merge.forgotten:
             _make_session(commit, merge, source, prompts, indexed.get(id), result)
 
 
@@ -118,11 +116,11 @@ def _make_session(
     indexed: IndexedSession | None,
     result: Recovered,
 ) -> None:
-    entries = tuple(_entries(commit, prompts, result))
     id = prompts[0].session_id
     old = commit.row(id)
-    if old is not None and not continues(commit.manifest(old).entries, entries, commit.load_turn):
-        return
+    if old is not None:
+        prompts = _union(_known_prompts(commit, old), prompts)
+    entries = tuple(_entries(commit, prompts, result))
     cwd = next((prompt.project for prompt in prompts if prompt.project), "")
     session = Session(
         id=id,
@@ -141,6 +139,33 @@ def _make_session(
         Row(session, manifest=b"", is_gone=True),  # type: ignore[arg-type]
         Manifest(session, entries),
     )
+
+
+def _known_prompts(commit: Commit, row: Row) -> list[TypedPrompt]:
+    return [
+        TypedPrompt(
+            row.session.id, commit.load_turn(entry.turn).prompt, entry.started, row.session.cwd
+        )
+        for entry in commit.manifest(row).entries
+    ]
+
+
+def _union(known: Sequence[TypedPrompt], found: Sequence[TypedPrompt]) -> list[TypedPrompt]:
+    """The prompts of both in the order of time, each once.
+
+    What `sessions-index.json` knows of a prompt may be cut; then the whole one counts.
+    """
+    seen = {(prompt.time, prompt.text): prompt for prompt in [*known, *found]}
+    texts = {prompt.text for prompt in seen.values()}
+    whole = [
+        prompt for prompt in seen.values() if not any(_is_cut(prompt.text, text) for text in texts)
+    ]
+    return sorted(whole, key=lambda prompt: prompt.time or 0)
+
+
+def _is_cut(text: str, whole: str) -> bool:
+    start = text.rstrip("…. ")
+    return len(start) >= _MIN_CUT and len(whole) > len(text) and whole.startswith(start)
 
 
 def _entries(commit: Commit, prompts: Iterable[TypedPrompt], result: Recovered) -> Iterable[Entry]:

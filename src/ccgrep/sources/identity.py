@@ -13,7 +13,8 @@ import msgspec
 from ccgrep.sources.files import read_side_file
 from ccgrep.sources.reading import File
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}")
+# `~` is for ccgrep's own use: it numbers namesakes.
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,60}")
 _UUID_AT_END = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=$|_)", re.IGNORECASE
 )

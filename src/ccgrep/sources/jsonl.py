@@ -16,6 +16,8 @@ import msgspec
 from ccgrep.model import BadSpot
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
+_HEAVY_BYTES = 4 * 1024 * 1024
+_MAX_VALUES = 1_500_000
 _TOO_LONG = "line longer than 64 MiB"
 _BLOCK_BYTES = 1024 * 1024
 _SALVAGE_EFFORT = 8
@@ -126,6 +128,9 @@ class Records(Generic[T]):
         """Each record: where it begins, the offset behind it, and its value."""
         decode = self._decode
         for mark, line in self._lines:
+            if len(line) > _HEAVY_BYTES and _values(line) > _MAX_VALUES:
+                self.bad.append(BadSpot(mark.offset, len(line), "too many values on one line"))
+                continue
             if line[-1] != 0x0A:
                 yield from self._unfinished(mark, line)
                 return
@@ -220,6 +225,11 @@ class Records(Generic[T]):
     def _record(self, whole: bytes) -> T | None:
         value = _LENIENT.decode(whole.decode("utf-8", "replace"))
         return self._convert(value) if self._is_record(value) else None
+
+
+def _values(line: bytes) -> int:
+    """About how many values a line holds: each costs many times its bytes in memory."""
+    return line.count(b"{") + line.count(b"[") + line.count(b",")
 
 
 _LENIENT = json.JSONDecoder(strict=False, parse_constant=str)

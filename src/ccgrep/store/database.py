@@ -42,10 +42,9 @@ class Store:
     def head(self) -> ObjectId:
         head = refs.read_head(self.directory)
         if head is None:
-            if self.pack_names():
-                raise CorruptError(
-                    f"{self.directory} has objects but no HEAD: run `ccgrep fsck --repair`"
-                )
+            # FORMAT is written last, so a store that has one had a HEAD.
+            if self.pack_names() or os.path.exists(os.path.join(self.directory, "FORMAT")):
+                raise CorruptError(f"{self.directory} has no HEAD: run `ccgrep fsck --repair`")
             return refs.NO_SNAPSHOT
         return head
 
@@ -136,6 +135,8 @@ class Store:
 
     def clean_tmp(self) -> None:
         """Removes what a killed writer left half-made; for the holder of the lock."""
+        for path in (self.pack_dir, self.tmp_dir):
+            fsio.make_dir(path)
         for name in os.listdir(self.tmp_dir):
             fsio.remove(os.path.join(self.tmp_dir, name))
 
@@ -143,23 +144,23 @@ class Store:
         """Writes the indexes anew that were lost; for the holder of the lock."""
         lost = [pack for pack in self.packs(refresh=True) if pack.is_index_lost]
         for pack in lost:
-            offsets = {frame.id: at for at, frame in pack.scan()}
-            write_index(self.pack_dir, self.tmp_dir, pack.name, offsets)
+            write_index(self.pack_dir, self.tmp_dir, pack.name, pack.offsets())
         return len(lost)
 
-    def fold(self) -> int:
-        """Folds the smallest packs into one, until sizes grow geometrically."""
-        intact = [pack for pack in self.packs(refresh=True) if pack.is_intact()]
-        packs = sorted(intact, key=lambda pack: pack.size)
+    def fold(self) -> None:
+        """Folds the smallest packs into one, so that sizes grow geometrically.
+
+        Damaged packs are left for `fsck`: a copy would give damage a valid name.
+        """
+        packs = sorted(self.packs(refresh=True), key=lambda pack: pack.size)
         together = 0
         fold_upto = 0
         for position, pack in enumerate(packs):
             if position and pack.size < _FOLD_FACTOR * together:
                 fold_upto = position + 1
             together += pack.size
-        if fold_upto > 1:
+        if fold_upto > 1 and all(pack.is_intact() for pack in packs[:fold_upto]):
             self.rewrite(packs[:fold_upto])
-        return fold_upto
 
     def rewrite(self, packs: Iterable[Pack], keep: set[ObjectId] | None = None) -> None:
         """Copies the objects of `packs` (all, or those in `keep`) to one new pack."""
@@ -191,7 +192,7 @@ class Commit:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.snapshot = store.snapshot()
+        self.snapshot = _with_forgotten(store, store.snapshot())
         self._rows: dict[str, dict[str, Row]] = {}
         self._touched: set[str] = set()
         self._writer: PackWriter | None = None
@@ -277,6 +278,8 @@ class Commit:
         wanted = replace(self.snapshot, shards=dict(sorted(shards.items())), **changes)
         if wanted == self.snapshot:
             return self.store.head()
+        if wanted.forgotten:
+            refs.write_forgotten(self.store.directory, self.store.tmp_dir, wanted.forgotten)
         self.snapshot = replace(wanted, created=now_ms, revision=self.snapshot.revision + 1)
         head = self.put("snapshot", self.snapshot)
         if self._writer is not None:
@@ -295,13 +298,28 @@ class Commit:
         return self._rows[name]
 
 
-def open_store(directory: str) -> Store:
-    """The store in `directory`, which must be there, ours, and of a known format."""
+def _with_forgotten(store: Store, snapshot: Snapshot) -> Snapshot:
+    """What is forgotten stays so, also when the snapshot that says it is lost."""
+    known = {*snapshot.forgotten, *refs.read_forgotten(store.directory)}
+    return replace(snapshot, forgotten=tuple(sorted(known)))
+
+
+def open_store(directory: str, is_repair: bool = False) -> Store:
+    """The store in `directory`, which must be there, ours, and of a known format.
+
+    For a repair the FORMAT may be lost, but not be a newer one.
+    """
     _finish_swap(directory)
     try:
         info = os.stat(directory)
-        refs.check_format(directory)
+        if not is_repair or os.path.exists(os.path.join(directory, "FORMAT")):
+            refs.check_format(directory, is_repair)
     except FileNotFoundError:
+        store = Store(directory)
+        if store.pack_names():
+            raise StoreError(
+                f"{directory} has objects but no FORMAT: run `ccgrep fsck --repair`"
+            ) from None
         raise StoreError(f"there is no store in {directory}: run `ccgrep index`") from None
     if info.st_uid not in (os.geteuid(), 0) and os.geteuid() != 0:
         raise StoreError(
@@ -318,7 +336,10 @@ def create_store(directory: str) -> Store:
         store = open_store(directory)
         _tighten(directory)
         return store
-    if os.path.isdir(directory) and set(os.listdir(directory)) - {"HEAD", "lock", "objects", "tmp"}:
+    if Store(directory).pack_names():
+        return open_store(directory)
+    made = {"HEAD", "forgotten", "lock", "objects", "tmp"}
+    if os.path.isdir(directory) and set(os.listdir(directory)) - made:
         raise StoreError(
             f"{directory} is not empty and not a store: set CCGREP_DIR to another directory"
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.errors import CorruptError, StoreError
+from ccgrep.errors import CorruptError, FormatError, StoreError
 from ccgrep.model import ObjectId
 from ccgrep.store import refs
 from ccgrep.store.database import Commit, Store
@@ -37,6 +37,10 @@ class FsckReport(Struct):
 def check(store: Store) -> FsckReport:
     """Reads everything; changes nothing."""
     report = FsckReport()
+    try:
+        refs.check_format(store.directory)
+    except (FormatError, FileNotFoundError):
+        report.damaged.append("FORMAT: lost or damaged")
     good: set[ObjectId] = set()
     opened = {pack.name for pack in store.packs(refresh=True)}
     report.damaged += [f"pack-{n}.pack: unreadable" for n in store.pack_names() if n not in opened]
@@ -108,16 +112,21 @@ def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[O
     return used
 
 
-def repair(store: Store) -> None:
-    """Makes the store consistent with what can still be read of it."""
+def repair(store: Store) -> list[str]:
+    """Makes the store consistent with what can still be read of it; names what is lost."""
     store.clean_tmp()
+    refs.write_format(store.directory, store.tmp_dir)
     _rewrite_damaged(store)
     store.heal_indexes()
+    lost: list[str] = []
     with Commit(_with_best_head(store)) as commit:
-        _restore_shards(store, commit)
+        newest = _newest_manifests(store)
+        _restore_shards(store, commit, newest)
         for row in list(commit.rows()):
-            _mend(store, commit, row)
+            if not _mend(store, commit, row, newest):
+                lost.append(f"session {row.session.id}")
         commit.commit(commit.snapshot.created)
+    return lost
 
 
 def _rewrite_damaged(store: Store) -> None:
@@ -125,7 +134,7 @@ def _rewrite_damaged(store: Store) -> None:
     opened = {pack.name: pack for pack in store.packs(refresh=True)}
     broken = [name for name in store.pack_names() if name not in opened]
     for name, pack in opened.items():
-        if pack.is_intact():
+        if pack.is_intact() and all(frame is not None for frame, _ in _frames(pack)):
             continue
         broken.append(name)
         writer = PackWriter(store.pack_dir, store.tmp_dir)
@@ -152,13 +161,17 @@ def _with_best_head(store: Store) -> Store:
 
 
 def _objects(store: Store, kind: str) -> Iterator[tuple[ObjectId, bytes]]:
+    """Every good object of a kind."""
     for pack in store.packs():
-        for _, frame in pack.scan():
-            if frame.kind == kind:
+        for frame, _ in _frames(pack):
+            if frame is not None and frame.kind == kind:
                 yield frame.id, thaw(frame)
 
 
-def _restore_shards(store: Store, commit: Commit) -> None:
+Newest = dict[str, tuple[ObjectId, Manifest]]
+
+
+def _restore_shards(store: Store, commit: Commit, newest: Newest) -> None:
     """Makes lost shards from the newest manifest of each of their sessions."""
     has_snapshot = store.head() != refs.NO_SNAPSHOT
     lost = {n for n, id in commit.snapshot.shards.items() if id not in store}
@@ -168,13 +181,14 @@ def _restore_shards(store: Store, commit: Commit) -> None:
         return
     shards = {n: id for n, id in commit.snapshot.shards.items() if n not in lost}
     commit.snapshot = replace(commit.snapshot, shards=shards)
-    for session_id, (id, manifest) in _newest_manifests(store).items():
+    for session_id, (id, manifest) in newest.items():
         if shard_of(session_id) in lost:
             commit.set_row(Row(manifest.session, id, is_gone=True))
 
 
-def _newest_manifests(store: Store) -> dict[str, tuple[ObjectId, Manifest]]:
-    newest: dict[str, tuple[ObjectId, Manifest]] = {}
+def _newest_manifests(store: Store) -> Newest:
+    """The newest manifest of each session that any pack holds."""
+    newest: Newest = {}
     for id, raw in _objects(store, "manifest"):
         manifest = decode(raw, Manifest)
         known = newest.get(manifest.session.id)
@@ -183,27 +197,27 @@ def _newest_manifests(store: Store) -> dict[str, tuple[ObjectId, Manifest]]:
     return newest
 
 
-def _mend(store: Store, commit: Commit, row: Row) -> None:
-    """A session with something lost is read anew, if its file is still there."""
+def newest_rows(store: Store) -> list[Row]:
+    """The sessions of a store whose snapshot is lost, as its manifests tell them."""
+    try:
+        found = _newest_manifests(store)
+    except StoreError:
+        return []
+    return [Row(manifest.session, id, is_gone=True) for id, manifest in found.values()]
+
+
+def _mend(store: Store, commit: Commit, row: Row, newest: Newest) -> bool:
+    """A session with something lost is read anew; `False` if nothing of it is left."""
     if row.manifest not in store:
-        older = _newest_manifests(store).get(row.session.id)
+        older = newest.get(row.session.id)
         if older is None:
             commit.drop_row(row.session.id)
-            return
+            return False
         commit.set_row(replace(row, manifest=older[0], files=tuple(map(_unread, row.files))))
     elif any(entry.turn not in store for entry in store.manifest(row).entries):
         commit.set_row(replace(row, files=tuple(map(_unread, row.files))))
+    return True
 
 
 def _unread(file: SourceFile) -> SourceFile:
     return replace(file, size=-1, resume=0, resume_crc=0, end=0, end_crc=0)
-
-
-def lost_turns(store: Store) -> list[str]:
-    """Turns of the current snapshot that no pack holds, as SESSION:TURN."""
-    return [
-        f"{row.session.id}:{number}"
-        for row in store.rows()
-        for number, entry in enumerate(store.manifest(row).entries)
-        if entry.turn not in store
-    ]

@@ -1,13 +1,16 @@
 """Finds what nothing refers to, and drops it; takes sessions out for good.
 
 Both run under the writer's lock. Objects are copied to a new pack before the old one is
-deleted, so a kill in between leaves them twice, never not at all.
+deleted, so a kill in between leaves them twice, never not at all. A session that is
+forgotten leaves a mark in the snapshot until its bytes are gone, so that the next writer
+finishes what a kill interrupted.
 """
 
 from collections.abc import Collection
 
 from msgspec import Struct
 
+from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
 from ccgrep.store import refs
 from ccgrep.store.database import Commit, Store
@@ -45,14 +48,14 @@ def collect_garbage(store: Store) -> GcReport:
     before, bytes_before = len(packs), sum(pack.size for pack in packs)
     keep = reachable(store)
     dropped = len({id for pack in packs for id in pack.ids() if id not in keep})
-    if dropped and store.snapshot().garbage_bytes:
-        with Commit(store) as commit:
-            commit.commit(commit.snapshot.created, garbage_bytes=0)
-        keep = reachable(store)
-        packs = store.packs(refresh=True)
     dirty = [pack for pack in packs if any(id not in keep for id in pack.ids())]
+    for pack in dirty:
+        if not pack.is_intact():
+            raise CorruptError(f"{pack.path} is damaged: run `ccgrep fsck --repair` first")
     if dirty:
         store.rewrite(dirty, keep)
+    with Commit(store) as commit:
+        commit.commit(commit.snapshot.created, garbage_bytes=0, must_collect=False)
     store.fold()
     packs = store.packs(refresh=True)
     return GcReport(before, len(packs), dropped, bytes_before, sum(pack.size for pack in packs))
@@ -63,11 +66,21 @@ def forget(store: Store, rows: Collection[Row], now_ms: int) -> GcReport:
     ids = {row.session.id for row in rows}
     with Commit(store) as commit:
         forgotten = set(commit.snapshot.forgotten)
-        left = {row.base_id for row in store.rows(commit.snapshot) if row.session.id not in ids}
+        others = [row for row in store.rows(commit.snapshot) if row.session.id not in ids]
+        kept_ids = {row.base_id for row in others}
+        kept_paths = {file.path for row in others for file in row.files}
         for row in rows:
-            forgotten.update(forgotten_key(file.path) for file in row.files)
-            if row.base_id not in left:
+            paths = {file.path for file in row.files} - kept_paths
+            forgotten.update(map(forgotten_key, paths))
+            entries = store.manifest(row).entries
+            forgotten.add(conversation_key(row.base_id, entries[0].turn if entries else None))
+            if row.base_id not in kept_ids:
                 forgotten.add(forgotten_key(row.base_id))
             commit.drop_row(row.session.id)
-        commit.commit(now_ms, forgotten=tuple(sorted(forgotten)))
+        commit.commit(now_ms, forgotten=tuple(sorted(forgotten)), must_collect=True)
     return collect_garbage(store)
+
+
+def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:
+    """Knows a forgotten session from a namesake that is not forgotten."""
+    return forgotten_key(f"{base_id} {first_turn.hex() if first_turn else ''}")

@@ -25,9 +25,9 @@ class WriterLock:
         self._descriptor = -1
 
     def __enter__(self) -> "WriterLock":
-        self._descriptor = fsio.open_lock(self._path)
         deadline = time.monotonic() + self._wait_s
-        while not self._try():
+        self._descriptor = fsio.open_lock(self._path)
+        while not self._try() or self._is_moved():
             if time.monotonic() >= deadline:
                 owner = os.pread(self._descriptor, 200, 0).decode("utf-8", "replace")
                 os.close(self._descriptor)
@@ -46,6 +46,18 @@ class WriterLock:
         trace: TracebackType | None,
     ) -> None:
         os.close(self._descriptor)
+
+    def _is_moved(self) -> bool:
+        """Whether the store was set aside while we waited; then the new one is locked."""
+        try:
+            here = os.stat(self._path)
+        except FileNotFoundError:
+            here = None
+        if here is not None and here.st_ino == os.fstat(self._descriptor).st_ino:
+            return False
+        os.close(self._descriptor)
+        self._descriptor = fsio.open_lock(self._path)
+        return True
 
     def _try(self) -> bool:
         try:

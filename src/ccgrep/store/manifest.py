@@ -84,6 +84,7 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     created: int = 0
     revision: int = 0
     garbage_bytes: int = 0
+    must_collect: bool = False  # a session was forgotten, and its bytes are still there
 
 
 def shard_of(session_id: str) -> str:

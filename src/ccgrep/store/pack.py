@@ -33,11 +33,12 @@ from collections.abc import Iterator
 from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
-from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind
+from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind, thaw
 
 _PACK_MAGIC = b"CCGPACK1"
 _PACK_END = b"CCGPEND1"
 _INDEX_MAGIC = b"CCGPIDX1"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _HEADER = struct.Struct("<BII32s")
 _FANOUT = struct.Struct("<256I")
 _COUNT = struct.Struct("<Q")
@@ -156,7 +157,7 @@ class Pack:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         index = _read_index(index_path(pack_dir, name))
         self.is_index_lost = index is None
-        self._index = index or _index_bytes({frame.id: at for at, frame in self.scan()})
+        self._index = index or _index_bytes(self.offsets())
         self._count = _COUNT.unpack_from(self._index, 8)[0]
 
     def __len__(self) -> int:
@@ -205,6 +206,27 @@ class Pack:
             frame = self._frame(offset)
             yield offset, frame
             offset += _HEADER.size + len(frame.data)
+
+    def offsets(self) -> dict[ObjectId, int]:
+        """Where each good object is, by a scan that goes on behind damage.
+
+        A zstd frame begins with four bytes of its own, 41 bytes behind its header.
+        """
+        found: dict[ObjectId, int] = {}
+        offset = len(_PACK_MAGIC)
+        while offset + _HEADER.size <= self.size:
+            try:
+                frame = self._frame(offset)
+                thaw(frame)
+            except CorruptError:
+                at = self._map.find(_ZSTD_MAGIC, offset + _HEADER.size + 1)
+                if at < 0:
+                    break
+                offset = at - _HEADER.size
+            else:
+                found[frame.id] = offset
+                offset += _HEADER.size + len(frame.data)
+        return found
 
     def is_intact(self) -> bool:
         """Whether the file is what its name says."""
