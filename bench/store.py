@@ -1,7 +1,7 @@
 """How fast, how small: building the store, against decoding every line once.
 
-    python bench/store.py [HOME]       a home with .claude and .codex; made when not given
-    python bench/store.py --bytes 1e8  a smaller one
+python bench/store.py [HOME]       a home with .claude and .codex; made when not given
+python bench/store.py --bytes 1e8  a smaller one
 """
 
 import argparse
@@ -33,6 +33,7 @@ for folder, _, names in os.walk(sys.argv[1]):
                         pass
 print(time.monotonic() - begun)
 """
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)

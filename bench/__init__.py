@@ -1,0 +1,1 @@
+"""Measurements, and the synthetic transcripts that they are made on."""
