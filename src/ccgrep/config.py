@@ -2,15 +2,14 @@
 
 import os
 from collections.abc import Mapping
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from ccgrep.errors import UsageError
-from ccgrep.model import SourceName
+from ccgrep.kinds import SourceName
 from ccgrep.sources.scan import Root, roots_of
 
 
-class Config(Struct, frozen=True):
+class Config(NamedTuple):
     store_dir: str
     roots: tuple[Root, ...]
 

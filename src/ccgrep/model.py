@@ -7,24 +7,14 @@ out defaults: a field added later, with a default, changes no existing object's 
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal, NewType
+from typing import Any, NewType
 
 from msgspec import Struct
 
+from ccgrep.kinds import NoteKind, SessionKind, SourceName
+
 ObjectId = NewType("ObjectId", bytes)
 """SHA-256 of an object: 32 bytes, written as hex behind an `@`."""
-
-SourceName = Literal["claude_code", "codex"]
-SessionKind = Literal["main", "subagent", "worker"]
-NoteKind = Literal[
-    "summary",  # a compaction's paraphrase of everything before it
-    "command",  # slash command machinery and its output
-    "context",  # what the client put beside a prompt: IDE selection, skill, file
-    "notification",  # from a task, a peer or a hook
-    "interrupted",
-    "error",  # the API's, not a tool's
-    "machine",  # a prompt that a machine worker got
-]
 
 
 class Blob(Struct, frozen=True, omit_defaults=True):

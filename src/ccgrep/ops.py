@@ -24,7 +24,8 @@ from ccgrep.index.build import (
     remembered,
 )
 from ccgrep.index.plan import plan
-from ccgrep.model import BadSpot, Entry, ObjectId, Session, SourceName, Turn
+from ccgrep.kinds import SourceName
+from ccgrep.model import BadSpot, Entry, ObjectId, Session, Turn
 from ccgrep.sources.scan import Scan, scan
 from ccgrep.store import fsck as checks
 from ccgrep.store import fsio

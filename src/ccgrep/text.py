@@ -61,7 +61,9 @@ def one_line(text: str) -> str:
 
 def clip(text: str, width: int) -> str:
     """At most `width` columns of `text`, with an ellipsis when something was cut."""
-    if len(text) * 2 <= width or columns(text) <= width:
+    if text.isascii():
+        return text if len(text) <= width else text[: width - 1] + "…"
+    if columns(text) <= width:
         return text
     kept: list[str] = []
     used = 0

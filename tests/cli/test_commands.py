@@ -448,3 +448,21 @@ def test_hostile_text_is_escaped_on_every_surface(home: Home) -> None:
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u200b\U000e0041]", both), command
     assert "start \\x1b]0;pwned\\x07" in home.run("show", file.id).stdout
     assert len(home.run("list").stdout.splitlines()) == 1
+
+
+def test_start_up_imports_nothing_heavy(home: Home) -> None:
+    """What costs tens of milliseconds is loaded by the commands that need it, not before."""
+    code = (
+        "import sys; from ccgrep.cli import main; main(['--version']); "
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    heavy = {"msgspec", "tantivy", "usearch", "numpy", "asyncio", "json", "inspect", "subprocess"}
+    assert loaded & heavy == set()

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from backports import zstd
 
+from ccgrep.kinds import NoteKind
 from ccgrep.model import (
     BadSpot,
     Blob,
     Message,
     Note,
-    NoteKind,
     Text,
     Thinking,
     ToolCall,

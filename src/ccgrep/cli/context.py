@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 from ccgrep.config import Config, make_config
 from ccgrep.errors import UsageError
-from ccgrep.model import SourceName
+from ccgrep.kinds import SourceName
 from ccgrep.output.style import Style
 
 
@@ -33,7 +32,7 @@ class Context(NamedTuple):
             environment=dict(os.environ),
             is_terminal=sys.stdout.isatty(),
             is_error_terminal=sys.stderr.isatty(),
-            width=shutil.get_terminal_size().columns,
+            width=_width(),
         )
 
     def config(self, roots: list[str] | None = None, source: str | None = None) -> Config:
@@ -59,6 +58,16 @@ class Context(NamedTuple):
         """A word to the user that is no part of the result."""
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
+
+
+def _width() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def source_name(typed: str | None) -> SourceName | None:

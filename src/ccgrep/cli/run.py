@@ -1,6 +1,5 @@
 """Finds the command, runs it, and turns errors into one line and an exit code."""
 
-import difflib
 import importlib
 import sys
 
@@ -45,6 +44,8 @@ def _dispatch(typed: list[str], context: Context) -> int:
 
 
 def _unknown(word: str) -> str:
+    import difflib  # noqa: PLC0415 - for the one who mistyped
+
     near = difflib.get_close_matches(word, COMMANDS, 1)
     hint = f"did you mean `ccgrep {near[0]}`?" if near else "see `ccgrep --help`"
     return f"{one_line(word)} is not a command (search comes with the next version); {hint}"

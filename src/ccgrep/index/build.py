@@ -150,11 +150,17 @@ class _Run:
         total, done, files_done = sum(sizes.values()), 0, 0
         committed = time.monotonic()
         suspects = set(todo.suspect)
+        known = {task.found.path for task in tasks if task.known is not None}
+        new: list[FileResult] = []
         for reply in read_files(tasks, self._options.cores):
             if isinstance(reply, Batch):
                 self._report.new_objects += sum(map(self._commit.add, reply.frames))
                 continue
-            self._take(reply, suspects)
+            # A new file may be a copy of a known one, so it is compared with what that is now.
+            known.discard(reply.path)
+            new.append(reply)
+            while new and (not known or self._merge.files.get(new[-1].path)):
+                self._take(new.pop(), suspects)
             files_done += 1
             done += sizes[reply.path]
             self._on_progress(Progress(reply.path, files_done, len(tasks), done, total))

@@ -109,14 +109,19 @@ class Merge:
     def mark_gone(self, path: str) -> None:
         """The file has vanished; its session stays."""
         for row in self.owners(path):
-            left = tuple(f for f in row.files if f.path != path and f.path in self._present)
+            left = self._whole(row)
             self._commit.set_row(replace(row, files=left) if left else replace(row, is_gone=True))
 
     def mark_back(self, rows: Iterable[Row]) -> None:
         for row in rows:
-            present = tuple(file for file in row.files if file.path in self._present)
-            if row.is_gone and present:
-                self._commit.set_row(replace(row, files=present, is_gone=False))
+            if row.is_gone and (whole := self._whole(row)):
+                self._commit.set_row(replace(row, files=whole, is_gone=False))
+
+    def _whole(self, row: Row) -> tuple[SourceFile, ...]:
+        """The files that are there, if one of them holds all of the session; that one first."""
+        present = [file for file in row.files if file.path in self._present]
+        present.sort(key=lambda file: file.is_partial)
+        return tuple(present) if present and not present[0].is_partial else ()
 
     def put(self, row: Row, manifest: Manifest) -> None:
         """Stores a session's manifest and its row, replacing what stands there."""
@@ -153,39 +158,70 @@ class Merge:
         self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
     ) -> str:
         """Finds the session that the reading belongs to, stores it, and gives its id."""
-        new = reading.entries
         rows = sorted(
             self._namesakes(reading.session.id),
             key=lambda row: all(known.path != file.path for known in row.files),
         )
         for row in rows:
-            id = row.session.id
-            is_own = bool(row.files) and row.files[0].path == file.path
-            if is_own and is_append:
-                return self._write(id, reading, (file, *row.files[1:]), state)
-            if not new and row.session.turns:
-                # Emptied, or not begun: what is known of the session is all there is.
-                self._commit.set_row(replace(row, files=(_as_copy(file),), is_gone=True))
-                return id
-            if row.session.is_prompt_only:
-                if not self._prompts(row) <= self._prompts(new):
-                    self._supersede(row, new)
-                return self._write(id, reading, (file,), state)
-            old = self._commit.manifest(row).entries
-            others = [f for f in row.files if f.path != file.path and f.path in self._present]
-            grown, cut = self._continues(old, new), self._continues(new, old)
-            # A file that took the place of the only other one was moved.
-            is_own = is_own or (not others and (grown or cut))
-            if is_own or (grown and not cut):
-                if not grown:
-                    self._supersede(row, new)
-                return self._write(id, reading, (file, *map(_as_copy, others)), state)
-            if cut:
-                files = (*(f for f in row.files if f.path != file.path), _as_copy(file))
-                self._commit.set_row(replace(row, files=files))
-                return id
+            if self._join(row, reading, file, state, is_append):
+                return row.session.id
         self.new_sessions += 1
         return self._write(self._free_id(reading.session.id), reading, (file,), state)
+
+    def _join(
+        self,
+        row: Row,
+        reading: SessionReading,
+        file: SourceFile,
+        state: bytes,
+        is_append: bool,
+    ) -> bool:
+        """Takes a reading into a session that it belongs to; says whether it does."""
+        id, new = row.session.id, reading.entries
+        is_own = bool(row.files) and row.files[0].path == file.path
+        others = tuple(f for f in row.files if f.path != file.path)
+        present = tuple(f for f in others if f.path in self._present)
+        if is_own and is_append:
+            self._write(id, reading, (file, *(_as_copy(f, True) for f in others)), state)
+            return True
+        if row.session.turns and not new:
+            # Emptied, or not begun: what is known of the session is all there is.
+            is_gone = row.is_gone or (is_own and all(f.is_partial for f in present))
+            files = (*others, _as_copy(file, True))
+            self._commit.set_row(replace(row, files=files, is_gone=is_gone))
+            return True
+        if row.session.is_prompt_only:
+            if not self._prompts(row) <= self._prompts(new):
+                self._supersede(row, new)
+            self._write(id, reading, (file,), state)
+            return True
+        return self._join_turns(row, reading, file, state)
+
+    def _join_turns(
+        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes
+    ) -> bool:
+        """The same by comparing turns: one must begin the other, or the file is the row's."""
+        old, new = self._commit.manifest(row).entries, reading.entries
+        others = tuple(f for f in row.files if f.path != file.path)
+        present = tuple(f for f in others if f.path in self._present)
+        grown, cut = self._continues(old, new), self._continues(new, old)
+        is_own = bool(row.files) and row.files[0].path == file.path
+        # A file that took the place of one that is no longer there was moved.
+        is_moved = bool(row.files) and row.files[0].path not in self._present
+        if is_own and not grown and any(not f.is_partial for f in present):
+            # Rewritten, but a copy still holds what stood there: that goes on instead.
+            self._commit.set_row(replace(row, files=present))
+            return False
+        is_longer = grown and _reach(new) > _reach(old)
+        if is_own or is_longer or (is_moved and grown) or (cut and not present):
+            if not grown:
+                self._supersede(row, new)
+            copies = (_as_copy(f, f.is_partial or is_longer) for f in present if grown)
+            self._write(row.session.id, reading, (file, *copies), state)
+        elif cut:
+            copy = _as_copy(file, _reach(new) < _reach(old))
+            self._commit.set_row(replace(row, files=(*others, copy)))
+        return is_own or grown or cut
 
     def _write(
         self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
@@ -243,6 +279,12 @@ def _names(base_id: str) -> Iterator[str]:
         number += 1
 
 
-def _as_copy(file: SourceFile) -> SourceFile:
+def _reach(entries: Sequence[Entry]) -> tuple[int, int, int]:
+    """How far a file goes; of two with the same turns one may have a record more."""
+    records = sum(len(entry.uuids) for entry in entries)
+    return len(entries), records, entries[-1].end if entries else 0
+
+
+def _as_copy(file: SourceFile, is_partial: bool) -> SourceFile:
     """A file that is not read on from its watermark: when it changes it is read anew."""
-    return replace(file, resume=0, resume_crc=0)
+    return replace(file, resume=0, resume_crc=0, is_partial=is_partial)

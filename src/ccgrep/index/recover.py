@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.index.merge import Merge
-from ccgrep.model import Entry, Session, SourceName, Turn
+from ccgrep.kinds import SourceName
+from ccgrep.model import Entry, Session, Turn
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.history import History, IndexedSession, TypedPrompt, read_sessions_index
 from ccgrep.sources.jsonl import Mark

@@ -11,7 +11,8 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
-from ccgrep.model import Blob, Entry, NoteKind, Session, SessionKind, ToolResult, Usage
+from ccgrep.kinds import NoteKind, SessionKind
+from ccgrep.model import Blob, Entry, Session, ToolResult, Usage
 from ccgrep.sources import prompts
 from ccgrep.sources.claude_records import (
     NOISE,

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.model import Blob, Entry, Session, SessionKind, ToolResult, Usage
+from ccgrep.kinds import SessionKind
+from ccgrep.model import Blob, Entry, Session, ToolResult, Usage
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.payload import data_url_blob

@@ -7,7 +7,7 @@ transcripts: most injected text comes without any flag that says so.
 import re
 from typing import Literal, NamedTuple
 
-from ccgrep.model import NoteKind
+from ccgrep.kinds import NoteKind
 
 
 class Words(NamedTuple):

@@ -7,7 +7,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.model import BadSpot, Entry, Session, SessionKind
+from ccgrep.kinds import SessionKind
+from ccgrep.model import BadSpot, Entry, Session
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.values import summed
 

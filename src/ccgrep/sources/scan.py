@@ -9,11 +9,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from msgspec import Struct
-
-from ccgrep.model import SourceName
+from ccgrep.kinds import SourceName
 
 FileKind = Literal["session", "history", "sessions_index"]
 
@@ -21,7 +19,7 @@ _ROLLOUT = re.compile(r"rollout(-.*)?\.jsonl(\.zst)?")
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
 
 
-class FoundFile(Struct, frozen=True):
+class FoundFile(NamedTuple):
     path: str
     source: SourceName
     kind: FileKind
@@ -31,14 +29,14 @@ class FoundFile(Struct, frozen=True):
     inode: int
 
 
-class Root(Struct, frozen=True):
+class Root(NamedTuple):
     """A directory that is listed: `projects` of Claude Code or `sessions` of Codex."""
 
     path: str
     source: SourceName
 
 
-class Scan(Struct):
+class Scan(NamedTuple):
     """What one look at the roots found."""
 
     files: dict[str, FoundFile]

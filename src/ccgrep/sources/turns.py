@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from ccgrep.kinds import NoteKind
 from ccgrep.model import (
     Blob,
     Entry,
     Message,
     Note,
-    NoteKind,
     ObjectId,
     Text,
     Thinking,

@@ -32,6 +32,7 @@ class SourceFile(Struct, frozen=True, omit_defaults=True):
     resume_crc: int = 0
     end: int = 0
     end_crc: int = 0
+    is_partial: bool = False  # a copy that holds only the beginning of its session
 
 
 class Manifest(Struct, frozen=True, omit_defaults=True):
