@@ -12,15 +12,21 @@ import msgspec
 from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
-from ccgrep.model import Blob, Entry, Session, ToolResult, Usage
+from ccgrep.model import Blob, Entry, Session, ToolResult
 from ccgrep.sources import prompts
 from ccgrep.sources.claude_records import (
     NOISE,
     Record,
     State,
     Taken,
+    attached_text,
     attachment_of,
+    blocks_of,
+    is_from_person,
     is_record,
+    text_of,
+    typed_text,
+    usage_of,
 )
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.payload import block_blob
@@ -30,7 +36,6 @@ from ccgrep.sources.spills import Spills
 from ccgrep.sources.turns import Sink, TurnBuilder
 from ccgrep.sources.values import (
     added,
-    count,
     one_more,
     parse_time,
     string,
@@ -154,7 +159,7 @@ class _Reader:
     def _assistant(self, record: Record) -> None:
         message = record.message if isinstance(record.message, dict) else {}
         model = string(message.get("model"))
-        blocks = _blocks(message.get("content"))
+        blocks = blocks_of(message.get("content"))
         if model == "<synthetic>" or record.isApiErrorMessage is True:
             text = "\n".join(string(block.get("text")) for block in blocks)
             self._turns.note("error", text)
@@ -169,7 +174,7 @@ class _Reader:
             self._agent_block(key, block)
         usage = message.get("usage")
         if isinstance(usage, dict):
-            self._turns.usage(_usage(usage, usage_key(key, string(record.requestId)), model))
+            self._turns.usage(usage_of(usage, usage_key(key, string(record.requestId)), model))
         if model and model not in self._state.models:
             self._state = replace(self._state, models=added(self._state.models, model))
 
@@ -191,7 +196,7 @@ class _Reader:
         call_id = string(block.get("tool_use_id"))
         texts: list[str] = []
         blobs: list[Blob] = []
-        for part in _blocks(block.get("content")):
+        for part in blocks_of(block.get("content")):
             if blob := block_blob(part):
                 blobs.append(blob)
             elif part.get("type") == "tool_reference":
@@ -212,7 +217,7 @@ class _Reader:
         texts: list[str] = []
         blobs: list[Blob] = []
         has_result = False
-        for block in _blocks(message.get("content")):
+        for block in blocks_of(message.get("content")):
             kind = block.get("type")
             if kind == "tool_result":
                 has_result = True
@@ -227,7 +232,7 @@ class _Reader:
             self._user_texts(record, texts, tuple(blobs))
 
     def _user_texts(self, record: Record, texts: list[str], blobs: tuple[Blob, ...]) -> None:
-        if not _is_from_person(record.origin, record.promptSource):
+        if not is_from_person(record.origin, record.promptSource):
             self._turns.note("notification", "\n".join(texts))
             return
         is_meta = record.isMeta is True
@@ -343,7 +348,7 @@ class _Reader:
         line follows, `popAll` that they went back to the input box.
         """
         queue = list(self._state.queue)
-        content = _block_text(record.content)
+        content = text_of(record.content)
         injected = self._state.injected
         match record.operation:
             case "enqueue":
@@ -352,7 +357,7 @@ class _Reader:
                 popped = content or (queue[0] if queue else "")
                 if popped in queue:
                     queue.remove(popped)
-                if record.operation == "remove" and (typed := _typed(popped)):
+                if record.operation == "remove" and (typed := typed_text(popped)):
                     injected = (*injected, (typed, parse_time(record.timestamp)))
             case "popAll":
                 queue.clear()
@@ -361,13 +366,13 @@ class _Reader:
     def _attachment(self, record: Record) -> None:
         attachment = attachment_of(record)
         if attachment.type == "queued_command":
-            text = _block_text(attachment.prompt)
-            blobs = tuple(filter(None, map(block_blob, _blocks(attachment.prompt))))
+            text = text_of(attachment.prompt)
+            blobs = tuple(filter(None, map(block_blob, blocks_of(attachment.prompt))))
             is_prompt = attachment.commandMode in (None, "prompt", "bash")
-            is_typed = is_prompt and _is_from_person(attachment.origin, None)
+            is_typed = is_prompt and is_from_person(attachment.origin, None)
             if attachment.isMeta is True or not is_typed:
                 self._turns.note("notification", text)
-            elif (typed := _typed(text)) or blobs:
+            elif (typed := typed_text(text)) or blobs:
                 self._prompt("attachment", typed, blobs)
             else:
                 for words in prompts.words(text):
@@ -375,7 +380,7 @@ class _Reader:
         elif attachment.type in _KEPT_ATTACHMENTS:
             name = string(attachment.filename) or string(attachment.path)
             content = attachment.content
-            text = content if isinstance(content, str) else _file_text(content)
+            text = content if isinstance(content, str) else attached_text(content)
             self._turns.note("context", f"{name}\n{text}".strip())
         else:
             self._turns.touch()
@@ -442,51 +447,5 @@ class _Reader:
         )
 
 
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    """Content as a list of blocks, whatever shape it came in."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    if isinstance(content, dict):
-        return [content]
-    if not isinstance(content, list):
-        return []
-    return [
-        block if isinstance(block, dict) else {"type": "text", "text": string(block)}
-        for block in content
-    ]
-
-
-def _block_text(content: Any) -> str:
-    return "\n".join(filter(None, (string(block.get("text")) for block in _blocks(content))))
-
-
-def _file_text(content: Any) -> str:
-    """The text inside an attached file: `{type, file: {content}}` since 2.1.114."""
-    inner = content.get("file") if isinstance(content, dict) else None
-    return string(inner.get("content")) if isinstance(inner, dict) else ""
-
-
-def _typed(text: str) -> str:
-    """What of a queued text somebody typed."""
-    return "\n".join(words.text for words in prompts.words(text) if words.kind == "prompt")
-
-
-def _is_from_person(origin: Any, prompt_source: Any) -> bool:
-    """What newer versions say of a prompt's origin; older ones say nothing."""
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    return kind in (None, "human") and prompt_source != "system"
-
-
 def _note_kind(kind: str) -> NoteKind:
     return cast(NoteKind, kind)
-
-
-def _usage(usage: dict[str, Any], key: bytes, model: str) -> Usage:
-    return Usage(
-        key=key,
-        model=model,
-        input=count(usage.get("input_tokens")),
-        output=count(usage.get("output_tokens")),
-        cache_read=count(usage.get("cache_read_input_tokens")),
-        cache_write=count(usage.get("cache_creation_input_tokens")),
-    )

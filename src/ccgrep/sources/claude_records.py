@@ -1,4 +1,4 @@
-"""The shapes of Claude Code's lines, and what the reader carries between them.
+"""The shapes of Claude Code's lines, what is in them, and what the reader carries along.
 
 Everything in a line may be anything, so every field is `Any` until it has been looked at.
 """
@@ -7,6 +7,10 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
+
+from ccgrep.model import Usage
+from ccgrep.sources import prompts
+from ccgrep.sources.values import count, string
 
 NOISE = frozenset(
     "progress file-history-snapshot file-history-delta last-prompt permission-mode mode"
@@ -105,3 +109,49 @@ def attachment_of(record: Record) -> Attachment:
         return msgspec.json.decode(record.attachment, type=Attachment)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Attachment()
+
+
+def blocks_of(content: Any) -> list[dict[str, Any]]:
+    """Content as a list of blocks, whatever shape it came in."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, dict):
+        return [content]
+    if not isinstance(content, list):
+        return []
+    return [
+        block if isinstance(block, dict) else {"type": "text", "text": string(block)}
+        for block in content
+    ]
+
+
+def text_of(content: Any) -> str:
+    return "\n".join(filter(None, (string(block.get("text")) for block in blocks_of(content))))
+
+
+def attached_text(content: Any) -> str:
+    """The text inside an attached file: `{type, file: {content}}` since 2.1.114."""
+    inner = content.get("file") if isinstance(content, dict) else None
+    return string(inner.get("content")) if isinstance(inner, dict) else ""
+
+
+def typed_text(text: str) -> str:
+    """What of a queued text somebody typed."""
+    return "\n".join(words.text for words in prompts.words(text) if words.kind == "prompt")
+
+
+def is_from_person(origin: Any, prompt_source: Any) -> bool:
+    """What newer versions say of a prompt's origin; older ones say nothing."""
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return kind in (None, "human") and prompt_source != "system"
+
+
+def usage_of(usage: dict[str, Any], key: bytes, model: str) -> Usage:
+    return Usage(
+        key=key,
+        model=model,
+        input=count(usage.get("input_tokens")),
+        output=count(usage.get("output_tokens")),
+        cache_read=count(usage.get("cache_read_input_tokens")),
+        cache_write=count(usage.get("cache_creation_input_tokens")),
+    )

@@ -7,15 +7,31 @@ copied in.
 """
 
 import json
-import re
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.kinds import SessionKind
 from ccgrep.model import Blob, Entry, Session, ToolResult, Usage
+from ccgrep.sources.codex_records import (
+    BARE_ITEMS,
+    CWD,
+    EXIT_CODE,
+    INJECTED,
+    MAX_UNPAIRED,
+    NOISE,
+    Record,
+    State,
+    branch_of,
+    images_of,
+    is_record,
+    is_same_text,
+    lineage_of,
+    minus,
+    parsed,
+    request_of,
+    texts_of,
+)
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.payload import data_url_blob
@@ -24,91 +40,10 @@ from ccgrep.sources.reading import Before, File, Reading, SessionReading, descri
 from ccgrep.sources.turns import Sink, TurnBuilder
 from ccgrep.sources.values import added, count, one_more, parse_time, string, usage_key
 
-_IDE_REQUEST = "## My request for Codex:"
-_INJECTED: tuple[tuple[str, str], ...] = (
-    ("<environment_context>", ""),
-    ("<user_instructions>", ""),
-    ("# AGENTS.md instructions", ""),
-    ("<recommended_plugins>", ""),
-    ("<INSTRUCTIONS>", ""),
-    ("<permissions", ""),
-    ("<image", ""),
-    ("</image>", ""),
-    ("<turn_aborted>", "interrupted"),
-    ("<skill>", "context"),
-    ("<user_action>", "context"),
-    ("<subagent_notification>", "notification"),
-)
-_NOISE = frozenset(
-    "world_state inter_agent_communication_metadata inter_agent_communication"
-    " security_risk_score".split()
-)
-_BARE_ITEMS = frozenset(
-    "message reasoning function_call function_call_output custom_tool_call"
-    " custom_tool_call_output local_shell_call web_search_call tool_search_call"
-    " tool_search_output ghost_snapshot agent_message".split()
-)
-_MAX_UNPAIRED = 64
-_CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|Current working directory: ([^\n]+)")
-_EXIT_CODE = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d+)")
-
-
-class Record(Struct):
-    """One line; in the form of 2025-08 the item's fields stand beside `type`."""
-
-    type: Any = None
-    timestamp: Any = None
-    payload: Any = None
-    record_type: Any = None
-    id: Any = None
-    git: Any = None
-    role: Any = None
-    name: Any = None
-    content: Any = None
-    summary: Any = None
-    arguments: Any = None
-    input: Any = None
-    call_id: Any = None
-    output: Any = None
-    action: Any = None
-
-    def item(self) -> dict[str, Any]:
-        """The fields of a bare item, as a payload would hold them."""
-        return {name: getattr(self, name) for name in self.__struct_fields__}
-
-
-class State(Struct, frozen=True, omit_defaults=True):
-    """What the reader carries from record to record; immutable, so a turn can keep it."""
-
-    id: str = ""
-    header_time: int | None = None  # the only time in the form of 2025-08
-    kind: SessionKind = "main"
-    parent: str = ""
-    forked_from: str = ""
-    agent: str = ""
-    cwd: str = ""
-    turn_cwd: str = ""
-    branch: str = ""
-    title: str = ""
-    first_prompt: str = ""
-    model: str = ""
-    models: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ()
-    unknown_types: dict[str, int] = {}
-    total_tokens: tuple[int | None, ...] = ()
-    answers: int = 0
-    unpaired: tuple[tuple[str, str, str], ...] = ()  # side, role, text
-
 
 def read(stream: Readable, start: Mark, file: File, before: Before | None, sink: Sink) -> Reading:
     """Reads `stream`, which stands at `start`, to its end."""
     return _Reader(file, before, sink).read(stream, start)
-
-
-def _is_record(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("payload"), dict) or (
-        value.get("type") in _BARE_ITEMS and "payload" not in value
-    )
 
 
 class _Reader:
@@ -119,7 +54,7 @@ class _Reader:
         self._turns = TurnBuilder(sink, before.entries if before else ())
 
     def read(self, stream: Readable, start: Mark) -> Reading:
-        records = Records(stream, start, Record, _is_record)
+        records = Records(stream, start, Record, is_record)
         for mark, end, record in records:
             state = self._state
             time = parse_time(record.timestamp) or state.header_time
@@ -152,12 +87,12 @@ class _Reader:
             case "compacted":
                 if text := string(payload.get("message")):
                     self._turns.note("summary", text)
-            case kind if kind not in _NOISE:
+            case kind if kind not in NOISE:
                 self._unknown(kind)
 
     def _bare(self, record: Record) -> None:
         """A line in the form of 2025-08, without payload."""
-        if record.type in _BARE_ITEMS:
+        if record.type in BARE_ITEMS:
             self._item(record.item())
         elif record.type is None and isinstance(record.id, str):
             self._header(record.item())
@@ -173,7 +108,7 @@ class _Reader:
         if not self._state.id:
             self._set(
                 id=string(payload.get("id")),
-                branch=_branch(payload.get("git")),
+                branch=branch_of(payload.get("git")),
                 header_time=parse_time(payload.get("timestamp")),
             )
 
@@ -187,7 +122,7 @@ class _Reader:
                 forked = forked or id
             self._set(versions=versions, forked_from=forked)
             return
-        kind, parent, agent = _lineage(payload)
+        kind, parent, agent = lineage_of(payload)
         base = payload.get("history_base")
         base_thread = string(base.get("thread_id")) if isinstance(base, dict) else ""
         cwd = string(payload.get("cwd"))
@@ -199,7 +134,7 @@ class _Reader:
             forked_from=string(payload.get("forked_from_id")) or base_thread,
             cwd=cwd,
             turn_cwd=cwd,
-            branch=_branch(payload.get("git")),
+            branch=branch_of(payload.get("git")),
             versions=versions,
         )
 
@@ -222,7 +157,7 @@ class _Reader:
             case "message":
                 self._message(item)
             case "reasoning":
-                for text in _texts(item.get("summary")) + _texts(item.get("content")):
+                for text in texts_of(item.get("summary")) + texts_of(item.get("content")):
                     self._said("item", "thinking", text)
             case "function_call" | "custom_tool_call" | "local_shell_call":
                 self._call(item)
@@ -236,12 +171,12 @@ class _Reader:
                 tools = json.dumps(item.get("tools"), ensure_ascii=False)
                 self._output(string(item.get("call_id")), tools)
             case "agent_message":
-                text = "\n".join(_texts(item.get("content")))
+                text = "\n".join(texts_of(item.get("content")))
                 self._turns.note("notification", text)
 
     def _message(self, item: dict[str, Any]) -> None:
         content = item.get("content")
-        texts = _texts(content)
+        texts = texts_of(content)
         if item.get("role") == "assistant":
             for text in texts:
                 self._said("item", "assistant", text)
@@ -250,21 +185,19 @@ class _Reader:
                     given = {"call_id": block.get("id"), "arguments": block.get("input")}
                     self._call({"name": block.get("name"), **given})
         elif item.get("role") == "user":
-            self._user("item", texts, _images(content))
+            self._user("item", texts, images_of(content))
 
     def _user(self, side: str, texts: list[str], blobs: tuple[Blob, ...] = ()) -> None:
         typed: list[str] = []
         for text in texts:
-            note = next(
-                (note for start, note in _INJECTED if text.lstrip().startswith(start)), None
-            )
+            note = next((note for start, note in INJECTED if text.lstrip().startswith(start)), None)
             if note is None:
-                if prompt := _request(text).strip():
+                if prompt := request_of(text).strip():
                     typed.append(prompt)
             elif note == "":
                 self._environment(text)
             elif side == "item":
-                self._turns.note(note, text)  # type: ignore[arg-type]
+                self._turns.note(note, text)
         prompt = "\n".join(typed)
         if not prompt and not blobs:
             return
@@ -280,7 +213,7 @@ class _Reader:
 
     def _environment(self, text: str) -> None:
         """The form of 2025-08 names the directory nowhere else."""
-        found = _CWD.search(text)
+        found = CWD.search(text)
         if found and not self._state.cwd:
             cwd = (found.group(1) or found.group(2)).strip()
             self._set(cwd=cwd, turn_cwd=cwd)
@@ -294,13 +227,13 @@ class _Reader:
             self._turns.thinking(key, text)
         else:
             self._turns.text(key, text)
-        self._set(unpaired=(*self._state.unpaired, (side, role, text))[-_MAX_UNPAIRED:])
+        self._set(unpaired=(*self._state.unpaired, (side, role, text))[-MAX_UNPAIRED:])
 
     def _is_pair(self, side: str, role: str, text: str) -> bool:
         """Whether the other side said the same; then both are done with."""
         for known in self._state.unpaired:
             other, other_role, other_text = known
-            if other != side and other_role == role and _same(role, text, other_text):
+            if other != side and other_role == role and is_same_text(role, text, other_text):
                 self._set(unpaired=tuple(x for x in self._state.unpaired if x is not known))
                 return True
         return False
@@ -318,7 +251,7 @@ class _Reader:
         elif item.get("input") is not None:
             given = item["input"]
         elif isinstance(given, str):
-            given = _parsed(given)
+            given = parsed(given)
         key = self._message_key()
         name = string(item.get("name")) or "shell"
         call_id = string(item.get("call_id")) or f"#{len(self._state.unpaired)}-{key}"
@@ -326,18 +259,18 @@ class _Reader:
 
     def _output(self, call_id: str, output: Any) -> None:
         is_error = False
-        blobs = _images(output)
+        blobs = images_of(output)
         if isinstance(output, dict):
             is_error = output.get("success") is False
             output = output.get("content", output.get("output"))
-        text = "\n".join(_texts(output))
+        text = "\n".join(texts_of(output))
         if text.startswith('{"output"'):
-            wrapped = _parsed(text)
+            wrapped = parsed(text)
             if isinstance(wrapped, dict) and isinstance(wrapped.get("output"), str):
                 metadata = wrapped.get("metadata")
                 code = metadata.get("exit_code") if isinstance(metadata, dict) else 0
                 text, is_error = wrapped["output"], is_error or code not in (0, None)
-        if found := _EXIT_CODE.search(text[:400]):
+        if found := EXIT_CODE.search(text[:400]):
             is_error = is_error or found.group(1) != "0"
         self._turns.result(call_id, ToolResult(text, is_error, blobs))
         self._set(answers=self._state.answers + 1)
@@ -371,7 +304,7 @@ class _Reader:
         """Paginated rollouts double their items like this instead of by events."""
         if not isinstance(item, dict):
             return
-        texts = _texts(item.get("content")) or _texts(item.get("text"))
+        texts = texts_of(item.get("content")) or texts_of(item.get("text"))
         match item.get("type"):
             case "UserMessage":
                 self._user("event", texts)
@@ -399,10 +332,10 @@ class _Reader:
         if isinstance(last, dict):
             spent = tuple(count(last.get(name)) for name in names)
         else:
-            spent = tuple(map(_minus, totals, known or (0,) * len(names)))
+            spent = tuple(map(minus, totals, known or (0,) * len(names)))
         key = usage_key("codex", *totals)
         self._turns.usage(
-            Usage(key, self._state.model, _minus(spent[0], spent[1]), spent[2], spent[1])
+            Usage(key, self._state.model, minus(spent[0], spent[1]), spent[2], spent[1])
         )
 
     def _session(self, entries: list[Entry], bad_lines: int) -> Session:
@@ -426,73 +359,3 @@ class _Reader:
             ),
             entries,
         )
-
-
-def _lineage(payload: dict[str, Any]) -> tuple[SessionKind, str, str]:
-    """Kind, parent and agent of a thread, from its first `session_meta`."""
-    source = payload.get("source")
-    parent = string(payload.get("parent_thread_id"))
-    agent = string(payload.get("agent_role")) or string(payload.get("agent_nickname"))
-    inner = source.get("subagent") if isinstance(source, dict) else None
-    if inner is None:
-        return ("subagent" if parent else "main"), parent, agent
-    if isinstance(inner, dict):
-        spawn = inner.get("thread_spawn")
-        spawn = spawn if isinstance(spawn, dict) else {}
-        parent = parent or string(spawn.get("parent_thread_id"))
-        return "subagent", parent, agent or string(spawn.get("agent_role"))
-    parent = parent or string(payload.get("session_id"))
-    return ("worker" if inner == "compact" else "subagent"), parent, agent or string(inner)
-
-
-def _branch(git: Any) -> str:
-    return string(git.get("branch")) if isinstance(git, dict) else ""
-
-
-def _texts(content: Any) -> list[str]:
-    """The text parts of content in any of its shapes."""
-    if isinstance(content, str):
-        return [content]
-    if isinstance(content, dict):
-        content = [content]
-    if not isinstance(content, list):
-        return []
-    parts = (part.get("text") if isinstance(part, dict) else part for part in content)
-    return [part for part in parts if isinstance(part, str) and part]
-
-
-def _images(content: Any) -> tuple[Blob, ...]:
-    if not isinstance(content, list):
-        return ()
-    urls = (part.get("image_url") for part in content if isinstance(part, dict))
-    return tuple(filter(None, map(data_url_blob, urls)))
-
-
-def _request(text: str) -> str:
-    """The person's words behind what the client put in front of them."""
-    if text.lstrip().startswith(("# Context from my IDE", "# Files mentioned by the user")):
-        _, found, request = text.partition(_IDE_REQUEST)
-        return request if found else text
-    return text
-
-
-def _same(role: str, a: str, b: str) -> bool:
-    """Equal, or the longer one has what the client put around the shorter."""
-    short, long = sorted((a.strip(), b.strip()), key=len)
-    if role == "user":
-        return short in long
-    return long.startswith(short) and (
-        len(long) == len(short) or long[len(short) :].lstrip().startswith("<oai-")
-    )
-
-
-def _parsed(text: str) -> Any:
-    """The JSON in a string, else the string."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return text
-
-
-def _minus(a: int | None, b: int | None) -> int | None:
-    return None if a is None else max(a - (b or 0), 0)
