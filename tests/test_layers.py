@@ -29,7 +29,6 @@ ONE_IMPORTER = {
     "backports": {"store/objects.py", "sources/zst.py"},
     "compression": {"store/objects.py", "sources/zst.py"},
     "fcntl": {"store/lock.py"},
-    "mmap": {"store/pack.py"},
     "multiprocessing": {"index/pool.py"},
     "subprocess": {"index/pool.py"},
     "argparse": {"cli/parse.py", "cli/commands"},

@@ -25,7 +25,6 @@ The header of each object makes the pack readable by a scan from its beginning.
 
 import bisect
 import hashlib
-import mmap
 import os
 import struct
 from collections.abc import Iterator
@@ -145,16 +144,20 @@ def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
 
 
 class Pack:
-    """A published pack, mapped into memory; looks an object up by its id."""
+    """A published pack; looks an object up by its id.
+
+    Read by `pread`, not mapped: a mapping of a large pack would count as memory, and one
+    of a file that is cut short while it is read would end the process.
+    """
 
     def __init__(self, pack_dir: str, name: str) -> None:
         self.name = name
         self.path = pack_path(pack_dir, name)
-        with open(self.path, "rb") as file:
-            self.size = os.fstat(file.fileno()).st_size
-            if self.size < len(_PACK_MAGIC):
-                raise CorruptError(f"{self.path} is cut short: run `ccgrep fsck --repair`")
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - `close` does
+        self.size = os.fstat(self._file.fileno()).st_size
+        if self.size < len(_PACK_MAGIC):
+            self._file.close()
+            raise CorruptError(f"{self.path} is cut short: run `ccgrep fsck --repair`")
         index = _read_index(index_path(pack_dir, name))
         self.is_index_lost = index is None
         self._index = index or _index_bytes(self.offsets())
@@ -201,7 +204,7 @@ class Pack:
         """Every object in the order of the file, for as long as the headers make sense."""
         offset = len(_PACK_MAGIC)
         while offset + _HEADER.size <= self.size:
-            if self._map[offset : offset + len(_PACK_END)] == _PACK_END:
+            if self._pread(offset, len(_PACK_END)) == _PACK_END:
                 return
             frame = self._frame(offset)
             yield offset, frame
@@ -219,7 +222,7 @@ class Pack:
                 frame = self._frame(offset)
                 thaw(frame)
             except CorruptError:
-                at = self._map.find(_ZSTD_MAGIC, offset + _HEADER.size + 1)
+                at = self._find_magic(offset + _HEADER.size + 1)
                 if at < 0:
                     break
                 offset = at - _HEADER.size
@@ -230,25 +233,37 @@ class Pack:
 
     def is_intact(self) -> bool:
         """Whether the file is what its name says."""
-        body = memoryview(self._map)[: self.size - _HASH_SIZE]
-        try:
-            return hashlib.sha256(body).hexdigest() == self.name
-        finally:
-            body.release()
+        digest = hashlib.sha256()
+        end = self.size - _HASH_SIZE
+        for offset in range(0, end, _BUFFER_BYTES):
+            digest.update(self._pread(offset, min(_BUFFER_BYTES, end - offset)))
+        return digest.hexdigest() == self.name
 
     def close(self) -> None:
-        self._map.close()
+        self._file.close()
+
+    def _pread(self, offset: int, size: int) -> bytes:
+        return os.pread(self._file.fileno(), size, offset)
+
+    def _find_magic(self, offset: int) -> int:
+        """Where the next zstd frame may begin, at or behind `offset`; -1 for nowhere."""
+        while offset < self.size:
+            at = self._pread(offset, _BUFFER_BYTES).find(_ZSTD_MAGIC)
+            if at >= 0:
+                return offset + at
+            offset += _BUFFER_BYTES - len(_ZSTD_MAGIC) + 1
+        return -1
 
     def _frame(self, offset: int) -> Frame:
         try:
-            kind, raw_size, size, id = _HEADER.unpack_from(self._map, offset)
+            kind, raw_size, size, id = _HEADER.unpack(self._pread(offset, _HEADER.size))
         except struct.error:
             raise self._corrupt(offset) from None
         begin = offset + _HEADER.size
         if not 1 <= kind <= len(KINDS) or begin + size > self.size:
             raise self._corrupt(offset)
         kind_name: ObjectKind = KINDS[kind - 1]
-        return Frame(ObjectId(id), kind_name, raw_size, self._map[begin : begin + size])
+        return Frame(ObjectId(id), kind_name, raw_size, self._pread(begin, size))
 
     def _corrupt(self, offset: int) -> CorruptError:
         return CorruptError(f"{self.path} is damaged at byte {offset}: run `ccgrep fsck --repair`")
