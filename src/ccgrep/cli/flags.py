@@ -11,11 +11,6 @@ class Option(NamedTuple):
     kind: Literal["flag", "value", "list", "int"] = "flag"
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    default: int | str | None = None
-
-    @property
-    def dest(self) -> str:
-        return max(self.names, key=len).lstrip("-").replace("-", "_")
 
 
 class Argument(NamedTuple):

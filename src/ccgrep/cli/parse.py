@@ -38,7 +38,6 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         type=int if option.kind == "int" else str,
         choices=option.choices or None,
         metavar=option.metavar,
-        default=option.default,
         help=option.help,
     )
 

@@ -209,14 +209,6 @@ class Commit:
         if self._writer is not None:
             self._writer.discard()
 
-    @property
-    def pack_bytes(self) -> int:
-        return self._writer.size if self._writer else 0
-
-    @property
-    def is_changed(self) -> bool:
-        return bool(self._touched) or self._writer is not None
-
     def add(self, frame: Frame) -> bool:
         """Stores an object; says whether it was new."""
         if frame.id in self.store or (self._writer is not None and frame.id in self._writer):
