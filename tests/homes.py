@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ccgrep import ops
 from ccgrep.config import Config, make_config
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Turn
+from ccgrep.ops import indexing
 from ccgrep.store import fsck
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
@@ -64,7 +64,7 @@ class Home:
         return CodexFile(self.codex_sessions, seed, **fields)
 
     def index(self, **options: Any) -> IndexReport:
-        return ops.index(self.config, **options)
+        return indexing.index(self.config, **options)
 
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """The real command, in a process of its own."""
@@ -118,7 +118,7 @@ def assert_same_as_fresh(home: Home, but: Collection[str] = ()) -> None:
     """
     fresh_dir = home.directory / f"fresh-{os.urandom(4).hex()}"
     fresh_config = home.config._replace(store_dir=str(fresh_dir))
-    ops.index(fresh_config)
+    indexing.index(fresh_config)
     ours, fresh = (
         [item for item in live(store) if item[0].id not in but]
         for store in (home.store, open_store(str(fresh_dir)))

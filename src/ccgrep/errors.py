@@ -19,6 +19,12 @@ class RefError(CcgrepError):
     """A REF names nothing, or more than one thing."""
 
 
+class NotFoundError(CcgrepError):
+    """Nothing can match: as grep, an answer and not a failure."""
+
+    exit_code = 1
+
+
 class StoreError(CcgrepError):
     """The store cannot be used as it is."""
 
@@ -33,6 +39,10 @@ class CorruptError(StoreError):
 
 class MissingObjectError(CorruptError):
     """An object that the snapshot refers to is not in any pack."""
+
+
+class TextIndexError(StoreError):
+    """The text index is damaged or gone; it can be rebuilt from the objects."""
 
 
 class LockedError(StoreError):

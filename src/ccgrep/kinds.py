@@ -13,3 +13,4 @@ NoteKind = Literal[
     "error",  # the API's, not a tool's
     "machine",  # a prompt that a machine worker got
 ]
+TextKind = Literal["user", "assistant", "tool", "thinking"]

@@ -43,6 +43,10 @@ class Context(NamedTuple):
         is_plain = "NO_COLOR" in self.environment or self.environment.get("TERM") == "dumb"
         return Style(self.is_terminal and not is_plain)
 
+    def style_for(self, color: str | None) -> Style:
+        """The colours that `--color` asks for."""
+        return Style(color == "always") if color in ("always", "never") else self.style
+
     @property
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000

@@ -54,9 +54,102 @@ REFS = Argument(
     "+",
 )
 
+PROJECT = Option(("-p", "--project"), "part of the project's path", "value", "STR")
+TIMES = "30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday"
+SEARCH_OPTIONS = (
+    Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
+    Option(("-F", "--fixed-strings"), "the text exactly as it stands"),
+    Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
+    Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
+    Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
+    Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
+    PROJECT,
+    Option(("--here",), "only this directory's project"),
+    Option(("-s", "--since"), f"turns begun at or after this time: {TIMES}", "value", "TIME"),
+    Option(("--until",), "turns begun at or before this time", "value", "TIME"),
+    Option(
+        ("-t", "--type"),
+        "only this kind of text; may be repeated",
+        "list",
+        "KIND",
+        ("user", "assistant", "tool", "thinking"),
+    ),
+    Option(("--tool",), "turns that used this tool; any: some tool", "value", "NAME"),
+    SOURCE,
+    Option(
+        ("--session",),
+        "only this session; may be repeated; - reads REFs from standard input",
+        "list",
+        "REF",
+    ),
+    Option(("--branch",), "turns on this git branch", "value", "NAME"),
+    Option(("--model-name",), "part of the name of the model that answered", "value", "STR"),
+    Option(
+        ("--subagents",),
+        "include them, ranked below (the default), only them, or exclude them",
+        "value",
+        "WHICH",
+        ("include", "only", "exclude"),
+    ),
+    Option(("--max-sessions",), "only the N most recent sessions", "int", "N"),
+    Option(
+        ("-n", "--limit", "-m", "--max-count"),
+        "at most N hits; 0 is all; 10 for words, all for -F and -E",
+        "int",
+        "N",
+    ),
+    Option(("--per-session",), "at most N hits of one session", "int", "N"),
+    Option(("-A", "--after-context"), "N turns after each hit", "int", "N"),
+    Option(("-B", "--before-context"), "N turns before each hit", "int", "N"),
+    Option(("-C", "--context"), "N turns before and after each hit", "int", "N"),
+    Option(("-l", "--files-with-matches", "--sessions-with-matches"), "only session ids"),
+    Option(
+        ("-L", "--files-without-match", "--sessions-without-match"),
+        "only ids of sessions that have no hit",
+    ),
+    Option(("-c", "--count"), "SESSION:COUNT for each session that has a hit"),
+    Option(("-o", "--only-matching"), "each match alone; means -F unless -E is given"),
+    Option(("-q", "--quiet", "--silent"), "print nothing; the exit status tells"),
+    Option(("-0", "--null"), "end each record with NUL instead of a newline"),
+    Option(
+        ("--color", "--colour"),
+        "colours: auto on a terminal (the default), always, never",
+        "value",
+        "WHEN",
+        ("auto", "always", "never"),
+    ),
+    Option(("--full-id",), "whole session ids"),
+    Option(("--width",), "columns of a snippet (200)", "int", "N"),
+    JSON,
+    Option(("--jsonl",), "print one JSON object a hit"),
+    Option(("--no-refresh",), "search what is indexed, without looking for changes"),
+    Option(("--no-index",), "read every turn instead of using the index: slow, the same answer"),
+    Option(("--timeout",), "give up -F and -E after so many seconds (5); 0 never", "value", "S"),
+)
+
 COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
+        Command(
+            "search",
+            "the turns that match (the default command)",
+            "Prints one line a hit, SESSION:TURN:SCORE:SNIPPET, the best first. Words are found "
+            "in any form and order, and all of them must be there; if no turn has all, those "
+            'that have most. "a phrase" is found as it stands. A word that is also a command is '
+            "searched for with `ccgrep search WORD` or `-e WORD`.",
+            SEARCH_OPTIONS,
+            (Argument("PATTERN", "what to search for; several words are one pattern", "*"),),
+            examples=(
+                ("ccgrep flaky login test", "where was that solved?"),
+                ("ccgrep -l auth | ccgrep show -", "read the sessions that mention it"),
+                ("ccgrep -F 'fatal: not a git repository' -t tool", "an error a tool printed"),
+                (
+                    "ccgrep retry | fzf --delimiter : --preview 'ccgrep show {1}:{2}'",
+                    "choose among the hits",
+                ),
+            ),
+            exit_status=((0, "something matched"), (1, "nothing matched"), (2, "trouble")),
+        ),
         Command(
             "index",
             "take in what changed",
@@ -96,14 +189,8 @@ COMMANDS: dict[str, Command] = {
             "Prints one session a line: id, age, project, number of turns, title; separated by "
             "tabs when standard output is not a terminal.",
             (
-                Option(("-p", "--project"), "part of the project's path", "value", "STR"),
-                Option(
-                    ("-s", "--since"),
-                    "active at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, "
-                    "2026-01-15T10:30, yesterday",
-                    "value",
-                    "TIME",
-                ),
+                PROJECT,
+                Option(("-s", "--since"), f"active at or after: {TIMES}", "value", "TIME"),
                 Option(("--until",), "begun at or before this time", "value", "TIME"),
                 SOURCE,
                 Option(
@@ -132,6 +219,20 @@ COMMANDS: dict[str, Command] = {
             examples=(
                 ("ccgrep show 1f0c9a2e", "the session whose id begins like this"),
                 ("ccgrep show 1f0c9a2e:3 --tools", "its fourth turn, with what the agent did"),
+            ),
+        ),
+        Command(
+            "resume",
+            "the command that resumes a session",
+            "Prints the command that resumes a session where it was, in the directory where it "
+            "began, or runs it.",
+            (Option(("--exec",), "run it in place of ccgrep"),),
+            (Argument("REF", "a session, as for `ccgrep show`; of a turn its session"),),
+            examples=(("ccgrep resume 1f0c9a2e --exec", "go on where you were"),),
+            exit_status=(
+                (0, "it can be resumed"),
+                (1, "its transcript or directory is gone"),
+                (2, "trouble"),
             ),
         ),
         Command(

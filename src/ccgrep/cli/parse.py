@@ -6,10 +6,17 @@ from typing import NoReturn
 from ccgrep.cli.flags import COMMANDS, Argument, Command, Option
 from ccgrep.errors import UsageError
 
+_SHIELD = "\0"  # cannot stand in an argument
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see `{self.prog} --help`")
+        hint = ""
+        command = self.prog.removeprefix("ccgrep ")
+        if message.startswith("unrecognized arguments: ") and command != "search":
+            words = message.partition(": ")[2]
+            hint = f"; to search for these words: `ccgrep search {command} {words}`"
+        raise UsageError(f"{message}; see `{self.prog} --help`{hint}")
 
 
 def parse(command: Command, typed: list[str]) -> argparse.Namespace:
@@ -25,7 +32,28 @@ def parse(command: Command, typed: list[str]) -> argparse.Namespace:
         _add_option(parser, option)
     for argument in command.arguments:
         _add_argument(parser, argument)
-    return parser.parse_args(typed)
+    found = parser.parse_intermixed_args(_shielded(typed))
+    for argument in command.arguments:
+        name = argument.name.lower()
+        value = getattr(found, name)
+        bare = (
+            [one.removeprefix(_SHIELD) for one in value]
+            if isinstance(value, list)
+            else (value.removeprefix(_SHIELD))
+        )
+        setattr(found, name, bare)
+    return found
+
+
+def _shielded(typed: list[str]) -> list[str]:
+    """What was typed, with everything behind `--` made safe from being taken for an option.
+
+    argparse loses the meaning of `--` when options stand between words.
+    """
+    if "--" not in typed:
+        return typed
+    at = typed.index("--")
+    return typed[:at] + [_SHIELD + word for word in typed[at + 1 :]]
 
 
 def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -66,8 +94,9 @@ def overview() -> str:
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {c.name:<{width}}  {c.summary}" for c in COMMANDS.values())
     return (
-        "usage: ccgrep COMMAND [OPTION…] [REF…]\n\n"
+        "usage: ccgrep [OPTION…] PATTERN…\n"
+        "       ccgrep COMMAND [OPTION…] [REF…]\n\n"
         "grep for a developer's history with coding agents\n\n"
         f"commands:\n{commands}\n\n"
-        "`ccgrep COMMAND --help` tells more.\n"
+        "`ccgrep COMMAND --help` tells more; `ccgrep search --help` about searching.\n"
     )

@@ -1,13 +1,23 @@
 """A bar on standard error while an index is built, when that is a terminal."""
 
+import atexit
 import sys
 import time
+from functools import cache
 
 from ccgrep.index.build import Progress
 from ccgrep.output.human import size
 
 _EVERY_S = 0.1
 _WIDTH = 24
+
+
+@cache
+def shared_bar() -> "Bar":
+    """One bar for a command that does not know beforehand whether it needs one."""
+    bar = Bar()
+    atexit.register(bar.close)
+    return bar
 
 
 class Bar:

@@ -7,8 +7,8 @@ from ccgrep import __version__
 from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.cli.parse import overview, parse
-from ccgrep.errors import CcgrepError, UsageError
-from ccgrep.text import escape, one_line
+from ccgrep.errors import CcgrepError
+from ccgrep.text import escape
 
 
 def run(typed: list[str]) -> int:
@@ -35,17 +35,9 @@ def _dispatch(typed: list[str], context: Context) -> int:
         context.write(f"ccgrep {__version__}")
         return 0
     command = COMMANDS.get(typed[0])
-    if command is None:
-        raise UsageError(_unknown(typed[0]))
-    arguments = parse(command, typed[1:])
+    rest = typed[1:] if command is not None else typed
+    command = command or COMMANDS["search"]
+    arguments = parse(command, rest)
     module = importlib.import_module(f"ccgrep.cli.commands.{command.name}")
     code: int = module.run(arguments, context)
     return code
-
-
-def _unknown(word: str) -> str:
-    import difflib  # noqa: PLC0415 - for the one who mistyped
-
-    near = difflib.get_close_matches(word, COMMANDS, 1)
-    hint = f"did you mean `ccgrep {near[0]}`?" if near else "see `ccgrep --help`"
-    return f"{one_line(word)} is not a command (search comes with the next version); {hint}"

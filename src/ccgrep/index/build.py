@@ -9,12 +9,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ccgrep.index import generations
+from ccgrep.index.document import Content
+from ccgrep.index.freshness import digest, is_at_rest
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
-from ccgrep.index.pool import Batch, read_files
+from ccgrep.index.pool import Batch, is_much, read_files
 from ccgrep.index.reader import FileResult, Task
 from ccgrep.index.recover import recover
+from ccgrep.index.sync import FirstText, purge, sync
+from ccgrep.model import ObjectId
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile, Scan
@@ -36,6 +42,9 @@ class IndexReport(Struct):
     turns: int = 0
     new_objects: int = 0
     new_sessions: int = 0
+    documents: int = 0
+    behind_files: int = 0
+    behind_bytes: int = 0
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     seconds: float = 0.0
@@ -55,6 +64,7 @@ class Options(Struct, frozen=True):
     is_full: bool = False
     cores: int = os.cpu_count() or 1
     commit_every_s: float = COMMIT_EVERY_S
+    budget_s: float | None = None  # reading ends then; the rest is for another run
 
 
 def build(
@@ -69,6 +79,7 @@ def build(
         store.clean_tmp()
         store.heal_indexes()
         if store.snapshot().must_collect:
+            purge(store)
             collect_garbage(store)
         report = _Run(store, scan(), options, on_progress).run()
     report.seconds = round(time.monotonic() - started, 3)
@@ -117,8 +128,12 @@ class _Run:
         self._scan = remembered(scan, set(self._commit.snapshot.forgotten))
         self._rows = list(store.rows(self._commit.snapshot))
         self._merge = Merge(self._commit, self._rows, self._scan.files.keys())
+        self._scanned = scan
+        self._scanned_ns = time.time_ns()
         self._report = IndexReport(files_seen=len(self._scan.files), troubles=scan.troubles)
         self._before = self._commit.snapshot
+        self._prepared: dict[ObjectId, Content] = {}
+        self._first: FirstText | None = None
 
     def run(self) -> IndexReport:
         now_ns = time.time_ns()
@@ -134,9 +149,26 @@ class _Run:
             self._report.new_sessions += found.new_sessions + self._merge.new_sessions
             self._report.new_objects += found.new_objects
             self._publish(hints=found.hints)
+        self._index_text()
         if self._commit.snapshot != self._before or self._merge.is_forgotten_seen:
             self._tidy()
+        self._remember()
         return self._report
+
+    def _remember(self) -> None:
+        """Says that nothing is left to do, if so: the next search need not look again."""
+        files = self._scanned.files.values()
+        is_done = not (self._report.troubles or self._report.behind_files)
+        if is_done and is_at_rest(files, self._scanned_ns):
+            text = f"{self._store.head().hex()} {digest(files)}\n"
+            self._store.write_seen(text)
+
+    def _index_text(self) -> None:
+        """Brings the text index to what was committed; after a large first run in two steps."""
+        if self._first is None:
+            self._report.documents = sync(self._store, self._prepared)
+            return
+        self._report.documents = self._first.finish(self._options.cores)
 
     def _mark(self, todo: Plan) -> None:
         self._merge.mark_back(self._rows)
@@ -151,10 +183,13 @@ class _Run:
         committed = time.monotonic()
         suspects = set(todo.suspect)
         known = {task.found.path for task in tasks if task.known is not None}
+        tasks = self._with_text(tasks)
         new: list[FileResult] = []
+        deadline = committed + (self._options.budget_s or float("inf"))
         for reply in read_files(tasks, self._options.cores):
             if isinstance(reply, Batch):
                 self._report.new_objects += sum(map(self._commit.add, reply.frames))
+                self._prepared.update(reply.contents)
                 continue
             # A new file may be a copy of a known one, so it is compared with what that is now.
             known.discard(reply.path)
@@ -164,9 +199,15 @@ class _Run:
             files_done += 1
             done += sizes[reply.path]
             self._on_progress(Progress(reply.path, files_done, len(tasks), done, total))
+            if time.monotonic() > deadline:
+                break
             if time.monotonic() - committed > self._options.commit_every_s:
                 self._publish()
+                if self._first is not None:
+                    self._first.commit()
                 committed = time.monotonic()
+        self._report.behind_files = len(tasks) - files_done
+        self._report.behind_bytes = total - done
 
     def _take(self, result: FileResult, suspects: set[str]) -> None:
         if result.outcome == "failed":
@@ -176,7 +217,32 @@ class _Run:
             return
         if result.reading is not None:
             self._count(result.reading, self._merge.owners(result.path))
-        self._merge.take(result)
+        placed = self._merge.take(result)
+        if self._first is not None:
+            self._add_text(self._first, placed)
+
+    def _add_text(self, first: FirstText, ids: set[str]) -> None:
+        for id in ids:
+            row = self._commit.row(id)
+            if row is not None:
+                manifest = self._commit.manifest(row)
+                first.put(row, manifest, self._prepared)
+                for entry in manifest.entries:
+                    self._prepared.pop(entry.turn, None)
+
+    def _with_text(self, tasks: list[Task]) -> list[Task]:
+        """Says what the readers are to make ready for the text index.
+
+        Of few turns all of it; of many, when there is no index yet, what was said, to be
+        searchable soon; else nothing, since memory is bounded.
+        """
+        if not is_much(tasks):
+            return [replace(task, level="whole") for task in tasks]
+        found = generations.current(self._store.directory)
+        if found is not None and found.level == "whole":
+            return tasks
+        self._first = FirstText(self._store)
+        return [replace(task, level="discussion") for task in tasks]
 
     def _count(self, reading: Reading, before: Sequence[Row]) -> None:
         """Adds what was found behind `reading.start`: the rest was counted earlier."""

@@ -79,14 +79,14 @@ class Merge:
             (row for row in rows if row is not None), key=lambda row: row.session.kind != "main"
         )
 
-    def take(self, result: FileResult) -> None:
-        """Takes a file's result into the commit."""
+    def take(self, result: FileResult) -> set[str]:
+        """Takes a file's result into the commit; gives the sessions that it went to."""
         file = result.file
         if file is None:
-            return
+            return set()
         if result.reading is None:
             self._keep(file)
-            return
+            return set()
         placed: set[str] = set()
         for position, reading in enumerate(result.reading.sessions):
             if self._is_forgotten(reading):
@@ -99,6 +99,7 @@ class Merge:
         for id in self._owners.get(file.path, set()) - placed:
             self._lose_file(id, file.path)
         self._owners[file.path] = placed
+        return placed
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
         session, entries = reading.session, reading.entries

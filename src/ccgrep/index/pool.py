@@ -13,7 +13,9 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
-from ccgrep.index.reader import FileResult, Task, read_file
+from ccgrep.index.document import Content, said_content, turn_content
+from ccgrep.index.reader import Emit, FileResult, Task, read_file
+from ccgrep.model import ObjectId, Turn
 from ccgrep.store.objects import Frame
 
 _INLINE_BYTES = 8 * 1024 * 1024
@@ -23,9 +25,10 @@ _ZST_RATIO = 20
 
 
 class Batch(msgspec.Struct, frozen=True, tag="batch"):
-    """Objects that a file gave so far."""
+    """Objects that a file gave so far, and what is to be indexed of them."""
 
     frames: list[Frame]
+    contents: list[tuple[ObjectId, Content]]
 
 
 _TASK = msgspec.msgpack.Decoder(Task)
@@ -35,14 +38,21 @@ _ENCODE = msgspec.msgpack.Encoder().encode
 
 def read_files(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult]:
     """Reads every task's file; a file's batches come before its result."""
-    if sum(map(_work, tasks)) < _INLINE_BYTES:
+    if not is_much(tasks):
         for task in tasks:
-            frames: list[Frame] = []
-            result = _safely(task, frames.append)
-            yield Batch(frames)
+            batches: list[Batch] = []
+            batcher = _Batcher(task, batches.append)
+            result = _safely(task, batcher.add)
+            batcher.flush()
+            yield from batches
             yield result
         return
     yield from _Pool(tasks, min(cores, len(tasks))).run()
+
+
+def is_much(tasks: Sequence[Task]) -> bool:
+    """Whether the work is worth starting processes for."""
+    return sum(map(_work, tasks)) >= _INLINE_BYTES
 
 
 def _work(task: Task) -> int:
@@ -127,23 +137,28 @@ class _Pool:
 
 
 class _Batcher:
-    """Sends objects to the indexing process, many at a time."""
+    """Gathers what a task gives, and passes it on many objects at a time."""
 
-    def __init__(self, replies: Connection) -> None:
-        self._replies = replies
-        self._frames: list[Frame] = []
+    def __init__(self, task: Task, send: Callable[[Batch], None]) -> None:
+        self._level = task.level
+        self._send = send
+        self._batch = Batch([], [])
         self._size = 0
 
-    def add(self, frame: Frame) -> None:
-        self._frames.append(frame)
+    def add(self, frame: Frame, turn: Turn) -> None:
+        self._batch.frames.append(frame)
         self._size += len(frame.data)
+        if self._level is not None:
+            content = said_content(turn) if self._level == "discussion" else turn_content(turn)
+            self._batch.contents.append((frame.id, content))
+            self._size += len(content.said) + sum(map(len, content.words.values()))
         if self._size > _BATCH_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        if self._frames:
-            self._replies.send_bytes(_ENCODE(Batch(self._frames)))
-        self._frames = []
+        if self._batch.frames:
+            self._send(self._batch)
+        self._batch = Batch([], [])
         self._size = 0
 
 
@@ -151,17 +166,22 @@ def work(task_end: int, reply_end: int) -> None:
     """A worker's life: read tasks until the pipe is closed."""
     tasks = Connection(task_end, writable=False)
     replies = Connection(reply_end, readable=False)
-    batcher = _Batcher(replies)
+
+    def send(reply: Batch | FileResult) -> None:
+        replies.send_bytes(_ENCODE(reply))
+
     try:
         while True:
-            result = _safely(_TASK.decode(tasks.recv_bytes()), batcher.add)
+            task = _TASK.decode(tasks.recv_bytes())
+            batcher = _Batcher(task, send)
+            result = _safely(task, batcher.add)
             batcher.flush()
-            replies.send_bytes(_ENCODE(result))
+            send(result)
     except (EOFError, BrokenPipeError):
         return
 
 
-def _safely(task: Task, emit: Callable[[Frame], None]) -> FileResult:
+def _safely(task: Task, emit: Emit) -> FileResult:
     """One file that a reader cannot cope with does not end the run; it is reported."""
     try:
         return read_file(task, emit)

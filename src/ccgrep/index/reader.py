@@ -13,6 +13,7 @@ from typing import BinaryIO, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ccgrep.index.generations import Level
 from ccgrep.model import BadSpot, ObjectId, Turn
 from ccgrep.sources import claude, codex
 from ccgrep.sources.files import open_regular
@@ -28,6 +29,7 @@ from ccgrep.store.objects import Frame, freeze
 _BLOCK_BYTES = 1024 * 1024
 
 Outcome = Literal["read", "appended", "unchanged", "vanished", "failed"]
+Emit = Callable[[Frame, Turn], None]
 
 
 class Task(Struct, frozen=True, tag="task"):
@@ -37,6 +39,7 @@ class Task(Struct, frozen=True, tag="task"):
     known: SourceFile | None = None
     before: Before | None = None
     is_full: bool = False
+    level: Level | None = None  # what is made ready for the text index
 
 
 class FileResult(Struct, frozen=True, tag="result"):
@@ -49,7 +52,7 @@ class FileResult(Struct, frozen=True, tag="result"):
     reason: str = ""
 
 
-def read_file(task: Task, emit: Callable[[Frame], None]) -> FileResult:
+def read_file(task: Task, emit: Emit) -> FileResult:
     """Reads the file of `task`, giving each turn to `emit` as soon as it is complete."""
     path = task.found.path
     try:
@@ -65,7 +68,7 @@ def read_file(task: Task, emit: Callable[[Frame], None]) -> FileResult:
             return FileResult(path, "failed", reason=error.strerror or str(error))
 
 
-def _read(task: Task, file: BinaryIO, emit: Callable[[Frame], None]) -> FileResult:
+def _read(task: Task, file: BinaryIO, emit: Emit) -> FileResult:
     found, known = task.found, task.known
     read_ns = time.time_ns()
     info = os.fstat(file.fileno())
@@ -86,11 +89,11 @@ def _parse(
     start: Mark,
     found: FoundFile,
     before: Before | None,
-    emit: Callable[[Frame], None],
+    emit: Emit,
 ) -> Reading:
     def sink(turn: Turn) -> ObjectId:
         frame = freeze("turn", turn)
-        emit(frame)
+        emit(frame, turn)
         return frame.id
 
     file.seek(start.offset)

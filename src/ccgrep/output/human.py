@@ -9,7 +9,9 @@ from datetime import datetime
 
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
-from ccgrep.ops import Forgotten, FsckResult, Listed, Place, Shown, Status
+from ccgrep.ops.indexing import Status
+from ccgrep.ops.sessions import Listed, Shown, ShownTurn
+from ccgrep.ops.upkeep import Forgotten, FsckResult
 from ccgrep.output import tools
 from ccgrep.output.style import Style
 from ccgrep.store.gc import GcReport
@@ -179,7 +181,7 @@ def _duration(seconds: int | None) -> str:
 
 
 def _place_lines(
-    place: Place, with_tools: bool, with_thinking: bool, style: Style
+    place: ShownTurn, with_tools: bool, with_thinking: bool, style: Style
 ) -> Iterator[str]:
     entry = place.entry
     marks = " (rolled back)" if entry.is_rolled_back else ""

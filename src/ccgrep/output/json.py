@@ -11,7 +11,9 @@ import msgspec
 
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Message, Session, Text, Thinking, Turn
-from ccgrep.ops import Forgotten, FsckResult, Listed, Place, Shown, Status
+from ccgrep.ops.indexing import Status
+from ccgrep.ops.sessions import Listed, Shown, ShownTurn
+from ccgrep.ops.upkeep import Forgotten, FsckResult
 from ccgrep.output import tools
 from ccgrep.store.gc import GcReport
 from ccgrep.text import json_escape
@@ -104,7 +106,7 @@ def shown(result: Shown, with_tools: bool, with_thinking: bool) -> dict[str, Any
     }
 
 
-def _turn(place: Place) -> dict[str, Any]:
+def _turn(place: ShownTurn) -> dict[str, Any]:
     entry, turn = place.entry, place.turn
     return {
         "turn": place.number,

@@ -14,6 +14,15 @@ class Style(NamedTuple):
     def dim(self, text: str) -> str:
         return self._wrap("2", text)
 
+    def red(self, text: str) -> str:
+        return self._wrap("1;31", text)
+
+    def magenta(self, text: str) -> str:
+        return self._wrap("35", text)
+
+    def bold_cyan(self, text: str) -> str:
+        return self._wrap("1;36", text)
+
     def green(self, text: str) -> str:
         return self._wrap("32", text)
 

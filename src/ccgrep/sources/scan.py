@@ -65,74 +65,86 @@ def scan(roots: list[Root]) -> Scan:
     for root in roots:
         before = len(result.troubles)
         base = os.path.realpath(root.path)
-        for found in _files(base, root.source, result.troubles):
-            result.files[found.path] = found
+        files: list[FoundFile] = [*_one(os.path.join(base, "history.jsonl"), root.source, base)]
+        walk = _Walk(base, root.source, files, result.troubles)
+        if root.source == "claude_code":
+            walk.into(os.path.join(base, "projects"), is_required=True)
+        else:
+            walk.into(os.path.join(base, "sessions"), is_required=True)
+            walk.into(os.path.join(base, "archived_sessions"))
+        result.files.update((file.path, file) for file in files)
         if len(result.troubles) == before:
             result.complete_roots.append(base)
     _prefer_plain(result.files)
     return result
 
 
-def _files(base: str, source: SourceName, troubles: list[str]) -> Iterator[FoundFile]:
-    if source == "claude_code":
-        yield from _one(os.path.join(base, "history.jsonl"), source, "history", base)
-        projects = os.path.join(base, "projects")
-        for entry in _walk(projects, troubles, required=True):
-            if entry.name == "sessions-index.json":
-                yield from _found(entry, source, "sessions_index", base, troubles)
-            elif entry.name.endswith(".jsonl") and entry.name != "journal.jsonl":
-                yield from _found(entry, source, "session", base, troubles)
-        return
-    yield from _one(os.path.join(base, "history.jsonl"), source, "history", base)
-    for name in ("sessions", "archived_sessions"):
-        for entry in _walk(os.path.join(base, name), troubles, required=name == "sessions"):
-            if _ROLLOUT.fullmatch(entry.name):
-                yield from _found(entry, source, "session", base, troubles)
+class _Walk:
+    """Lists the source files below a directory, links not followed. Every search does this
+    for every file, so it is one loop."""
+
+    def __init__(
+        self, base: str, source: SourceName, files: list[FoundFile], troubles: list[str]
+    ) -> None:
+        self._base = base
+        self._source: SourceName = source
+        self._files = files
+        self._troubles = troubles
+        self._kind = _claude_kind if source == "claude_code" else _codex_kind
+
+    def into(self, directory: str, is_required: bool = False) -> None:
+        try:
+            listing = os.scandir(directory)
+        except FileNotFoundError:
+            if is_required:
+                self._troubles.append(f"{directory}: not found")
+            return
+        except OSError as error:
+            self._troubles.append(f"{directory}: {error.strerror}")
+            return
+        base, source, kind_of = self._base, self._source, self._kind
+        with listing:
+            for entry in listing:
+                name = entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if name not in _SKIPPED_FOLDERS:
+                        self.into(entry.path)
+                elif kind := kind_of(name):
+                    info = self._stat(entry)
+                    if info is not None:
+                        size, mtime, inode = info.st_size, info.st_mtime_ns, info.st_ino
+                        found = FoundFile(entry.path, source, kind, base, size, mtime, inode)
+                        self._files.append(found)
+
+    def _stat(self, entry: os.DirEntry[str]) -> os.stat_result | None:
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._troubles.append(f"{entry.path}: {error.strerror}")
+            return None
+        return info if stat.S_ISREG(info.st_mode) and _is_text(entry.path) else None
 
 
-def _walk(
-    directory: str, troubles: list[str], required: bool = False
-) -> Iterator[os.DirEntry[str]]:
-    """Every entry below `directory` that is not a directory, links not followed."""
-    try:
-        listing = os.scandir(directory)
-    except FileNotFoundError:
-        if required:
-            troubles.append(f"{directory}: not found")
-        return
-    except OSError as error:
-        troubles.append(f"{directory}: {error.strerror}")
-        return
-    with listing:
-        for entry in listing:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _SKIPPED_FOLDERS:
-                    yield from _walk(entry.path, troubles)
-            else:
-                yield entry
+def _claude_kind(name: str) -> FileKind | None:
+    if name.endswith(".jsonl") and name != "journal.jsonl":
+        return "session"
+    return "sessions_index" if name == "sessions-index.json" else None
 
 
-def _found(
-    entry: os.DirEntry[str], source: SourceName, kind: FileKind, base: str, troubles: list[str]
-) -> Iterator[FoundFile]:
-    try:
-        info = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        troubles.append(f"{entry.path}: {error.strerror}")
-        return
-    if stat.S_ISREG(info.st_mode) and _is_text(entry.path):
-        yield FoundFile(entry.path, source, kind, base, info.st_size, info.st_mtime_ns, info.st_ino)
+def _codex_kind(name: str) -> FileKind | None:
+    return "session" if _ROLLOUT.fullmatch(name) else None
 
 
-def _one(path: str, source: SourceName, kind: FileKind, base: str) -> Iterator[FoundFile]:
+def _one(path: str, source: SourceName, base: str) -> Iterator[FoundFile]:
     try:
         info = os.lstat(path)
     except OSError:
         return
     if stat.S_ISREG(info.st_mode):
-        yield FoundFile(path, source, kind, base, info.st_size, info.st_mtime_ns, info.st_ino)
+        size, mtime, inode = info.st_size, info.st_mtime_ns, info.st_ino
+        yield FoundFile(path, source, "history", base, size, mtime, inode)
 
 
 def _is_text(path: str) -> bool:

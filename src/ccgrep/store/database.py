@@ -57,6 +57,12 @@ class Store:
         for shard in (snapshot or self.snapshot()).shards.values():
             yield from self.load(shard, Shard).rows
 
+    def row(self, session_id: str) -> Row | None:
+        """A session of the snapshot."""
+        shard = self.snapshot().shards.get(shard_of(session_id))
+        rows = self.load(shard, Shard).rows if shard else ()
+        return next((row for row in rows if row.session.id == session_id), None)
+
     def manifest(self, row: Row) -> Manifest:
         return self.load(row.manifest, Manifest)
 
@@ -132,6 +138,17 @@ class Store:
 
     def lock(self, wait_s: float) -> WriterLock:
         return WriterLock(os.path.join(self.directory, "lock"), wait_s)
+
+    def write_seen(self, text: str) -> None:
+        """Notes what the last run saw, unless that stands there already."""
+        path = os.path.join(self.directory, "seen")
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                is_same = file.read(len(text) + 1) == text
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            fsio.publish(self.tmp_dir, path, text.encode())
 
     def clean_tmp(self) -> None:
         """Removes what a killed writer left half-made; for the holder of the lock."""
@@ -330,7 +347,7 @@ def create_store(directory: str) -> Store:
         return store
     if Store(directory).pack_names():
         return open_store(directory)
-    made = {"HEAD", "forgotten", "lock", "objects", "tmp"}
+    made = {"HEAD", "forgotten", "lock", "objects", "seen", "text", "tmp"}
     if os.path.isdir(directory) and set(os.listdir(directory)) - made:
         raise StoreError(
             f"{directory} is not empty and not a store: set CCGREP_DIR to another directory"

@@ -61,8 +61,11 @@ def collect_garbage(store: Store) -> GcReport:
     return GcReport(before, len(packs), dropped, bytes_before, sum(pack.size for pack in packs))
 
 
-def forget(store: Store, rows: Collection[Row], now_ms: int) -> GcReport:
-    """Removes sessions with all that only they refer to, and remembers not to retake them."""
+def forget(store: Store, rows: Collection[Row], now_ms: int) -> None:
+    """Removes sessions from the snapshot, and remembers not to retake them.
+
+    Their bytes go with the next `collect_garbage`; until then the snapshot says that it must.
+    """
     ids = {row.session.id for row in rows}
     with Commit(store) as commit:
         forgotten = set(commit.snapshot.forgotten)
@@ -78,7 +81,6 @@ def forget(store: Store, rows: Collection[Row], now_ms: int) -> GcReport:
                 forgotten.add(forgotten_key(row.base_id))
             commit.drop_row(row.session.id)
         commit.commit(now_ms, forgotten=tuple(sorted(forgotten)), must_collect=True)
-    return collect_garbage(store)
 
 
 def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:

@@ -2,14 +2,14 @@
 
 from argparse import Namespace
 
-from ccgrep import ops
 from ccgrep.cli.context import Context, refs_from
+from ccgrep.ops import upkeep
 from ccgrep.output import human, json
 
 
 def run(arguments: Namespace, context: Context) -> int:
     wait_s = 0.0 if arguments.no_wait else 10.0
-    result = ops.forget(context.config(), refs_from(arguments.ref), wait_s)
+    result = upkeep.forget(context.config(), refs_from(arguments.ref), wait_s)
     if arguments.json:
         context.write(json.dumps(json.forgotten(result)))
     else:

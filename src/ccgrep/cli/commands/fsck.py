@@ -2,14 +2,14 @@
 
 from argparse import Namespace
 
-from ccgrep import ops
 from ccgrep.cli.context import Context
+from ccgrep.ops import upkeep
 from ccgrep.output import human, json
 
 
 def run(arguments: Namespace, context: Context) -> int:
     config = context.config(arguments.root)
-    result = ops.fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
+    result = upkeep.fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
     if arguments.json:
         context.write(json.dumps(json.fsck(result)))
     else:

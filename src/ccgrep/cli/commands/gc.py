@@ -2,13 +2,13 @@
 
 from argparse import Namespace
 
-from ccgrep import ops
 from ccgrep.cli.context import Context
+from ccgrep.ops import upkeep
 from ccgrep.output import human, json
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    report = ops.gc(context.config(), 0.0 if arguments.no_wait else 10.0)
+    report = upkeep.gc(context.config(), 0.0 if arguments.no_wait else 10.0)
     if arguments.json:
         context.write(json.dumps(json.gc(report)))
     else:

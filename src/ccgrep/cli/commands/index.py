@@ -2,11 +2,11 @@
 
 from argparse import Namespace
 
-from ccgrep import ops
 from ccgrep.cli.context import Context
 from ccgrep.cli.progress import Bar
 from ccgrep.errors import UsageError
 from ccgrep.index.build import IndexReport, Progress
+from ccgrep.ops import indexing
 from ccgrep.output import human, json
 from ccgrep.text import escape
 
@@ -30,9 +30,9 @@ def run(arguments: Namespace, context: Context) -> int:
     set_aside = ""
     try:
         if arguments.recreate:
-            report, set_aside = ops.recreate(config, wait_s, on_progress)
+            report, set_aside = indexing.recreate(config, wait_s, on_progress)
         else:
-            report = ops.index(config, arguments.full, wait_s, on_progress)
+            report = indexing.index(config, arguments.full, wait_s, on_progress)
     finally:
         bar.close()
     if arguments.json:

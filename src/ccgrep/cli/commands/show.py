@@ -2,15 +2,15 @@
 
 from argparse import Namespace
 
-from ccgrep import ops
 from ccgrep.cli.context import Context, refs_from
+from ccgrep.ops import sessions
 from ccgrep.output import human, json
 
 
 def run(arguments: Namespace, context: Context) -> int:
     config = context.config()
     for position, ref in enumerate(refs_from(arguments.ref)):
-        shown = ops.show(config, ref)
+        shown = sessions.show(config, ref)
         if arguments.json:
             context.write(json.dumps(json.shown(shown, arguments.tools, arguments.thinking)))
             continue

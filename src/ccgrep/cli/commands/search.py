@@ -1,0 +1,280 @@
+"""ccgrep search: the turns that match, one a line."""
+
+import os
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from ccgrep.cli.context import Context, refs_from, source_name
+from ccgrep.errors import UsageError
+from ccgrep.kinds import TextKind
+from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
+from ccgrep.output import records
+from ccgrep.output.style import Style
+from ccgrep.search.request import Filters, Mode, Place, Request
+from ccgrep.text import escape
+
+if TYPE_CHECKING:
+    from ccgrep.index.build import Progress
+
+_RANKED_LIMIT = 10
+_TIMEOUT_S = 5.0
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    request = _request(arguments, context)
+    how = _how(arguments, context)
+    result, searcher = search(context.config(), request, how)
+    _tell(result, context, arguments.quiet)
+    if arguments.files_without_match:
+        code = _print_without(arguments, context, request, result, searcher)
+    elif arguments.quiet:
+        code = 0 if result.answer.hits else 1
+    else:
+        _print(arguments, context, request, result, searcher)
+        code = 0 if result.answer.hits else 1
+    return 2 if result.answer.is_cut_short else code
+
+
+def _request(arguments: Namespace, context: Context) -> Request:
+    patterns = _patterns(arguments)
+    mode: Mode = "words"
+    if arguments.extended_regexp:
+        mode = "regex"
+    elif arguments.fixed_strings or arguments.only_matching or arguments.invert_match:
+        mode = "literal"  # What has no order but a match or none.
+    if arguments.extended_regexp and arguments.fixed_strings:
+        raise UsageError("-E and -F exclude each other")
+    timeout_s = _TIMEOUT_S if arguments.timeout is None else _seconds(arguments.timeout)
+    return Request(
+        patterns=tuple(patterns),
+        mode=mode,
+        filters=_filters(arguments, context),
+        types=tuple(dict.fromkeys(cast("list[TextKind]", arguments.type or []))),
+        limit=_limit(arguments, mode),
+        per_session=max(arguments.per_session or 0, 0),
+        ignore_case=arguments.ignore_case,
+        whole_word=arguments.word_regexp,
+        invert=arguments.invert_match,
+        deadline=time.monotonic() + timeout_s if timeout_s and mode != "words" else None,
+    )
+
+
+def _patterns(arguments: Namespace) -> list[str]:
+    """What is searched for; further words join the last pattern."""
+    given: list[str] = list(arguments.regexp or [])
+    words = " ".join(arguments.pattern)
+    if not given:
+        return [words]
+    if words:
+        given[-1] = f"{given[-1]} {words}"
+    return given
+
+
+def _seconds(text: str) -> float:
+    try:
+        return max(float(text), 0.0)
+    except ValueError:
+        raise UsageError(f"{text} is not a number of seconds") from None
+
+
+def _limit(arguments: Namespace, mode: Mode) -> int:
+    if arguments.quiet:
+        return 1
+    if arguments.files_with_matches or arguments.files_without_match or arguments.count:
+        return 0  # The limit is on sessions there, see _print_sessions.
+    if arguments.limit is not None:
+        return max(int(arguments.limit), 0)
+    return _RANKED_LIMIT if mode == "words" else 0
+
+
+def _filters(arguments: Namespace, context: Context) -> Filters:
+    now_ms = context.now_ms
+    when = (arguments.since, arguments.until)
+    if any(when):
+        from ccgrep.cli.when import parse_when  # noqa: PLC0415 - datetime is slow to import
+
+        since, until = (parse_when(text, now_ms) if text else None for text in when)
+    else:
+        since = until = None
+    sessions = refs_from(arguments.session) if arguments.session else None
+    return Filters(
+        project=arguments.project,
+        here=os.getcwd() if arguments.here else None,
+        since=since,
+        until=until,
+        source=source_name(arguments.source),
+        sessions=tuple(sessions) if sessions is not None else None,
+        tool=arguments.tool,
+        branch=arguments.branch,
+        model=arguments.model_name,
+        subagents=arguments.subagents or "include",
+        max_sessions=max(arguments.max_sessions or 0, 0),
+    )
+
+
+def _how(arguments: Namespace, context: Context) -> How:
+    def on_progress(progress: "Progress") -> None:
+        if context.is_error_terminal and not arguments.quiet:
+            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is built
+
+            shared_bar()(progress)
+
+    def on_note(note: str) -> None:
+        if not arguments.quiet:
+            context.say(f"ccgrep: {escape(note)}")
+
+    return How(not arguments.no_refresh, not arguments.no_index, on_progress, on_note)
+
+
+def _tell(result: Result, context: Context, is_quiet: bool) -> None:
+    """What the user should know about the answer, on standard error."""
+    answer = result.answer
+    if answer.is_cut_short:
+        context.say("ccgrep: the time was up: not everything was searched (--timeout)")
+    if answer.tier == "most" and answer.hits and not is_quiet:
+        words = " ".join(escape(" ".join(word.split())) for word in answer.relaxed)
+        context.say(f"ccgrep: no turn has all words; these have most of: {words}")
+
+
+def _print(
+    arguments: Namespace, context: Context, request: Request, result: Result, searcher: Searcher
+) -> None:
+    if arguments.json or arguments.jsonl:
+        from ccgrep.output import search_json  # noqa: PLC0415 - needs what plain lines do not
+
+        found = searcher.found(result, request.types)
+        made = search_json.results(result, found, searcher, context.config(), request)
+        lines = search_json.lines(made) if arguments.jsonl else [search_json.whole(made)]
+        context.write_lines(lines)
+        return
+    style = context.style_for(arguments.color)
+    end = "\0" if arguments.null else "\n"
+    if arguments.files_with_matches or arguments.count:
+        _write(_session_lines(arguments, result, searcher, style), end)
+    elif context.is_terminal and not _is_record(arguments):
+        _print_blocks(context, result, searcher.found(result, request.types), searcher, style)
+    else:
+        found = searcher.found(result, request.types)
+        _write(_record_lines(arguments, result, found, searcher, style), end)
+
+
+def _is_record(arguments: Namespace) -> bool:
+    """Whether what is asked for has the shape of record lines, also on a terminal."""
+    context = (arguments.after_context, arguments.before_context, arguments.context)
+    return bool(arguments.only_matching or arguments.null or arguments.width or any(context))
+
+
+def _write(lines: Iterator[str], end: str) -> None:
+    for line in lines:
+        sys.stdout.write(line + end)
+
+
+def _record_lines(
+    arguments: Namespace,
+    result: Result,
+    hits: list[FoundHit],
+    searcher: Searcher,
+    style: Style,
+) -> Iterator[str]:
+    width = arguments.width or records.WIDTH
+    before, after = _context(arguments)
+    printed = {found.hit.place for found in hits}
+    for position, found in enumerate(hits):
+        if position and (before or after):
+            yield style.cyan("--")
+        place = found.hit.place
+        yield from _around(arguments, searcher, found, range(-before, 0), printed, style)
+        id = place.session if arguments.full_id else found.short_id
+        if arguments.only_matching:
+            for match in records.matches(found, result.marks):
+                yield records.record(id, place.turn, found.hit.score, style.red(match), style)
+        else:
+            text = records.snippet(found, result.marks, width, style)
+            yield records.record(id, place.turn, found.hit.score, text, style)
+        yield from _around(arguments, searcher, found, range(1, after + 1), printed, style)
+
+
+def _context(arguments: Namespace) -> tuple[int, int]:
+    both = max(arguments.context or 0, 0)
+    before, after = arguments.before_context, arguments.after_context
+    return (
+        both if before is None else max(before, 0),
+        both if after is None else max(after, 0),
+    )
+
+
+def _around(
+    arguments: Namespace,
+    searcher: Searcher,
+    found: FoundHit,
+    offsets: range,
+    printed: set[Place],
+    style: Style,
+) -> Iterator[str]:
+    """Turns before or after a hit; each turn is printed once, and a hit only as such."""
+    id = found.hit.place.session if arguments.full_id else found.short_id
+    for offset in offsets:
+        place = Place(found.hit.place.session, found.hit.place.turn + offset)
+        if place.turn < 0 or place in printed:
+            continue
+        stored = searcher.stored(place)
+        if stored is None:
+            continue
+        printed.add(place)
+        text = records.plain_snippet(
+            stored.prompt.strip() or stored.answer, arguments.width or records.WIDTH
+        )
+        yield records.record(id, place.turn, 0.0, text, style, "-")
+
+
+def _session_lines(
+    arguments: Namespace, result: Result, searcher: Searcher, style: Style
+) -> Iterator[str]:
+    """Each session that has a hit, the best first; with -c how many."""
+    counts: dict[str, int] = {}
+    for hit in result.answer.hits:
+        for place in (hit.place, *hit.also_in):
+            counts[place.session] = counts.get(place.session, 0) + 1
+    ids = list(counts)[: arguments.limit or None]
+    short = searcher.short_ids(ids)
+    for id in ids:
+        name = style.magenta(id if arguments.full_id else short[id])
+        yield f"{name}{style.cyan(':')}{counts[id]}" if arguments.count else name
+
+
+def _print_without(
+    arguments: Namespace, context: Context, request: Request, result: Result, searcher: Searcher
+) -> int:
+    """The sessions that have no hit."""
+    with_hit = {place.session for hit in result.answer.hits for place in (hit.place, *hit.also_in)}
+    ids = [id for id in searcher.sessions(request.filters) if id not in with_hit]
+    ids = ids[: arguments.limit or None]
+    short = searcher.short_ids(ids)
+    style = context.style_for(arguments.color)
+    if not arguments.quiet:
+        names = (style.magenta(id if arguments.full_id else short[id]) for id in ids)
+        _write(names, "\0" if arguments.null else "\n")
+    return 0 if ids else 1
+
+
+def _print_blocks(
+    context: Context, result: Result, shown: list[FoundHit], searcher: Searcher, style: Style
+) -> None:
+    from ccgrep.output import hits  # noqa: PLC0415 - not for pipes
+
+    for rank, found in enumerate(shown, 1):
+        place = found.hit.place
+        before = searcher.stored(Place(place.session, place.turn - 1)) if place.turn else None
+        after = searcher.stored(Place(place.session, place.turn + 1))
+        near = hits.Neighbours(before.answer if before else "", after.prompt if after else "")
+        title = searcher.title(place.session)
+        lines = hits.block(
+            rank, found, title, near, result.marks, context.now_ms, context.width, style
+        )
+        context.write_lines(lines)
+    if shown:
+        total = result.answer.total
+        context.write_lines(hits.closing(len(shown), total, result.seconds, style))

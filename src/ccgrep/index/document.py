@@ -1,0 +1,166 @@
+"""From a turn at its place to the document that the text index takes. Pure.
+
+Also says what the text of a turn is, by kind: the exact modes verify on the same text.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ccgrep.index.terms import expand, gram_text
+from ccgrep.kinds import TextKind
+from ccgrep.model import Entry, Note, Text, Thinking, ToolCall, Turn
+from ccgrep.store.manifest import Row
+
+MAX_INDEXED_CHARS = 1024 * 1024
+"""What is indexed of one kind of text of one turn; what is stored is not cut."""
+
+
+class Content(NamedTuple):
+    """What a turn gives to its documents, whatever its places. `prompt` and `answer` are the
+    text to show, without which the content is that of the discussion alone."""
+
+    models: list[str]
+    tools: list[str]
+    said: str
+    words: dict[str, str]
+    partial: list[str]
+    prompt: str = ""
+    answer: str = ""
+
+
+class Document(NamedTuple):
+    """A place to index."""
+
+    session: str
+    turn: int
+    object: str
+    kind: str
+    parent: str
+    started: int
+    title: str
+    exact: dict[str, list[str]]
+    content: Content
+
+
+def turn_text(turn: Turn, kind: TextKind) -> str:
+    """The text of one kind, as it is searched."""
+    match kind:
+        case "user":
+            return turn.prompt
+        case "assistant":
+            return "\n".join(_parts(turn, Text))
+        case "thinking":
+            return "\n".join(_parts(turn, Thinking))
+        case "tool":
+            return "\n".join(text for text in (_tool_input(turn), _tool_output(turn)) if text)
+
+
+def said_content(turn: Turn) -> Content:
+    """What was said, made ready alone: enough to be found soon."""
+    said = _said(turn.prompt, turn_text(turn, "assistant"))
+    return Content(_models(turn), _tools(turn), said, {}, [])
+
+
+def turn_content(turn: Turn) -> Content:
+    """Everything that is indexed of a turn."""
+    return rest_content(turn)._replace(said=said_content(turn).said)
+
+
+def rest_content(turn: Turn) -> Content:
+    """Everything but the field that carries the score. Output and thinking are indexed by
+    whole tokens: they are most of what there is, and rarely looked for."""
+    prompt, answer = turn.prompt, turn_text(turn, "assistant")
+    tool, output = _tool_input(turn), _tool_output(turn)
+    thinking = turn_text(turn, "thinking")
+    words = {
+        "user": _indexed(prompt),
+        "assistant": _indexed(answer),
+        "tool": _indexed(tool),
+        "output": output[:MAX_INDEXED_CHARS],
+        "thinking": thinking[:MAX_INDEXED_CHARS],
+        "note": _indexed("\n".join(step.text for step in turn.steps if isinstance(step, Note))),
+        "trigram": gram_text(f"{prompt[:MAX_INDEXED_CHARS]}\n{answer[:MAX_INDEXED_CHARS]}"),
+    }
+    texts = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
+    return Content(
+        models=_models(turn),
+        tools=_tools(turn),
+        said="",
+        words={name: text for name, text in words.items() if text},
+        partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
+        prompt=prompt,
+        answer=answer,
+    )
+
+
+def turn_document(row: Row, number: int, entry: Entry, content: Content) -> Document:
+    """The document of a turn at one of its places."""
+    session = row.session
+    branch = entry.branch or session.branch
+    return Document(
+        session=session.id,
+        turn=number,
+        object=entry.turn.hex(),
+        kind="superseded" if row.is_superseded else session.kind,
+        parent=session.parent,
+        started=entry.started or session.started or 0,
+        title=session.title if number == 0 else "",
+        exact={
+            "source": [session.source],
+            "project": [session.project],
+            "branch": [branch] if branch else [],
+            "model": content.models,
+            "tool_name": content.tools,
+            "partial": content.partial,
+        },
+        content=content,
+    )
+
+
+def _indexed(text: str) -> str:
+    return expand(text[:MAX_INDEXED_CHARS])
+
+
+def _said(prompt: str, answer: str) -> str:
+    return "\n".join(_indexed(text) for text in (prompt, answer) if text)
+
+
+def _models(turn: Turn) -> list[str]:
+    return sorted({message.model for message in turn.messages() if message.model})
+
+
+def _tools(turn: Turn) -> list[str]:
+    return sorted({call.name.lower() for call in turn.calls()})
+
+
+def _parts(turn: Turn, kind: type[Text] | type[Thinking]) -> Iterator[str]:
+    for message in turn.messages():
+        yield from (part.text for part in message.parts if isinstance(part, kind))
+
+
+def _tool_input(turn: Turn) -> str:
+    return "\n".join(text for call in turn.calls() for text in _call_input(call))
+
+
+def _call_input(call: ToolCall) -> Iterator[str]:
+    yield call.name
+    yield from _strings(call.input)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text inside a call's input; numbers too, as they are written."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _tool_output(turn: Turn) -> str:
+    results = (call.result.text for call in turn.calls() if call.result is not None)
+    return "\n".join(filter(None, results))

@@ -1,0 +1,178 @@
+"""Which text index is the current one, and is it whole?
+
+    text/<version>-<number>/         a generation: a tantivy directory, changed only by its commits
+    text/<version>-<number>/SYNCED   "<snapshot> <level> <newest>\\n": what it reflects, `whole`
+                                     or `discussion`, and when the newest turn began (ms)
+    text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <inode>\\n" for each file whose
+                                     checksum was found right; with a crc32 where there is none
+
+All of it is derived and may be deleted. Tantivy does not look at the checksum that its files
+end in, and answers wrongly from damaged ones; so each file is checked once, before it is used.
+"""
+
+import os
+import re
+import zlib
+from typing import Literal, NamedTuple
+
+from ccgrep.errors import TextIndexError
+from ccgrep.index.text import TextReader
+
+VERSION = "v1"
+Level = Literal["whole", "discussion"]
+
+_SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
+_FOOTER = re.compile(rb'"crc":(\d+)')
+_MAGIC = (1337).to_bytes(4, "little")
+_OWN_FILES = frozenset(["SYNCED", "CHECKED"])
+_UNCHECKED = frozenset(["meta.json", ".managed.json"])
+"""Files without a checksum of their own; CHECKED has it."""
+_BLOCK_BYTES = 1024 * 1024
+
+
+class Generation(NamedTuple):
+    path: str
+    snapshot: str
+    level: Level
+    newest: int
+
+
+def text_dir(store_dir: str) -> str:
+    return os.path.join(store_dir, "text")
+
+
+def generation_paths(store_dir: str) -> list[str]:
+    """The directories of this version, the newest first."""
+    try:
+        names = os.listdir(text_dir(store_dir))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    own = sorted((name for name in names if name.startswith(VERSION + "-")), reverse=True)
+    return [os.path.join(text_dir(store_dir), name) for name in own]
+
+
+def current(store_dir: str) -> Generation | None:
+    """The newest generation that was finished."""
+    for path in generation_paths(store_dir):
+        try:
+            with open(os.path.join(path, "SYNCED"), encoding="ascii", errors="replace") as file:
+                found = _SYNCED.fullmatch(file.read(200))
+        except FileNotFoundError:
+            continue
+        if found:
+            level: Level = "whole" if found[2] == "whole" else "discussion"
+            return Generation(path, found[1], level, int(found[3]))
+    return None
+
+
+def synced_text(generation: Generation) -> str:
+    return f"{generation.snapshot} {generation.level} {generation.newest}\n"
+
+
+def open_reader(path: str) -> TextReader:
+    """A reader of a generation that is whole; damage is an error."""
+    known = _checked(path)
+    for name, stamp in file_stamps(path).items():
+        if stamp in known:
+            continue
+        if name not in _UNCHECKED:
+            check_file(os.path.join(path, name))
+        elif any(line.startswith(stamp.rpartition(" ")[0] + " ") for line in known):
+            raise TextIndexError(f"{os.path.join(path, name)} is damaged")
+    try:
+        return TextReader(path)
+    except TextIndexError as error:
+        if "Permission denied" in str(error) or "Read-only" in str(error):
+            return _open_read_only(path)
+        raise
+
+
+def _open_read_only(path: str) -> TextReader:
+    """Tantivy wants to write its lock, so it gets a directory of links instead."""
+    import tempfile  # noqa: PLC0415 - only for stores that cannot be written
+
+    with tempfile.TemporaryDirectory(prefix="ccgrep-") as links:
+        for name in os.listdir(path):
+            if not name.endswith(".lock"):
+                os.symlink(os.path.join(path, name), os.path.join(links, name))
+        return TextReader(links)
+
+
+def file_stamps(path: str) -> dict[str, str]:
+    """The files of tantivy, and what CHECKED says of each when it is right."""
+    stamps = {}
+    try:
+        with os.scandir(path) as listing:
+            for entry in listing:
+                name = entry.name
+                if name in _OWN_FILES or (name.startswith(".") and name not in _UNCHECKED):
+                    continue
+                try:
+                    info = entry.stat()
+                    crc = f" {_crc(entry.path)}" if name in _UNCHECKED else ""
+                except FileNotFoundError:
+                    continue  # merged meanwhile
+                stamps[name] = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}{crc}\n"
+    except FileNotFoundError as error:
+        raise TextIndexError("the text index is gone") from error
+    return stamps
+
+
+def _crc(path: str) -> int:
+    with open(path, "rb") as file:
+        return zlib.crc32(file.read())
+
+
+def _checked(path: str) -> set[str]:
+    try:
+        with open(os.path.join(path, "CHECKED"), encoding="utf-8", errors="replace") as file:
+            return set(file)
+    except FileNotFoundError:
+        return set()
+
+
+def damaged_files(store_dir: str) -> list[str]:
+    """The files of the current generation that are not what was written, every byte read."""
+    found = current(store_dir)
+    if found is None:
+        return []
+    known = _checked(found.path)
+    damaged = []
+    for name, stamp in file_stamps(found.path).items():
+        path = os.path.join(found.path, name)
+        try:
+            if name not in _UNCHECKED:
+                check_file(path)
+            elif stamp not in known:
+                damaged.append(path)
+        except TextIndexError:
+            damaged.append(path)
+    return damaged
+
+
+def check_file(path: str) -> None:
+    """Compares a file's content with the checksum at its end: body, json, its length, a mark.
+
+    An empty file was left by a kill; tantivy does not refer to it.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
+                return
+            file.seek(max(size - 8, 0))
+            tail = file.read(8)
+            body = size - 8 - int.from_bytes(tail[:4], "little")
+            if tail[4:] != _MAGIC or body < 0:
+                raise TextIndexError(f"{path} is damaged")
+            file.seek(body)
+            footer = _FOOTER.search(file.read(size - 8 - body))
+            file.seek(0)
+            crc, left = 0, body
+            while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):
+                crc = zlib.crc32(block, crc)
+                left -= len(block)
+    except FileNotFoundError as error:
+        raise TextIndexError(f"{path} is gone") from error
+    if footer is None or int(footer[1]) != crc:
+        raise TextIndexError(f"{path} is damaged")

@@ -1,0 +1,281 @@
+"""Brings the text index to the current snapshot: only places that differ are written.
+
+The difference is found by comparing snapshots from the root down: shards, rows, entries. A
+generation that is damaged, or whose snapshot can no longer be read, is replaced by a new one
+that is built from objects alone. Runs under the writer's lock; HEAD does not wait for it, since
+the index says which snapshot it reflects.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ccgrep.errors import StoreError, TextIndexError
+from ccgrep.index import generations
+from ccgrep.index.document import (
+    Content,
+    Document,
+    rest_content,
+    turn_content,
+    turn_document,
+)
+from ccgrep.index.generations import Generation, Level
+from ccgrep.index.text import TextReader, TextWriter, place_of
+from ccgrep.model import Entry, ObjectId, Turn
+from ccgrep.store import fsio
+from ccgrep.store.database import Store
+from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
+
+Make = Callable[[Turn], Content]
+Prepared = Mapping[ObjectId, Content]
+"""What readers have made ready of turns that were just read; the rest comes from objects."""
+
+
+def sync(store: Store, prepared: Prepared | None = None) -> int:
+    """Makes the text index reflect HEAD; gives the number of documents written."""
+    head = store.head()
+    found = generations.current(store.directory)
+    if found and (found.snapshot, found.level) == (head.hex(), "whole"):
+        return 0
+    old = _comparable(store, found)
+    if found is None or old is None:
+        return rebuild(store, prepared)
+    try:
+        return _Sync(store, found.path, prepared).run(old, found.newest)
+    except TextIndexError:
+        return rebuild(store, prepared)
+
+
+def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
+    """Builds a new generation from the objects; the old ones go when it is finished."""
+    old = generations.generation_paths(store.directory)
+    path = _new_generation(store)
+    written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
+    for gone in old:
+        fsio.remove_tree(gone)
+    return written
+
+
+def _new_generation(store: Store) -> str:
+    """The directory of the next generation; what a killed run left there is thrown away."""
+    found = generations.current(store.directory)
+    for path in generations.generation_paths(store.directory):
+        if found is None or path > found.path:
+            fsio.remove_tree(path)
+    last = int(found.path.rpartition("-")[2]) if found else 0
+    name = f"{generations.VERSION}-{last + 1:06d}"
+    path = os.path.join(generations.text_dir(store.directory), name)
+    fsio.make_dir(path)
+    return path
+
+
+def purge(store: Store) -> int:
+    """Rebuilds the index if it still holds words of documents that were replaced or removed."""
+    written = sync(store)
+    found = generations.current(store.directory)
+    if found and any(name.endswith(".del") for name in generations.file_stamps(found.path)):
+        written = rebuild(store)
+    return written
+
+
+def _comparable(store: Store, found: Generation | None) -> Snapshot | None:
+    """The snapshot that a generation reflects, if it can be brought from there to HEAD."""
+    if found is None or found.level != "whole":
+        return None
+    try:
+        generations.open_reader(found.path)
+        snapshot = store.load(ObjectId(bytes.fromhex(found.snapshot)), Snapshot)
+    except StoreError:
+        return None
+    return snapshot if all(id in store for id in snapshot.shards.values()) else None
+
+
+class _Sync:
+    """Writes to one generation, and at the end says which snapshot it reflects."""
+
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        prepared: Prepared | None = None,
+        is_new: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self._store = store
+        self._path = path
+        self._prepared = prepared or {}
+        self.writer = TextWriter(path, is_new, threads)
+        self._newest = 0
+
+    def run(self, old: Snapshot, newest: int = 0) -> int:
+        """Writes what differs between `old` and HEAD."""
+        self._newest = newest
+        for before, after in _changed_rows(self._store, old, self._store.snapshot()):
+            if after is not None:
+                self._update(before, after)
+            elif before is not None:
+                self.writer.delete_session(before.session.id)
+        self.finish("whole")
+        return self.writer.added
+
+    def fill(self) -> int:
+        """Writes every turn of HEAD; gives when the newest began."""
+        for _, row in _changed_rows(self._store, Snapshot(), self._store.snapshot()):
+            if row is not None:
+                self._update(None, row)
+        self.writer.commit()
+        self.writer.close()
+        return self._newest
+
+    def finish(self, level: Level) -> None:
+        self.writer.commit()
+        self.writer.close()
+        self._publish(level)
+
+    def commit(self, level: Level) -> None:
+        self.writer.commit()
+        self._publish(level)
+
+    def _publish(self, level: Level) -> None:
+        """CHECKED first: what this process wrote and synced is right."""
+        generation = Generation(self._path, self._store.head().hex(), level, self._newest)
+        stamps = "".join(sorted(generations.file_stamps(self._path).values()))
+        for name, text in (("CHECKED", stamps), ("SYNCED", generations.synced_text(generation))):
+            fsio.publish(self._store.tmp_dir, os.path.join(self._path, name), text.encode())
+
+    def documents_of(
+        self, row: Row, entries: Sequence[Entry], prepared: Prepared, make: Make = turn_content
+    ) -> Iterator[Document]:
+        """The documents of a session, from what is made ready or stored."""
+        for number, entry in enumerate(entries):
+            if document := self._document(row, number, entry, prepared, make):
+                yield document
+
+    def _document(
+        self,
+        row: Row,
+        number: int,
+        entry: Entry,
+        prepared: Prepared,
+        make: Make = turn_content,
+    ) -> Document | None:
+        content = prepared.get(entry.turn)
+        if content is None:
+            try:
+                content = make(self._store.load(entry.turn, Turn))
+            except StoreError:
+                return None  # fsck names it; a lost turn has no text to be found by.
+        self._newest = max(self._newest, entry.started or 0)
+        return turn_document(row, number, entry, content)
+
+    def _update(self, before: Row | None, after: Row) -> None:
+        """Writes the places of a session that are new or differ."""
+        entries = self._store.manifest(after).entries
+        known = _indexed_entries(self._store, before, after)
+        is_retitled = before is not None and before.session.title != after.session.title
+        for number, entry in enumerate(entries):
+            is_same = number < len(known) and _is_same_place(known[number], entry)
+            if is_same and not (is_retitled and number == 0):
+                continue
+            if document := self._document(after, number, entry, self._prepared):
+                self.writer.put(document)
+        was = len(known) or (before.session.turns if before is not None else 0)
+        for number in range(len(entries), was):
+            self.writer.delete(place_of(after.session.id, number))
+
+
+def temporary(store: Store) -> tuple[TextReader, int]:
+    """An index for one search, for a store that cannot be written; and its newest turn."""
+    import tempfile  # noqa: PLC0415 - rarely needed
+
+    with tempfile.TemporaryDirectory(prefix="ccgrep-") as path:
+        made = _Sync(store, path, is_new=True)
+        newest = made.fill()
+        return TextReader(path), newest
+
+
+class FirstText:
+    """The text index of a large first run: what was said soon, the rest later.
+
+    Sessions are added while others are still being read, and once more at the end if they
+    have changed since.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._path = _new_generation(store)
+        self._sync = _Sync(store, self._path, is_new=True)
+        self._put: dict[str, object] = {}
+
+    def put(self, row: Row, manifest: Manifest, prepared: Prepared) -> None:
+        """Adds what was said in a session whose turns are made ready."""
+        if row.session.id in self._put:
+            self._sync.writer.delete_session(row.session.id)
+        self._put[row.session.id] = _identity(row)
+        for document in self._sync.documents_of(row, manifest.entries, prepared):
+            self._sync.writer.put_said(document)
+
+    def commit(self) -> None:
+        """Makes what was added so far searchable."""
+        self._sync.commit("discussion")
+
+    def finish(self, threads: int) -> int:
+        """Makes the discussion of HEAD searchable, then the rest; gives the number of turns."""
+        rows = list(self._store.rows())
+        for row in rows:
+            if self._put.get(row.session.id) != _identity(row):
+                self.put(row, self._store.manifest(row), {})
+        self._sync.finish("discussion")
+        rest = _Sync(self._store, self._path, is_new=True, threads=threads)
+        for row in rows:
+            entries = self._store.manifest(row).entries
+            for document in rest.documents_of(row, entries, {}, rest_content):
+                rest.writer.put_rest(document)
+        rest.finish("whole")
+        return self._sync.writer.added
+
+
+def _changed_rows(
+    store: Store, old: Snapshot, new: Snapshot
+) -> Iterator[tuple[Row | None, Row | None]]:
+    for name in sorted({*old.shards, *new.shards}):
+        if old.shards.get(name) != new.shards.get(name):
+            before, after = _rows(store, old, name), _rows(store, new, name)
+            for id in sorted({*before, *after}):
+                if before.get(id) != after.get(id):
+                    yield before.get(id), after.get(id)
+
+
+def _rows(store: Store, snapshot: Snapshot, name: str) -> dict[str, Row]:
+    id = snapshot.shards.get(name)
+    rows = store.load(id, Shard).rows if id else ()
+    return {row.session.id: row for row in rows}
+
+
+def _indexed_entries(store: Store, before: Row | None, after: Row) -> Sequence[Entry]:
+    """What the index has of a session that is still right; nothing when its values changed."""
+    if before is None or _values(before) != _values(after):
+        return ()
+    try:
+        return store.load(before.manifest, Manifest).entries
+    except StoreError:
+        return ()
+
+
+def _values(row: Row) -> tuple[object, ...]:
+    """What the documents of a session repeat of it."""
+    session = row.session
+    return (session.project, session.kind, session.parent, session.branch, session.source,
+            session.started, row.is_superseded)  # fmt: skip
+
+
+def _identity(row: Row) -> object:
+    """Equal as long as the documents of a session are."""
+    return row.manifest, _values(row), row.session.title
+
+
+def _is_same_place(before: Entry, after: Entry) -> bool:
+    return (before.turn, before.started, before.branch) == (
+        after.turn,
+        after.started,
+        after.branch,
+    )

@@ -1,0 +1,92 @@
+"""What text is turned into before the index takes it apart into words. Pure.
+
+The index splits at everything that is no letter or digit, folds case and stems; so
+`auth_token`, `src/auth.ts` and `--no-verify` become their parts, and are found whole as a
+phrase of them. Here comes what it cannot do: the parts of `camelCase` words, accents, and
+Chinese, Japanese and Korean, of which every character and every pair of neighbours becomes
+a word. What is added stands behind the text, so that phrases stay what they were.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+CJK_RUN = re.compile(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+# The groups are atomic: a word that is all of one kind is left behind without going back.
+_MIXED = re.compile(r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+")
+_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
+MAX_WORD_CHARS = 64
+"""Longer runs of letters and digits (hashes, base64) are not words."""
+
+
+def fold(text: str) -> str:
+    """`text` without accents and compatibility forms."""
+    return _folded(text) if "fold" in _needs(text) else text
+
+
+def expand(text: str) -> str:
+    """`text`, folded, and behind it the words under which parts of it are found."""
+    added: list[str] = []
+    needs = _needs(text)
+    if "fold" in needs:
+        text = _folded(text)
+    if "cjk" in needs:
+        added = [" ".join(cjk_words(run)) for run in CJK_RUN.findall(text)]
+        text = CJK_RUN.sub(" ", text)
+    added += filter(None, map(_joined_parts, sorted(set(_MIXED.findall(text)))))
+    return "\n".join((text, *added)) if added else text
+
+
+def _needs(text: str) -> set[str]:
+    """What has to be done to a text: nothing to most, whatever dashes and arrows they have."""
+    if text.isascii():
+        return set()
+    return set().union(*map(_run_needs, set(_BEYOND_ASCII.findall(text))))
+
+
+@lru_cache(maxsize=65_536)
+def _run_needs(run: str) -> frozenset[str]:
+    folded = _folded(run)
+    is_changed = folded != run or bool(_ACCENTS.search(run))
+    return frozenset(
+        name
+        for name, is_needed in (("fold", is_changed), ("cjk", bool(CJK_RUN.search(folded))))
+        if is_needed
+    )
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+
+
+@lru_cache(maxsize=65_536)
+def _joined_parts(word: str) -> str:
+    return " ".join(camel_parts(word))
+
+
+def camel_parts(word: str) -> list[str]:
+    """The parts of a word in camelCase or with digits in it; none of any other word."""
+    if len(word) > MAX_WORD_CHARS:
+        return []
+    parts = _PARTS.findall(word)
+    return parts if len(parts) > 1 else []
+
+
+def cjk_words(run: str) -> list[str]:
+    """Every character of a run, and every pair of neighbours."""
+    return [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
+
+
+def gram_text(text: str) -> str:
+    """`text` as its trigrams are taken: a piece of text gives a piece of the result.
+
+    Case is folded one character at a time, and so that whatever `(?i)` equates with an ASCII
+    letter becomes that letter: the Kelvin sign is lowered to k, the long s is not.
+    """
+    lower = text.lower()
+    return lower if lower.isascii() else lower.replace("ς", "σ").replace("ſ", "s")

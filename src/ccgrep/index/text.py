@@ -1,0 +1,336 @@
+"""The text index: the only module that knows tantivy.
+
+A turn at its place, `session:turn`, has two documents: one with what was said as one field,
+which carries the score, and one with the rest: the fields for each kind of text, trigrams, and
+what a record line needs. So a first run can make the discussion searchable long before the
+rest, without writing it twice. Both are replaced together, by their place. What ranking and
+filters need are numbers and exact values on both. Imports nothing that a search does not need.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tantivy
+from tantivy import FieldType, Filter, Occur, Query, Tokenizer
+
+from ccgrep.errors import TextIndexError
+from ccgrep.index.terms import MAX_WORD_CHARS, fold
+
+if TYPE_CHECKING:
+    from ccgrep.index.document import Document
+
+__all__ = ["Hit", "Query", "Stored", "TextReader", "TextWriter", "key_of", "place_of"]
+
+EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
+STEMMED = ("user", "assistant", "tool", "note")
+TOKENS = ("output", "thinking")
+KINDS = ("main", "subagent", "worker", "superseded")
+SAID, REST = 0, 1
+_NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
+_SMALL_HEAP = 15_000_000  # the least that tantivy takes
+NO_ADDRESS = tantivy.DocAddress(0, 0)
+"""Of a hit that no index gave."""
+_LARGE_HEAP = 80_000_000  # few segments: less to merge, and fewer bytes
+
+
+class Hit(NamedTuple):
+    """A document that a query matched, by its numbers alone."""
+
+    score: float
+    address: tantivy.DocAddress
+    session_key: int
+    parent_key: int
+    object_key: int
+    turn: int
+    kind: int
+    started: int
+
+
+class Stored(NamedTuple):
+    """What is kept of a place besides its words; the title with the first turn alone."""
+
+    object: str
+    project: str
+    source: str
+    title: str
+    prompt: str
+    answer: str
+
+
+def key_of(name: str) -> int:
+    """A number that stands for a name where numbers are faster."""
+    from hashlib import blake2b  # noqa: PLC0415 - not needed by a plain search
+
+    return int.from_bytes(blake2b(name.encode(), digest_size=7).digest()) if name else 0
+
+
+def place_of(session: str, turn: int) -> str:
+    return f"{session}:{turn}"
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    for name in ("place", "session", "object", *EXACT):
+        is_shown = name in ("place", "object", "project", "source")
+        builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("side", indexed=True)
+    for name in _NUMBERS:
+        builder.add_integer_field(name, indexed=name in ("kind", "started"), fast=True)
+    builder.add_text_field("shown_title", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("title", tokenizer_name="words", index_option="position")
+    builder.add_text_field("said", tokenizer_name="words", index_option="position")
+    for name in STEMMED:
+        option = "position" if name == "tool" else "basic"
+        builder.add_text_field(name, tokenizer_name="words", index_option=option)
+    for name in TOKENS:
+        builder.add_text_field(name, tokenizer_name="tokens", index_option="basic")
+    builder.add_text_field("trigram", tokenizer_name="trigrams", index_option="basic")
+    builder.add_bytes_field("text", stored=True, indexed=False)
+    return builder.build()
+
+
+def _analyzer(*filters: Filter) -> tantivy.TextAnalyzer:
+    builder = tantivy.TextAnalyzerBuilder(Tokenizer.simple())
+    for one in (Filter.remove_long(MAX_WORD_CHARS), Filter.lowercase(), *filters):
+        builder = builder.filter(one)
+    return builder.build()
+
+
+def _open(directory: str) -> tantivy.Index:
+    index = tantivy.Index(_schema(), path=directory)
+    index.register_tokenizer("words", _analyzer(Filter.stemmer("english")))
+    index.register_tokenizer("tokens", _analyzer())
+    trigrams = tantivy.TextAnalyzerBuilder(Tokenizer.ngram(3, 3, False))
+    index.register_tokenizer("trigrams", trigrams.build())
+    return index
+
+
+def guarded(work: Any, *arguments: Any) -> Any:
+    """Calls into tantivy; what it raises on damaged files becomes one kind of error.
+
+    Its panics are BaseExceptions of a class that cannot be imported.
+    """
+    try:
+        return work(*arguments)
+    except (ValueError, OSError) as error:
+        raise TextIndexError(f"the text index cannot be read ({error})") from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise TextIndexError("the text index is damaged") from error
+        raise
+
+
+class TextWriter:
+    """Changes a generation; `commit` makes the changes visible and durable."""
+
+    def __init__(self, directory: str, is_new: bool, threads: int = 1) -> None:
+        self._is_new = is_new  # nothing to replace: what is added was never there
+        self._index = guarded(_open, directory)
+        heap = (_LARGE_HEAP if is_new else _SMALL_HEAP) * threads
+        self._writer = guarded(self._index.writer, heap, threads)
+        self.added = 0
+
+    def put(self, document: "Document") -> None:
+        """Writes a turn anew."""
+        if not self._is_new:
+            self.delete(place_of(document.session, document.turn))
+        self.put_said(document)
+        self.put_rest(document)
+
+    def put_said(self, document: "Document") -> None:
+        """Only the document with what was said; the place must not have one yet."""
+        made = _made(document, SAID)
+        made.add_text("said", document.content.said)
+        if document.title:
+            made.add_text("title", document.title)
+        guarded(self._writer.add_document, made)
+        self.added += 1
+
+    def put_rest(self, document: "Document") -> None:
+        """Only the document with the rest; the place must not have one yet."""
+        content = document.content
+        made = _made(document, REST)
+        made.add_text("object", document.object)
+        made.add_text("shown_title", document.title)
+        for name, words in content.words.items():
+            made.add_text(name, words)
+        made.add_bytes("text", _packed(content.prompt, content.answer))
+        guarded(self._writer.add_document, made)
+
+    def delete(self, place: str) -> None:
+        guarded(self._writer.delete_documents_by_term, "place", place)
+
+    def delete_session(self, session: str) -> None:
+        guarded(self._writer.delete_documents_by_term, "session", session)
+
+    def commit(self) -> None:
+        guarded(self._writer.commit)
+
+    def close(self) -> None:
+        """Waits for merges, so that nothing changes behind the caller's back."""
+        guarded(self._writer.wait_merging_threads)
+
+
+def _made(document: "Document", side: int) -> tantivy.Document:
+    """A document with what is on both of a place's documents."""
+    made = tantivy.Document()
+    made.add_text("place", place_of(document.session, document.turn))
+    made.add_text("session", document.session)
+    for name, values in document.exact.items():
+        for value in values:
+            made.add_text(name, value)
+    made.add_integer("side", side)
+    made.add_integer("session_key", key_of(document.session))
+    made.add_integer("parent_key", key_of(document.parent))
+    made.add_integer("object_key", int(document.object[:14], 16))
+    made.add_integer("turn", document.turn)
+    made.add_integer("kind", KINDS.index(document.kind))
+    made.add_integer("started", document.started)
+    return made
+
+
+def _packed(prompt: str, answer: str) -> bytes:
+    said = prompt.encode()
+    return zlib.compress(b"%d\n%s%s" % (len(said), said, answer.encode()), 3)
+
+
+def _unpacked(data: bytes) -> tuple[str, str]:
+    length, _, said = zlib.decompress(data).partition(b"\n")
+    end = int(length)
+    return said[:end].decode(), said[end:].decode()
+
+
+def _place(document: tantivy.Document) -> tuple[str, int]:
+    session, _, turn = str(document.get_first("place")).rpartition(":")
+    return session, int(turn)
+
+
+def _stored(document: tantivy.Document) -> Stored:
+    try:
+        prompt, answer = _unpacked(bytes(document.get_first("text") or b""))
+    except (ValueError, zlib.error) as error:
+        raise TextIndexError("the text index is damaged") from error
+    value = document.get_first
+    return Stored(
+        object=value("object") or "",
+        project=value("project") or "",
+        source=value("source") or "",
+        title=value("shown_title") or "",
+        prompt=prompt,
+        answer=answer,
+    )
+
+
+class TextReader:
+    """Searches a generation."""
+
+    def __init__(self, directory: str) -> None:
+        self._index = guarded(_open, directory)
+        self._schema = self._index.schema
+        self._searcher = guarded(self._index.searcher)
+        self._words = _analyzer(Filter.stemmer("english"))
+        self._tokens = _analyzer()
+
+    def stems(self, text: str) -> list[str]:
+        """The words of `text` as they are indexed, one after the other."""
+        return self._words.analyze(fold(text))
+
+    def tokens(self, text: str) -> list[str]:
+        """The same of tool output, which is not stemmed."""
+        return self._tokens.analyze(text)
+
+    def values(self, field: str, prefix: str = "", among: Query | None = None) -> dict[str, int]:
+        """The values of an exact field, and how many documents have each."""
+        return dict(guarded(self._searcher.terms_with_prefix, field, prefix, among))
+
+    def documents(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def document_count(self, field: str, word: str) -> int:
+        return int(guarded(self._searcher.doc_freq, field, word))
+
+    def count(self, query: Query) -> int:
+        return int(guarded(self._searcher.search, query, 1).count)
+
+    def search(self, query: Query, limit: int = 0, order_by: str | None = None) -> list[Hit]:
+        """The best documents, or with `order_by` those with the highest number; 0 is all."""
+        size = limit or max(self.documents(), 1)
+        found = guarded(self._searcher.search, query, size, False, order_by).hits
+        addresses = [address for _, address in found]
+        numbers = [guarded(self._searcher.fast_field_values, name, addresses) for name in _NUMBERS]
+        scores = [float(score or 0) for score, _ in found]
+        return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
+
+    def place(self, address: tantivy.DocAddress) -> tuple[str, int]:
+        """The session and turn that a document is of."""
+        return _place(guarded(self._searcher.doc, address))
+
+    def stored(self, session: str, turn: int) -> Stored | None:
+        """What is stored of a place; nothing while only what was said is indexed."""
+        query = self.term("place", place_of(session, turn))
+        for _, address in guarded(self._searcher.search, query, 2, False).hits:
+            document = guarded(self._searcher.doc, address)
+            if document.get_first("text") is not None:
+                return _stored(document)
+        return None
+
+    def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored]:
+        """The same, and the place, of a document that was found by what is no discussion."""
+        document = guarded(self._searcher.doc, address)
+        return _place(document), _stored(document)
+
+    # Queries are put together by hand: no syntax can come from what was typed.
+
+    def term(self, field: str, word: str | int) -> Query:
+        return Query.term_query(self._schema, field, word, _INDEX_OPTION.get(field, "basic"))
+
+    def phrase(self, field: str, words: Sequence[str], slop: int = 0) -> Query:
+        if len(words) == 1:
+            return self.term(field, words[0])
+        return Query.phrase_query(self._schema, field, list(words), slop)
+
+    def any_value(self, field: str, values: Iterable[str]) -> Query:
+        return Query.term_set_query(self._schema, field, list(values))
+
+    def between(self, lower: int | None, upper: int | None) -> Query:
+        low, high = lower if lower is not None else -_FAR, upper if upper is not None else _FAR
+        return Query.range_query(self._schema, "started", FieldType.Integer, low, high)
+
+    @staticmethod
+    def all_of(queries: Sequence[Query]) -> Query:
+        return Query.boolean_query([(Occur.Must, query) for query in queries])
+
+    @staticmethod
+    def any_of(queries: Sequence[Query], at_least: int = 1) -> Query:
+        return Query.boolean_query([(Occur.Should, query) for query in queries], at_least)
+
+    @staticmethod
+    def best_of(queries: Sequence[Query]) -> Query:
+        return Query.disjunction_max_query(list(queries))
+
+    @staticmethod
+    def everything() -> Query:
+        return Query.const_score_query(Query.all_query(), 1.0)
+
+    @staticmethod
+    def filtered(
+        query: Query,
+        must: Sequence[Query],
+        never: Sequence[Query] = (),
+        bonus: Sequence[Query] = (),
+    ) -> Query:
+        """`query` among what passes; `must` and `never` add nothing to the score, `bonus` does."""
+        parts = [(Occur.Must, query)]
+        parts += [(Occur.Must, Query.const_score_query(one, 0.0)) for one in must]
+        parts += [(Occur.MustNot, one) for one in never]
+        parts += [(Occur.Should, one) for one in bonus]
+        return Query.boolean_query(parts)
+
+    @staticmethod
+    def boosted(query: Query, boost: float) -> Query:
+        return Query.boost_query(query, boost)
+
+
+_INDEX_OPTION = {"title": "position", "said": "position", "tool": "position"}
+_FAR = 2**62

@@ -1,0 +1,79 @@
+"""Taking in what changed before a search, and healing a text index that is not there.
+
+Imported only when there is something to do: a search that finds everything fresh needs none
+of this.
+"""
+
+import os
+
+from ccgrep.config import Config
+from ccgrep.errors import LockedError, TextIndexError, WriteError
+from ccgrep.index import generations
+from ccgrep.index.build import Options, build
+from ccgrep.index.sync import sync, temporary
+from ccgrep.ops.common import scanner
+from ccgrep.ops.search import Coverage, How
+from ccgrep.search.filters import Texts
+from ccgrep.search.request import Mode
+from ccgrep.search.scan import StoreTexts
+from ccgrep.store.database import Store, create_store, open_store
+
+_BUDGET_S = 1.0
+_WAIT_S = 0.2
+
+
+def refresh(config: Config, how: How) -> Coverage:
+    """Takes in what changed, as far as that is quickly done; the first time, all of it."""
+    is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
+    options = Options(wait_s=_WAIT_S, budget_s=None if is_first else _BUDGET_S)
+    try:
+        report = build(create_store(config.store_dir), scanner(config), options, how.on_progress)
+    except (LockedError, WriteError) as error:
+        if is_first:
+            raise
+        how.on_note(f"searching what is indexed so far: {error}")
+        return Coverage(is_fresh=False)
+    if report.behind_files:
+        how.on_note(
+            f"{report.behind_files:,} files ({report.behind_bytes / 1e6:,.1f} MB) are not indexed "
+            "yet, the oldest ones: run `ccgrep index`"
+        )
+    return Coverage(not report.behind_files, report.behind_files, report.behind_bytes)
+
+
+def open_texts(config: Config, mode: Mode, how: How) -> tuple[Texts, int]:
+    """What a search runs on when the text index cannot be used as it is; and its newest turn."""
+    store = open_store(config.store_dir)
+    if not how.is_indexed:
+        return temporary(store) if mode == "words" else (StoreTexts(store), 0)
+    try:
+        return _healed(store, how)
+    except (LockedError, WriteError) as error:
+        return _unhealed(store, how, error)
+
+
+def _healed(store: Store, how: How) -> tuple[Texts, int]:
+    """A reader of a text index that reflects HEAD, rebuilt from the objects where needed."""
+    if generations.current(store.directory) is None and store.snapshot().shards:
+        how.on_note("building the text index")
+    with store.lock(_WAIT_S):
+        sync(store)
+    found = generations.current(store.directory)
+    assert found is not None
+    return generations.open_reader(found.path), found.newest
+
+
+def _unhealed(store: Store, how: How, error: Exception) -> tuple[Texts, int]:
+    """Another process is writing, or nobody may: what there is will do."""
+    found = generations.current(store.directory)
+    if found is not None:
+        try:
+            reader = generations.open_reader(found.path)
+        except TextIndexError:
+            pass
+        else:
+            what = "what was said" if found.level == "discussion" else "what is indexed so far"
+            how.on_note(f"searching {what}: {error}")
+            return reader, found.newest
+    how.on_note(f"there is no text index, so this takes a while: {error}")
+    return temporary(store)

@@ -1,0 +1,235 @@
+"""Searching: fresh if it can be, from the index if there is one, never for want of it.
+
+Nothing heavy is imported here: that is what makes a search as fast as starting Python. What a
+rare case needs is imported where that case begins.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ccgrep.config import Config
+from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
+from ccgrep.index import generations
+from ccgrep.index.freshness import read_head, start_check
+from ccgrep.index.text import Stored, TextReader
+from ccgrep.kinds import TextKind
+from ccgrep.search.engine import search_words
+from ccgrep.search.filters import Texts, scope, short_ids
+from ccgrep.search.query import content_units, parse
+from ccgrep.search.request import Answer, Filters, Hit, Place, Request
+from ccgrep.search.snippet import Marks, WordMarks
+
+if TYPE_CHECKING:
+    from ccgrep.index.build import Progress
+    from ccgrep.model import Turn
+
+TURN_KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
+
+
+class FoundHit(NamedTuple):
+    """A hit with what is needed to show it. `texts` are where to look for the match."""
+
+    hit: Hit
+    short_id: str
+    stored: Stored
+    texts: list[tuple[str, str]]
+
+
+class Coverage(NamedTuple):
+    """How much of what is on disk was searched."""
+
+    is_fresh: bool = True
+    behind_files: int = 0
+    behind_bytes: int = 0
+    is_whole: bool = True  # False: tool output is still being indexed
+
+
+class Result(NamedTuple):
+    answer: Answer
+    marks: Marks
+    coverage: Coverage
+    seconds: float
+
+
+class How(NamedTuple):
+    """How a search is done, and whom it tells what it does."""
+
+    is_refreshed: bool = True
+    is_indexed: bool = True
+    on_progress: "Callable[[Progress], None]" = lambda _: None
+    on_note: Callable[[str], None] = lambda _: None
+
+
+class Searcher:
+    """Answers requests from an open text index, or from the store alone."""
+
+    def __init__(self, config: Config, texts: Texts, newest: int = 0) -> None:
+        self._config = config
+        self._texts = texts
+        self._newest = newest
+
+    def run(self, request: Request) -> tuple[Answer, Marks]:
+        """Answers a request. A query without a word in it is searched for as it stands."""
+        if request.mode == "words" and isinstance(self._texts, TextReader):
+            answer = search_words(self._texts, request, self._newest)
+            if answer is not None:
+                return answer, _word_marks(self._texts, request, answer)
+            request = request._replace(mode="literal")
+        return self._run_exact(request)
+
+    def _run_exact(self, request: Request) -> tuple[Answer, Marks]:
+        from ccgrep.search.exact import indexed_candidates, search_exact  # noqa: PLC0415
+        from ccgrep.search.regex import Matcher  # noqa: PLC0415
+        from ccgrep.search.snippet import PatternMarks  # noqa: PLC0415
+
+        is_literal = request.mode != "regex"
+        matcher = Matcher(request.patterns, is_literal, request.ignore_case, request.whole_word)
+        marks = PatternMarks(matcher)
+        if isinstance(self._texts, TextReader):
+            found = indexed_candidates(self._texts, matcher, request, self.turn_text)
+            return search_exact(found, matcher, request, self._newest), marks
+        from ccgrep.search.scan import StoreScan  # noqa: PLC0415
+        from ccgrep.store.database import open_store  # noqa: PLC0415
+
+        scan = StoreScan(open_store(self._config.store_dir), request.filters)
+        return search_exact(scan.candidates(request), matcher, request, scan.newest), marks
+
+    def found(self, result: Result, kinds: Sequence[TextKind]) -> list[FoundHit]:
+        """The hits of an answer with their text."""
+        answer, marks = result.answer, result.marks
+        short = short_ids(self._texts, (hit.place.session for hit in answer.hits))
+        return [
+            FoundHit(
+                hit, short[hit.place.session], stored, self._texts_of(hit, stored, kinds, marks)
+            )
+            for hit in answer.hits
+            if (stored := self.stored(hit.place)) is not None
+        ]
+
+    def _texts_of(
+        self, hit: Hit, stored: Stored, types: Sequence[TextKind], marks: Marks
+    ) -> list[tuple[str, str]]:
+        said = [("user", stored.prompt), ("assistant", stored.answer)]
+        if types:
+            return [
+                (kind, dict(said).get(kind) or self.turn_text(hit.place, kind)) for kind in types
+            ]
+        if any(marks.spans(text) for _, text in said) or marks.spans(stored.title):
+            return said
+        turn = self.turn(hit.place)
+        return said if turn is None else [*said, *_rest(turn)]
+
+    def stored(self, place: Place) -> Stored | None:
+        """What is shown of a turn, from the index or, while that is being built, the store."""
+        stored = self._texts.stored(*place)
+        if stored is not None:
+            return stored
+        turn = self.turn(place)
+        if turn is None:
+            return None
+        from ccgrep.index.document import turn_text  # noqa: PLC0415
+
+        return Stored("", "", "", "", turn.prompt, turn_text(turn, "assistant"))
+
+    def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
+        return short_ids(self._texts, ids)
+
+    def sessions(self, filters: Filters) -> list[str]:
+        """Every session that has a turn which passes the filters."""
+        if isinstance(self._texts, TextReader):
+            limits = scope(self._texts, filters)
+            query = self._texts.filtered(self._texts.everything(), limits.must, limits.never)
+            return sorted(self._texts.values("session", "", query))
+        from ccgrep.search.scan import StoreScan  # noqa: PLC0415
+        from ccgrep.store.database import open_store  # noqa: PLC0415
+
+        scan = StoreScan(open_store(self._config.store_dir), filters)
+        return sorted({one.place.session for one in scan.candidates(Request(()))})
+
+    def title(self, session: str) -> str:
+        first = self._texts.stored(session, 0)
+        return first.title if first else ""
+
+    def turn(self, place: Place) -> "Turn | None":
+        from ccgrep.ops.sessions import turn_at  # noqa: PLC0415
+
+        return turn_at(self._config, place.session, place.turn)
+
+    def turn_text(self, place: Place, kind: TextKind) -> str:
+        from ccgrep.index.document import turn_text  # noqa: PLC0415
+
+        turn = self.turn(place)
+        return turn_text(turn, kind) if turn is not None else ""
+
+
+def _rest(turn: "Turn") -> Iterator[tuple[str, str]]:
+    from ccgrep.index.document import turn_text  # noqa: PLC0415
+    from ccgrep.model import Note  # noqa: PLC0415
+
+    yield "tool", turn_text(turn, "tool")
+    yield "thinking", turn_text(turn, "thinking")
+    yield "note", "\n".join(step.text for step in turn.steps if isinstance(step, Note))
+
+
+def _word_marks(reader: TextReader, request: Request, answer: Answer) -> Marks:
+    units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
+    return WordMarks(units if answer.tier == "all" else content_units(units))
+
+
+Tried = tuple[Searcher, Answer, Marks]
+
+
+def search(config: Config, request: Request, how: How) -> tuple[Result, Searcher]:
+    """Answers a request from a store that is up to date, as far as that is quickly done."""
+    if not any(pattern.strip() for pattern in request.patterns):
+        raise UsageError("Query required: give a word to search for")
+    started = time.monotonic()
+    tried, coverage = _search_fresh(config, request, how) if how.is_refreshed else (None, None)
+    if tried is None:
+        tried = None if how.is_refreshed else _try(config, request, how)
+    if tried is None:
+        from ccgrep.ops.refresh import open_texts  # noqa: PLC0415
+
+        searcher = Searcher(config, *open_texts(config, request.mode, how))
+        tried = searcher, *searcher.run(request)
+    searcher, answer, marks = tried
+    seconds = time.monotonic() - started
+    return Result(answer, marks, coverage or Coverage(), seconds), searcher
+
+
+def _search_fresh(config: Config, request: Request, how: How) -> tuple[Tried | None, Coverage]:
+    """Searches while a child looks for changes; what was found counts if there are none."""
+    check = start_check(config.store_dir, config.roots)
+    early, error = None, None
+    try:
+        early = _try(config, request, how, is_strict=True)
+    except (NotFoundError, RefError) as none:
+        error = none  # What is asked for may be what has changed.
+    finally:
+        is_fresh = check.is_fresh()
+    if is_fresh and error is not None:
+        raise error
+    if is_fresh and early is not None:
+        return early, Coverage()
+    coverage = Coverage()
+    if not is_fresh:
+        from ccgrep.ops.refresh import refresh  # noqa: PLC0415
+
+        coverage = refresh(config, how)
+    return _try(config, request, how, is_strict=True), coverage
+
+
+def _try(config: Config, request: Request, how: How, is_strict: bool = False) -> Tried | None:
+    """An answer from the text index as it is; with `is_strict` only if it reflects HEAD."""
+    found = generations.current(config.store_dir)
+    if found is None or not how.is_indexed:
+        return None
+    is_current = found.snapshot == read_head(config.store_dir) and found.level == "whole"
+    if is_strict and not is_current:
+        return None
+    try:
+        searcher = Searcher(config, generations.open_reader(found.path), found.newest)
+        return searcher, *searcher.run(request)
+    except TextIndexError:
+        return None

@@ -1,0 +1,163 @@
+"""Sessions and turns to look at: lists, and whole conversations."""
+
+import os
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ccgrep import lookup
+from ccgrep.config import Config
+from ccgrep.errors import RefError, StoreError
+from ccgrep.model import Entry, ObjectId, Session, Turn
+from ccgrep.ops.common import read
+from ccgrep.search.request import Filters
+from ccgrep.store.database import Store
+from ccgrep.store.manifest import Manifest, Row
+
+
+class Listed(Struct, frozen=True):
+    """A session in a list, with the shortest id that names it."""
+
+    row: Row
+    short_id: str
+
+
+class ShownTurn(Struct, frozen=True):
+    """A turn as it stands in a session."""
+
+    number: int
+    entry: Entry
+    turn: Turn | None  # None: the object is lost
+
+
+class Shown(Struct, frozen=True):
+    """A session with the turns that were asked for; `session` is None for a bare object."""
+
+    session: Session | None
+    places: tuple[ShownTurn, ...]
+    path: str = ""
+    is_gone: bool = False
+
+
+def list_sessions(config: Config, filters: Filters, limit: int = 0) -> list[Listed]:
+    """Sessions with turns, the most recent first."""
+    rows = read(config, lambda store: list(store.rows()))
+    short = lookup.abbreviations(row.session.id for row in rows)
+    wanted = [row for row in rows if row.session.turns and _passes(row, filters)]
+    wanted.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
+    if limit:
+        wanted = wanted[:limit]
+    return [Listed(row, short[row.session.id]) for row in wanted]
+
+
+def _passes(row: Row, filters: Filters) -> bool:
+    session = row.session
+    times = [time for time in (session.started, session.ended) if time is not None]
+    return (
+        not row.is_superseded
+        and (filters.source is None or session.source == filters.source)
+        and (filters.project is None or filters.project.lower() in session.project.lower())
+        and (filters.since is None or (bool(times) and max(times) >= filters.since))
+        and (filters.until is None or (bool(times) and min(times) <= filters.until))
+    )
+
+
+def show(config: Config, ref: str) -> Shown:
+    """The session or turn that `ref` names."""
+    return read(config, lambda store: _show(store, ref))
+
+
+def _show(store: Store, ref: str) -> Shown:
+    target = lookup.find(store, list(store.rows()), ref)
+    if target.row is None:
+        assert target.object is not None
+        return _show_object(store, target.object)
+    manifest = store.manifest(target.row)
+    numbers = range(len(manifest.entries)) if target.turn is None else [target.turn]
+    return Shown(
+        session=target.row.session,
+        places=tuple(_place(store, manifest, number) for number in numbers),
+        path=target.row.files[0].path if target.row.files else "",
+        is_gone=target.row.is_gone,
+    )
+
+
+def _show_object(store: Store, id: ObjectId) -> Shown:
+    """A turn by its id, at the first place that refers to it."""
+    for row, manifest in _manifests(store):
+        for number, entry in enumerate(manifest.entries):
+            if entry.turn == id:
+                place = _place(store, manifest, number)
+                path = row.files[0].path if row.files else ""
+                return Shown(row.session, (place,), path, row.is_gone)
+    bare = Entry(turn=id, start=0, end=0)
+    return Shown(None, (ShownTurn(0, bare, store.load(id, Turn)),))
+
+
+def _manifests(store: Store) -> Iterator[tuple[Row, Manifest]]:
+    for row in store.rows():
+        yield row, store.manifest(row)
+
+
+def _place(store: Store, manifest: Manifest, number: int) -> ShownTurn:
+    entry = manifest.entries[number]
+    try:
+        turn = store.load(entry.turn, Turn)
+    except StoreError:
+        turn = None
+    return ShownTurn(number, entry, turn)
+
+
+def turn_at(config: Config, session: str, number: int) -> Turn | None:
+    """A turn by its place; nothing when it is not there or lost."""
+    return read(config, lambda store: _turn_at(store, session, number))
+
+
+def _turn_at(store: Store, session: str, number: int) -> Turn | None:
+    row = store.row(session)
+    entries = store.manifest(row).entries if row is not None else ()
+    if number >= len(entries):
+        return None
+    try:
+        return store.load(entries[number].turn, Turn)
+    except StoreError:
+        return None
+
+
+def row_of(config: Config, session: str) -> Row | None:
+    return read(config, lambda store: store.row(session))
+
+
+class Resumption(Struct, frozen=True):
+    """How a session is resumed; with troubles it cannot be."""
+
+    command: tuple[str, ...]
+    directory: str
+    troubles: tuple[str, ...] = ()
+
+
+def resumption(config: Config, ref: str) -> Resumption:
+    """The command that resumes the session of `ref` in the directory where it began."""
+    return read(config, lambda store: _resumption(store, ref))
+
+
+def _resumption(store: Store, ref: str) -> Resumption:
+    rows = list(store.rows())
+    row = lookup.find(store, rows, ref).row
+    if row is None:
+        raise RefError(f"{ref} names a turn by its id: give the session, or SESSION:TURN")
+    parent = next((r for r in rows if r.session.id == row.session.parent), None)
+    if row.session.kind != "main" and parent is not None:
+        row = parent  # A sub-agent cannot be resumed, the session that it served can.
+    session = row.session
+    program = ("claude", "--resume") if session.source == "claude_code" else ("codex", "resume")
+    troubles = []
+    if row.is_gone or not row.files:
+        troubles.append(
+            f"the transcript of {session.id} is gone, so it cannot be resumed: "
+            f"`ccgrep show {session.id}` has what was said"
+        )
+    if not session.cwd or not os.path.isdir(session.cwd):
+        where = session.cwd or "its directory"
+        troubles.append(f"{where} is gone: make it again to resume {session.id} there")
+    return Resumption((*program, row.base_id), session.cwd, tuple(troubles))

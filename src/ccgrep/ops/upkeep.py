@@ -1,0 +1,115 @@
+"""Keeping the store whole: checks, garbage, and what is to be forgotten."""
+
+import os
+
+from msgspec import Struct
+
+from ccgrep import lookup
+from ccgrep.config import Config
+from ccgrep.errors import StoreError
+from ccgrep.index import generations
+from ccgrep.index.sync import purge, sync
+from ccgrep.ops.common import now_ms
+from ccgrep.ops.indexing import index
+from ccgrep.store import fsck as checks
+from ccgrep.store import fsio
+from ccgrep.store import gc as collector
+from ccgrep.store.database import Store, new_store_dir, open_store, stores_set_aside
+from ccgrep.store.fsck import FsckReport
+from ccgrep.store.gc import GcReport
+from ccgrep.store.manifest import Row
+
+
+class FsckResult(Struct, frozen=True):
+    report: FsckReport
+    repaired: FsckReport | None = None
+
+
+def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckResult:
+    """Checks the store; with `is_repair` mends it, reading transcripts again where needed."""
+    if not is_repair:
+        return FsckResult(_check(config))
+    store = open_store(config.store_dir, is_repair=True)
+    with store.lock(wait_s):
+        report = checks.check(store)
+        lost = [] if report.is_clean else checks.repair(store)
+        text = generations.damaged_files(config.store_dir)
+        if text:
+            report.damaged += text
+            for path in generations.generation_paths(config.store_dir):
+                fsio.remove_tree(path)  # Indexing builds it anew.
+    if report.is_clean:
+        return FsckResult(report, report)
+    index(config, wait_s=wait_s)
+    repaired = _check(config)
+    found = {row.session.id for row in open_store(config.store_dir).rows()}
+    repaired.lost += [name for name in lost if name.partition(" ")[2] not in found]
+    return FsckResult(report, repaired)
+
+
+def _check(config: Config) -> FsckReport:
+    """Checks the store; anew if somebody wrote to it meanwhile."""
+    while True:
+        store = open_store(config.store_dir)
+        before = (store.pack_names(), _head_bytes(store))
+        report = checks.check(store)
+        report.damaged += generations.damaged_files(config.store_dir)
+        if report.is_clean or before == (store.pack_names(), _head_bytes(store)):
+            return report
+
+
+def _head_bytes(store: Store) -> str:
+    try:
+        return store.head().hex()
+    except StoreError as error:
+        return str(error)
+
+
+def gc(config: Config, wait_s: float = 10.0) -> GcReport:
+    """Folds packs and drops what nothing refers to."""
+    store = open_store(config.store_dir)
+    with store.lock(wait_s):
+        purge(store)
+        report = collector.collect_garbage(store)
+        sync(store)
+    return report
+
+
+class Forgotten(Struct, frozen=True):
+    sessions: tuple[str, ...]
+    report: GcReport
+    set_aside: tuple[str, ...]
+
+
+def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
+    """Removes sessions, and the sub-agents that served them, for good."""
+    store = open_store(config.store_dir)
+    with store.lock(wait_s):
+        new_dir = new_store_dir(config.store_dir)
+        if os.path.isdir(new_dir):
+            fsio.remove_tree(new_dir)  # What a killed --recreate left holds the same bytes.
+        rows = list(store.rows())
+        wanted: dict[str, Row] = {}
+        for ref in refs:
+            target = lookup.find(store, rows, ref)
+            if target.row is None or target.turn is not None:
+                raise StoreError(f"{ref} names a turn: only whole sessions can be forgotten")
+            _add_with_sub_agents(target.row, rows, wanted)
+        collector.forget(store, wanted.values(), now_ms())
+        purge(store)  # Before the mark that the bytes are still there is taken away.
+        report = collector.collect_garbage(store)
+        sync(store)
+    left = tuple(stores_set_aside(config.store_dir))
+    return Forgotten(tuple(sorted(wanted)), report, left)
+
+
+def _add_with_sub_agents(row: Row, rows: list[Row], wanted: dict[str, Row]) -> None:
+    if row.session.id in wanted:
+        return
+    wanted[row.session.id] = row
+    for other in rows:
+        is_served = other.session.parent == row.base_id and other.session.kind != "main"
+        is_served = is_served and not row.is_superseded
+        is_earlier = other.is_superseded and other.base_id == row.base_id
+        if is_served or is_earlier:
+            _add_with_sub_agents(other, rows, wanted)

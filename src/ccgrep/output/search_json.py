@@ -1,0 +1,87 @@
+"""Search results as JSON, with full content."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ccgrep.config import Config
+from ccgrep.model import Turn
+from ccgrep.ops.search import FoundHit, Result, Searcher
+from ccgrep.ops.sessions import row_of
+from ccgrep.output.json import dumps, iso, turn_messages
+from ccgrep.search.request import Place, Request
+
+
+def results(
+    result: Result, hits: list[FoundHit], searcher: Searcher, config: Config, request: Request
+) -> dict[str, Any]:
+    """The whole answer, ready to be written."""
+    coverage = result.coverage
+    made = [_result(rank, found, searcher, config, request) for rank, found in enumerate(hits, 1)]
+    return {
+        "query": " ".join(request.patterns),
+        "total_results": result.answer.total,
+        "search_time_ms": round(result.seconds * 1000),
+        "tier": result.answer.tier,
+        "coverage": {
+            "is_fresh": coverage.is_fresh,
+            "behind_files": coverage.behind_files,
+            "behind_bytes": coverage.behind_bytes,
+            "is_complete": not result.answer.is_cut_short,
+        },
+        "results": made,
+    }
+
+
+def whole(made: dict[str, Any]) -> str:
+    return dumps(made)
+
+
+def lines(made: dict[str, Any]) -> Iterator[str]:
+    """One object a hit."""
+    for one in made["results"]:
+        yield dumps({"query": made["query"], "tier": made["tier"], **one})
+
+
+def _result(
+    rank: int, found: FoundHit, searcher: Searcher, config: Config, request: Request
+) -> dict[str, Any]:
+    hit = found.hit
+    row = row_of(config, hit.place.session)
+    turn = searcher.turn(hit.place)
+    path = row.files[0].path if row is not None and row.files else None
+    project = row.session.project if row is not None else found.stored.project
+    return {
+        "rank": rank,
+        "score": round(hit.score, 4),
+        "id": found.stored.object,
+        "project": project.rstrip("/").rpartition("/")[2],
+        "project_path": project,
+        "source": row.session.source if row is not None else found.stored.source,
+        "session_id": hit.place.session,
+        "session_path": path,
+        "is_gone": row.is_gone if row is not None else True,
+        "title": row.session.title if row is not None else "",
+        "turn": hit.place.turn,
+        "timestamp": iso(hit.started or None),
+        "messages": _messages(turn, request),
+        "context": list(_context(searcher, hit.place)),
+        "also_in": [{"session_id": p.session, "turn": p.turn} for p in hit.also_in],
+    }
+
+
+def _messages(turn: Turn | None, request: Request) -> list[dict[str, Any]]:
+    if turn is None:
+        return []
+    said = turn_messages(turn, "tool" in request.types, "thinking" in request.types)
+    return [message for message in said if message["role"] != "system"]
+
+
+def _context(searcher: Searcher, place: Place) -> Iterator[dict[str, Any]]:
+    """What was said just before and just after."""
+    for number, is_before in ((place.turn - 1, True), (place.turn + 1, False)):
+        near = searcher.turn(Place(place.session, number)) if number >= 0 else None
+        said = turn_messages(near, False, False) if near is not None else []
+        talk = [message for message in said if message["role"] != "system"]
+        if talk:
+            message = talk[-1] if is_before else talk[0]
+            yield {"turn": number, "role": message["role"], "content": message.get("content", "")}

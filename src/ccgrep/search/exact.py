@@ -1,0 +1,141 @@
+"""Exact search: a pattern over the text of the turns, verified on that text.
+
+Candidates come from the text index, by trigrams or whole words, or from a scan of every turn,
+which is the oracle: both give the same answer. What happens to a candidate is the same too.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from ccgrep.index.text import KINDS, REST, Query, TextReader
+from ccgrep.index.text import Hit as Found
+from ccgrep.kinds import TextKind
+from ccgrep.search.filters import scope
+from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, rank
+from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
+from ccgrep.search.request import Answer, Hit, Place, Request
+
+DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
+_MACHINE = 0.25
+_WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
+    "tool": ("tool", "output"),
+    "thinking": ("thinking",),
+}
+
+
+class Candidate(NamedTuple):
+    """A turn that may match, and its text of the wanted kinds."""
+
+    found: Found
+    place: Place
+    texts: list[str]
+
+
+Load = Callable[[Place, TextKind], str]
+"""Gives a kind of text of the turn at a place, from the store."""
+
+
+def search_exact(
+    candidates: Iterable[Candidate], matcher: Matcher, request: Request, newest: int
+) -> Answer:
+    """The turns that match, or with `invert` those that do not; more matches rank higher."""
+    places: dict[tuple[int, int], Place] = {}
+    counts: dict[tuple[int, int], int] = {}
+    hits: list[Found] = []
+    is_cut_short = False
+    for candidate in candidates:
+        if request.deadline is not None and time.monotonic() > request.deadline:
+            is_cut_short = True
+            break
+        count = sum(matcher.count(text.encode("utf-8", "replace")) for text in candidate.texts)
+        if bool(count) == request.invert:
+            continue
+        found = candidate.found
+        key = (found.session_key, found.turn)
+        places[key], counts[key] = candidate.place, count
+        relevance = 1.0 if request.invert else count / (count + 1)
+        machine = _MACHINE if found.kind in (WORKER, SUPERSEDED) else 1.0
+        hits.append(found._replace(score=relevance * machine))
+    ranked = rank(hits, newest)
+    kept = at_most(ranked, request.limit, request.per_session)
+    made = [_hit(one, places, counts) for one in kept]
+    return Answer(made, len(ranked), "exact", is_cut_short=is_cut_short)
+
+
+def _hit(
+    ranked: Ranked, places: dict[tuple[int, int], Place], counts: dict[tuple[int, int], int]
+) -> Hit:
+    found = ranked.found
+    key = (found.session_key, found.turn)
+    return Hit(
+        place=places[key],
+        score=ranked.score,
+        started=found.started,
+        kind=KINDS[found.kind],
+        also_in=tuple(places[other.session_key, other.turn] for other in ranked.others),
+        matches=counts[key],
+    )
+
+
+def indexed_candidates(
+    reader: TextReader, matcher: Matcher, request: Request, load: Load
+) -> Iterator[Candidate]:
+    """The turns that the index cannot rule out."""
+    types = request.types or DEFAULT_TYPES
+    limits = scope(reader, request.filters)
+    query = reader.everything() if request.invert else _query(reader, matcher, types)
+    has_text = [reader.term("side", REST)]
+    for found in reader.search(reader.filtered(query, [*limits.must, *has_text], limits.never)):
+        place, stored = reader.stored_at(found.address)
+        where = Place(*place)
+        known = {"user": stored.prompt, "assistant": stored.answer}
+        texts = [known[kind] if kind in known else load(where, kind) for kind in types]
+        yield Candidate(found, where, texts)
+
+
+def _query(reader: TextReader, matcher: Matcher, types: tuple[TextKind, ...]) -> Query:
+    """What a turn must have to match in one of the kinds of text."""
+    ways = []
+    if {"user", "assistant"} & set(types):
+        ways.append(_planned(reader, matcher.plan, partial(_grams, reader, matcher)))
+    for kind, fields in _WORD_FIELDS.items():
+        if kind in types:
+            make = partial(_words, reader, matcher, fields)
+            ways.append(_planned(reader, matcher.plan, make))
+    if not all(ways):
+        return reader.everything()
+    unsure = reader.any_value("partial", types)
+    return reader.any_of([*(way for way in ways if way), unsure])
+
+
+def _planned(
+    reader: TextReader, plan: Plan | str | None, make: Callable[[str], list[Query]]
+) -> Query | None:
+    """A plan as a query; `None` when it rules nothing out."""
+    if plan is None:
+        return None
+    if isinstance(plan, str):
+        parts = make(plan)
+        return reader.all_of(parts) if parts else None
+    made = [_planned(reader, part, make) for part in plan.parts]
+    kept = [query for query in made if query is not None]
+    if plan.kind == "any":
+        return reader.any_of(kept) if len(kept) == len(made) else None
+    return reader.all_of(kept) if kept else None
+
+
+def _grams(reader: TextReader, matcher: Matcher, literal: str) -> list[Query]:
+    return [reader.term("trigram", gram) for gram in trigrams(literal, matcher.ignore_case)]
+
+
+def _words(
+    reader: TextReader, matcher: Matcher, fields: tuple[str, ...], literal: str
+) -> list[Query]:
+    queries = []
+    for word in whole_words(literal, matcher.ignore_case):
+        (token,), (stem,) = reader.tokens(word), reader.stems(word)
+        terms = [reader.term(f, stem if f == "tool" else token) for f in fields]
+        queries.append(reader.any_of(terms))
+    return queries

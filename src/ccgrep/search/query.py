@@ -1,0 +1,84 @@
+"""What was typed, taken apart into units that a turn has or has not. Pure.
+
+Any string is a query: there is no syntax but `"a phrase"`. A unit is what stood between
+blanks, or a phrase. Most are one word; `auth_token` and `src/auth.ts` are phrases of their
+parts, and Chinese, Japanese or Korean becomes pairs of neighbouring characters.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ccgrep.errors import UsageError
+from ccgrep.index.terms import CJK_RUN, cjk_words, fold
+from ccgrep.text import clip, one_line
+
+_UNIT = re.compile(r'"([^"]*)"|([^\s"]+)')
+_MAX_UNITS = 200
+
+STOP_WORDS = frozenset(
+    "a about after again all also am an and any are as at be because been before being between "
+    "both but by can could d did do does doing done each few for from further get got had has "
+    "have having he her here him his how i if in into is it its just let ll m me more most my no "
+    "not o of on or other our out over own re s same she should so some such t than that the "
+    "their them then there these they this those to too up us ve very was we were what when "
+    "where which while who whom why will with would you your".split()
+)
+"""Words that a question is made of, and that say little about what is looked for."""
+
+
+class Unit(NamedTuple):
+    """Something to be found: its stems one after the other, and every one of `grams`."""
+
+    typed: str
+    stems: tuple[str, ...]
+    tokens: tuple[str, ...]
+    grams: tuple[str, ...] = ()
+
+    @property
+    def is_stop_word(self) -> bool:
+        return not self.grams and len(self.tokens) == 1 and self.tokens[0] in STOP_WORDS
+
+
+Analyze = Callable[[str], list[str]]
+
+
+def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
+    """The units of a query, each once; none when there is no word in it."""
+    units: dict[Unit, None] = {}
+    for match in _UNIT.finditer(text):
+        unit = _unit(match[1] if match[1] is not None else match[2], stems, tokens)
+        if unit.stems or unit.grams:
+            units.setdefault(unit)
+        if len(units) > _MAX_UNITS:
+            raise UsageError(
+                f"{clip(one_line(text), 40)} has more than {_MAX_UNITS} words: ask for less"
+            )
+    return list(units)
+
+
+def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:
+    folded = fold(typed)
+    runs = CJK_RUN.findall(folded)
+    grams = [word for run in runs for word in _run_words(run)]
+    rest = CJK_RUN.sub(" ", folded)
+    return Unit(typed, tuple(stems(rest)), tuple(tokens(rest)), tuple(dict.fromkeys(grams)))
+
+
+def _run_words(run: str) -> list[str]:
+    """What finds a run of characters: its pairs, or the one that it is."""
+    return [run] if len(run) == 1 else [word for word in cjk_words(run) if len(word) > 1]
+
+
+def content_units(units: list[Unit]) -> list[Unit]:
+    """Those that are no stop words, unless all are."""
+    return [unit for unit in units if not unit.is_stop_word] or units
+
+
+def most(number: int) -> int:
+    """How many of a question's words a turn must have at least to be worth showing.
+
+    Two, and a third of many. The ranking puts turns that have more of them first; asking for
+    more than half here lost one answer in six of the questions of bench/relevance.py.
+    """
+    return min(number, max(2, -(-number // 3)))

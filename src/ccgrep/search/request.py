@@ -1,0 +1,65 @@
+"""What a search is asked for, and what it answers: plain values, cheap to import."""
+
+from typing import Literal, NamedTuple
+
+from ccgrep.kinds import SourceName, TextKind
+
+Mode = Literal["words", "literal", "regex"]
+Tier = Literal["all", "most", "exact"]
+
+
+class Filters(NamedTuple):
+    """Which turns are meant; every one that is set must hold."""
+
+    project: str | None = None
+    here: str | None = None  # a directory: its project, those below it and above it
+    since: int | None = None
+    until: int | None = None
+    source: SourceName | None = None
+    sessions: tuple[str, ...] | None = None
+    tool: str | None = None
+    branch: str | None = None
+    model: str | None = None
+    subagents: Literal["include", "only", "exclude"] = "include"
+    max_sessions: int = 0
+
+
+class Request(NamedTuple):
+    """A search. Several patterns are alternatives."""
+
+    patterns: tuple[str, ...]
+    mode: Mode = "words"
+    filters: Filters = Filters()
+    types: tuple[TextKind, ...] = ()
+    limit: int = 10  # 0 is all
+    per_session: int = 0
+    ignore_case: bool = False
+    whole_word: bool = False
+    invert: bool = False
+    deadline: float | None = None  # on time.monotonic()'s clock
+
+
+class Place(NamedTuple):
+    session: str
+    turn: int
+
+
+class Hit(NamedTuple):
+    """A turn that was found, at the most recent of its places."""
+
+    place: Place
+    score: float
+    started: int
+    kind: str
+    also_in: tuple[Place, ...] = ()
+    matches: int = 1  # in the exact modes
+
+
+class Answer(NamedTuple):
+    """Hits, the best first. `total` counts those that the limit cut off too."""
+
+    hits: list[Hit]
+    total: int
+    tier: Tier
+    relaxed: tuple[str, ...] = ()  # the words of which a hit has most
+    is_cut_short: bool = False  # the time was up
