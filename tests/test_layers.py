@@ -42,11 +42,13 @@ ONE_IMPORTER = {
     "fcntl": {"store/lock.py"},
     "multiprocessing": {"index/pool.py"},
     "subprocess": {"index/pool.py"},
-    "argparse": {"cli/parse.py", "cli/commands"},
     "re2": {"search/regex.py"},
     "tantivy": {"index/text.py"},
 }
-NEVER = {"asyncio", "pickle", "marshal", "socket", "urllib", "http", "numpy", "torch", "requests"}
+NEVER = {
+    "argparse", "asyncio", "http", "marshal", "numpy", "pickle", "requests", "socket", "torch",
+    "urllib",
+}  # fmt: skip
 
 WRITES = {
     "chmod", "fsync", "ftruncate", "link", "makedirs", "mkdir", "pwrite", "remove", "rename",

@@ -7,11 +7,12 @@ into pipes, because fzf's preview window and agents read those.
 
 import re
 import unicodedata
+from functools import cache
 
 # C0 but TAB and LF, DEL, C1, line and paragraph separators, soft hyphen, bidi controls,
 # zero-width and invisible characters, variation-selector supplement, tags, interlinear
 # annotation, noncharacters, lone surrogates. ZWJ and ZWNJ are decided in _is_kept.
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb"
     "\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -51,7 +52,14 @@ def escape(text: str) -> str:
 
     Newlines and tabs stay: this is for text that is printed over several lines.
     """
-    return _UNSAFE.sub(_escape_match, text)
+    if text.isascii() and text.isprintable():
+        return text
+    return _unsafe().sub(_escape_match, text)
+
+
+@cache
+def _unsafe() -> re.Pattern[str]:
+    return re.compile(_UNSAFE)  # Takes a millisecond, and most text does not need it.
 
 
 def one_line(text: str) -> str:
@@ -92,7 +100,7 @@ def _char_columns(char: str) -> int:
 
 def json_escape(document: str) -> str:
     """A JSON document with the unsafe characters inside its strings as `\\u` escapes."""
-    return _UNSAFE.sub(_json_escape_match, document)
+    return _unsafe().sub(_json_escape_match, document)
 
 
 def _json_escape_match(match: re.Match[str]) -> str:

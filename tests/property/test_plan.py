@@ -20,6 +20,7 @@ known = st.dictionaries(paths, st.tuples(stats, st.integers(0, 5)), max_size=8)
 def seen(files: dict[str, tuple[int, int, int]], complete: list[str]) -> Scan:
     return Scan(
         {p: FoundFile(p, "codex", "session", p[:2], *stat) for p, stat in files.items()},
+        {},
         complete,
         [],
     )

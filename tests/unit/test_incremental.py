@@ -264,12 +264,12 @@ def test_plan_names_what_differs() -> None:
     }
     seen = {p: found(p, 2 if p == "/r/grown" else 1) for p in ("/r/same", "/r/grown", "/r/racy")}
     seen["/r/new"] = found("/r/new", 1)
-    todo = plan(before, Scan(seen, ["/r"], []), now_ns=20_000_000_000)
+    todo = plan(before, Scan(seen, {}, ["/r"], []), now_ns=20_000_000_000)
     assert todo.new == ("/r/new",)
     assert todo.changed == ("/r/grown",)
     assert todo.suspect == ("/r/racy",)
     assert todo.gone == ("/r/gone",)
-    assert plan(before, Scan({}, [], []), now_ns=0).gone == ()
+    assert plan(before, Scan({}, {}, [], []), now_ns=0).gone == ()
 
 
 def test_long_run_commits_as_it_goes(home: Home) -> None:

@@ -1,92 +1,168 @@
-"""From the flag table to an argparse parser, and to help."""
+"""From what was typed, by the flag table, to values; and to help.
 
-import argparse
-from typing import NoReturn
+By hand, because argparse needs ten milliseconds for a table of this size, a fifth of what a
+search may take, and loses `--` when options stand between words. The grammar is the usual one:
+`-n5`, `-n 5`, `--limit=5`, `--limit 5`, `-il`, options and words in any order until `--`.
+"""
 
-from ccgrep.cli.flags import COMMANDS, Argument, Command, Option
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+from ccgrep.cli.flags import COMMANDS, Command, Option
 from ccgrep.errors import UsageError
 
-_SHIELD = "\0"  # cannot stand in an argument
+_HELP = Option(("-h", "--help"), "show this help")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        hint = ""
-        command = self.prog.removeprefix("ccgrep ")
-        if message.startswith("unrecognized arguments: ") and command != "search":
-            words = message.partition(": ")[2]
-            hint = f"; to search for these words: `ccgrep search {command} {words}`"
-        raise UsageError(f"{message}; see `{self.prog} --help`{hint}")
+class HelpAskedError(Exception):
+    """`-h` or `--help` was among the options."""
 
 
-def parse(command: Command, typed: list[str]) -> argparse.Namespace:
-    """What was typed behind the command's name."""
-    parser = _Parser(
-        prog=f"ccgrep {command.name}",
-        description=command.description,
-        epilog=_epilog(command),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    for option in command.options:
-        _add_option(parser, option)
-    for argument in command.arguments:
-        _add_argument(parser, argument)
-    found = parser.parse_intermixed_args(_shielded(typed))
-    for argument in command.arguments:
-        name = argument.name.lower()
-        value = getattr(found, name)
-        bare = (
-            [one.removeprefix(_SHIELD) for one in value]
-            if isinstance(value, list)
-            else (value.removeprefix(_SHIELD))
+def parse(command: Command, typed: list[str]) -> SimpleNamespace:
+    """What was typed behind the command's name; an option not given is False or None."""
+    return _Parser(command, typed).run()
+
+
+class _Parser:
+    def __init__(self, command: Command, typed: list[str]) -> None:
+        self._command = command
+        self._left = list(reversed(typed))
+        self._options = {name: o for o in (*command.options, _HELP) for name in o.names}
+        self._values: dict[str, Any] = {
+            _key(option): False if option.kind == "flag" else None for option in command.options
+        }
+        self._words: list[str] = []
+
+    def run(self) -> SimpleNamespace:
+        while self._left:
+            word = self._left.pop()
+            if word == "--":
+                self._words += reversed(self._left)
+                break
+            if word.startswith("--"):
+                self._long(word)
+            elif word.startswith("-") and word != "-":
+                self._cluster(word)
+            else:
+                self._words.append(word)
+        return SimpleNamespace(**self._values, **dict(self._arguments()))
+
+    def _long(self, word: str) -> None:
+        name, equals, value = word.partition("=")
+        option = self._options.get(name) or self._unknown(word)
+        if option.kind == "flag":
+            if equals:
+                self._fail(f"{name} takes no value")
+            self._set(option, "")
+        else:
+            self._set(option, value if equals else self._next(option))
+
+    def _cluster(self, word: str) -> None:
+        """`-il5`: flags, the last of which may take the rest of the word, or the next."""
+        letters = word[1:]
+        while letters:
+            option = self._options.get(f"-{letters[0]}") or self._unknown(word)
+            letters = letters[1:]
+            if option.kind == "flag":
+                self._set(option, "")
+            else:
+                self._set(option, letters or self._next(option))
+                return
+
+    def _next(self, option: Option) -> str:
+        if not self._left:
+            self._fail(f"{'/'.join(option.names)} needs a value: {option.metavar}")
+        return self._left.pop()
+
+    def _set(self, option: Option, text: str) -> None:
+        if option is _HELP:
+            raise HelpAskedError
+        key = _key(option)
+        if option.kind == "flag":
+            self._values[key] = True
+            return
+        if option.choices and text not in option.choices:
+            self._fail(f"{option.names[-1]} cannot be {text}: choose {', '.join(option.choices)}")
+        if option.kind == "int":
+            self._values[key] = self._number(option, text)
+        elif option.kind == "list":
+            self._values[key] = [*(self._values[key] or []), text]
+        else:
+            self._values[key] = text
+
+    def _number(self, option: Option, text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10):
+            self._fail(f"{option.names[-1]} needs a number, not {text}")
+        return int(text)
+
+    def _arguments(self) -> Iterator[tuple[str, object]]:
+        """The words, as the command's only argument takes them."""
+        if not self._command.arguments:
+            if self._words:
+                self._surplus(self._words)
+            return
+        (argument,) = self._command.arguments
+        if not self._words and argument.repeat != "*":
+            self._fail(f"{argument.name} is missing")
+        if argument.repeat == "1" and len(self._words) > 1:
+            self._surplus(self._words[1:])
+        yield argument.name.lower(), self._words[0] if argument.repeat == "1" else self._words
+
+    def _unknown(self, word: str) -> Option:
+        import difflib  # noqa: PLC0415 - for the one who mistyped
+
+        near = difflib.get_close_matches(word.partition("=")[0], self._options, 1)
+        hint = f", did you mean {near[0]}?" if near else ""
+        self._fail(f"unrecognized arguments: {word}{hint}")
+
+    def _surplus(self, words: list[str]) -> None:
+        name = self._command.name
+        self._fail(
+            f"unrecognized arguments: {' '.join(words)}",
+            f"; to search for these words: `ccgrep search {name} {' '.join(words)}`",
         )
-        setattr(found, name, bare)
-    return found
+
+    def _fail(self, message: str, hint: str = "") -> NoReturn:
+        raise UsageError(f"{message}; see `ccgrep {self._command.name} --help`{hint}")
 
 
-def _shielded(typed: list[str]) -> list[str]:
-    """What was typed, with everything behind `--` made safe from being taken for an option.
-
-    argparse loses the meaning of `--` when options stand between words.
-    """
-    if "--" not in typed:
-        return typed
-    at = typed.index("--")
-    return typed[:at] + [_SHIELD + word for word in typed[at + 1 :]]
+def _key(option: Option) -> str:
+    """The name under which an option's value is found: its first long name."""
+    name = next((n for n in option.names if n.startswith("--")), option.names[0])
+    return name.lstrip("-").replace("-", "_")
 
 
-def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
-    if option.kind == "flag":
-        parser.add_argument(*option.names, action="store_true", help=option.help)
-        return
-    parser.add_argument(
-        *option.names,
-        action="append" if option.kind == "list" else "store",
-        type=int if option.kind == "int" else str,
-        choices=option.choices or None,
-        metavar=option.metavar,
-        help=option.help,
-    )
+def usage(command: Command) -> str:
+    words = [f"{a.name}…" if a.repeat != "1" else a.name for a in command.arguments]
+    return " ".join([f"usage: ccgrep {command.name}", "[OPTION…]", *words])
 
 
-def _add_argument(parser: argparse.ArgumentParser, argument: Argument) -> None:
-    parser.add_argument(
-        argument.name.lower(),
-        metavar=argument.name,
-        nargs=None if argument.repeat == "1" else argument.repeat,
-        help=argument.help,
-    )
+def help_text(command: Command) -> str:
+    """What `ccgrep COMMAND --help` prints."""
+    import textwrap  # noqa: PLC0415 - for help alone
 
+    def item(head: str, text: str) -> str:
+        body = textwrap.fill(text, 80, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        return f"  {head}\n{body}"
 
-def _epilog(command: Command) -> str:
-    lines: list[str] = []
+    parts = [usage(command), textwrap.fill(command.description, 80)]
     if command.examples:
-        lines.append("examples:")
-        lines += [f"  {text}\n      {what}" for text, what in command.examples]
-    lines.append("exit status:")
-    lines += [f"  {code:<4} {meaning}" for code, meaning in command.exit_status]
-    return "\n".join(lines)
+        shown = (f"  {text}\n        {what}" for text, what in command.examples)
+        parts.append("\n".join(["examples:", *shown]))
+    if command.arguments:
+        parts.append("\n".join(item(a.name, a.help) for a in command.arguments))
+    options = [item(_head(option), option.help) for option in (*command.options, _HELP)]
+    parts.append("\n".join(["options:", *options]))
+    codes = (f"  {code:<4} {meaning}" for code, meaning in command.exit_status)
+    parts.append("\n".join(["exit status:", *codes]))
+    return "\n\n".join(parts)
+
+
+def _head(option: Option) -> str:
+    value = f" {option.metavar}" if option.metavar else ""
+    choices = f" ({', '.join(option.choices)})" if option.choices else ""
+    return f"{', '.join(option.names)}{value}{choices}"
 
 
 def overview() -> str:

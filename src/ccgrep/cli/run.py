@@ -2,12 +2,15 @@
 
 import importlib
 import sys
+from types import SimpleNamespace
 
 from ccgrep import __version__
 from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS
-from ccgrep.cli.parse import overview, parse
+from ccgrep.cli.parse import HelpAskedError, help_text, overview, parse
 from ccgrep.errors import CcgrepError
+from ccgrep.index.freshness import Check
+from ccgrep.ops.check import begin_check
 from ccgrep.text import escape
 
 
@@ -37,7 +40,17 @@ def _dispatch(typed: list[str], context: Context) -> int:
     command = COMMANDS.get(typed[0])
     rest = typed[1:] if command is not None else typed
     command = command or COMMANDS["search"]
-    arguments = parse(command, rest)
+    try:
+        arguments = parse(command, rest)
+    except HelpAskedError:
+        context.write(help_text(command))
+        return 0
+    early = _begun(arguments, context) if command.name == "search" else ()
     module = importlib.import_module(f"ccgrep.cli.commands.{command.name}")
-    code: int = module.run(arguments, context)
+    code: int = module.run(arguments, context, *early)
     return code
+
+
+def _begun(arguments: SimpleNamespace, context: Context) -> tuple[Check, ...]:
+    """A search looks for changes first of all: while Python is importing the rest of it."""
+    return () if arguments.no_refresh else (begin_check(context.config()),)

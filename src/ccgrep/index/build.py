@@ -12,18 +12,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.index import generations
+from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
-from ccgrep.index.freshness import digest, is_at_rest
+from ccgrep.index.freshness import described_anew, description, read_seen
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
-from ccgrep.index.pool import Batch, is_much, read_files
 from ccgrep.index.reader import FileResult, Task
-from ccgrep.index.recover import recover
 from ccgrep.index.sync import FirstText, purge, sync
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
-from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.scan import FoundFile, Root, Scan
 from ccgrep.store.database import Commit, Store
 from ccgrep.store.gc import collect_garbage
 from ccgrep.store.manifest import Row, SourceFile, forgotten_key
@@ -64,6 +63,7 @@ class Options(Struct, frozen=True):
     is_full: bool = False
     cores: int = os.cpu_count() or 1
     commit_every_s: float = COMMIT_EVERY_S
+    roots: tuple[Root, ...] = ()
     budget_s: float | None = None  # reading ends then; the rest is for another run
 
 
@@ -86,17 +86,48 @@ def build(
     return report
 
 
+def append(store: Store, found: Scan, options: Options) -> bool:
+    """Takes in transcripts that only grew, without looking at any other.
+
+    Says whether it did; anything less plain, such as copies of the session, is left to `build`.
+    """
+    with store.lock(options.wait_s):
+        store.clean_tmp()
+        if store.snapshot().must_collect:
+            return False
+        rows = [store.row(_session_id(file)) for file in found.files.values()]
+        plain = [row for row in rows if row is not None and _is_plain(store, row)]
+        if len(plain) < len(rows) or {row.files[0].path for row in plain} != {*found.files}:
+            return False
+        return _Run(store, found, options, lambda _: None, plain).append()
+
+
+def _session_id(found: FoundFile) -> str:
+    return (claude_file if found.source == "claude_code" else codex_file)(found.path).id
+
+
+def _is_plain(store: Store, row: Row) -> bool:
+    """Whether a session has one file, and no other session its name."""
+    is_alone = len(row.files) == 1 and not (row.is_superseded or row.session.is_prompt_only)
+    return is_alone and not row.is_gone and store.row(f"{row.session.id}~2") is None
+
+
 def known_files(rows: Sequence[Row], hints: Sequence[SourceFile]) -> dict[str, SourceFile]:
     files = {file.path: file for row in rows for file in row.files}
     return files | {file.path: file for file in hints}
 
 
 def remembered(scan: Scan, forgotten: set[bytes]) -> Scan:
-    """`scan` without the files of sessions that are to be forgotten."""
+    """`scan` without the files and folders of sessions that are to be forgotten."""
     if not forgotten:
         return scan
     files = {path: f for path, f in scan.files.items() if not _names_of(f) & forgotten}
-    return Scan(files, scan.complete_roots, scan.troubles)
+    folders = {
+        path: time
+        for path, time in scan.folders.items()
+        if not any(forgotten_key(name) in forgotten for name in path.split(os.sep))
+    }
+    return scan._replace(files=files, folders=folders)
 
 
 def _names_of(found: FoundFile) -> set[bytes]:
@@ -120,15 +151,15 @@ class _Run:
         scan: Scan,
         options: Options,
         on_progress: Callable[[Progress], None],
+        rows: list[Row] | None = None,
     ) -> None:
         self._store = store
         self._options = options
         self._on_progress = on_progress
         self._commit = Commit(store)
         self._scan = remembered(scan, set(self._commit.snapshot.forgotten))
-        self._rows = list(store.rows(self._commit.snapshot))
+        self._rows = list(store.rows(self._commit.snapshot)) if rows is None else rows
         self._merge = Merge(self._commit, self._rows, self._scan.files.keys())
-        self._scanned = scan
         self._scanned_ns = time.time_ns()
         self._report = IndexReport(files_seen=len(self._scan.files), troubles=scan.troubles)
         self._before = self._commit.snapshot
@@ -144,6 +175,8 @@ class _Run:
             self._read_sessions(todo)
             hints = [f for f in self._scan.files.values() if f.kind != "session"]
             changed = {f.path for f in hints} & {*todo.new, *todo.changed}
+            from ccgrep.index.recover import recover  # noqa: PLC0415 - not needed for an append
+
             found = recover(self._commit, self._merge, hints, changed, now_ns)
             self._report.bytes_parsed += found.bytes_parsed
             self._report.new_sessions += found.new_sessions + self._merge.new_sessions
@@ -155,12 +188,32 @@ class _Run:
         self._remember()
         return self._report
 
+    def append(self) -> bool:
+        """The same for files that are known to belong to one session each."""
+        known = known_files(self._rows, ())
+        todo = plan(known, self._scan, time.time_ns())
+        ids = {row.session.id for row in self._rows}
+        with self._commit:
+            self._read_sessions(todo)
+            is_plain = {row.session.id for row in self._commit.touched_rows()} <= ids
+            if not is_plain or self._merge.is_forgotten_seen or self._report.troubles:
+                return False
+            self._publish()
+        self._index_text()
+        if self._commit.snapshot != self._before:
+            self._tidy()
+        seen = read_seen(self._store.directory)
+        head = self._store.head().hex()
+        self._store.write_seen(described_anew(seen, head, self._scan, self._scanned_ns))
+        return True
+
     def _remember(self) -> None:
         """Says that nothing is left to do, if so: the next search need not look again."""
-        files = self._scanned.files.values()
-        is_done = not (self._report.troubles or self._report.behind_files)
-        if is_done and is_at_rest(files, self._scanned_ns):
-            text = f"{self._store.head().hex()} {digest(files)}\n"
+        if self._report.troubles or self._report.behind_files:
+            return
+        head = self._store.head().hex()
+        text = description(head, self._options.roots, self._scan, self._scanned_ns)
+        if text is not None:
             self._store.write_seen(text)
 
     def _index_text(self) -> None:

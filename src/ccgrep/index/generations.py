@@ -69,8 +69,8 @@ def synced_text(generation: Generation) -> str:
     return f"{generation.snapshot} {generation.level} {generation.newest}\n"
 
 
-def open_reader(path: str) -> TextReader:
-    """A reader of a generation that is whole; damage is an error."""
+def check(path: str) -> None:
+    """Makes sure that a generation is whole, as far as it was not checked before."""
     known = _checked(path)
     for name, stamp in file_stamps(path).items():
         if stamp in known:
@@ -79,6 +79,11 @@ def open_reader(path: str) -> TextReader:
             check_file(os.path.join(path, name))
         elif any(line.startswith(stamp.rpartition(" ")[0] + " ") for line in known):
             raise TextIndexError(f"{os.path.join(path, name)} is damaged")
+
+
+def open_reader(path: str) -> TextReader:
+    """A reader of a generation that is whole; damage is an error."""
+    check(path)
     try:
         return TextReader(path)
     except TextIndexError as error:
@@ -89,12 +94,10 @@ def open_reader(path: str) -> TextReader:
 
 def _open_read_only(path: str) -> TextReader:
     """Tantivy wants to write its lock, so it gets a directory of links instead."""
-    import tempfile  # noqa: PLC0415 - only for stores that cannot be written
+    from ccgrep.store.fsio import links_to  # noqa: PLC0415 - only for such stores
 
-    with tempfile.TemporaryDirectory(prefix="ccgrep-") as links:
-        for name in os.listdir(path):
-            if not name.endswith(".lock"):
-                os.symlink(os.path.join(path, name), os.path.join(links, name))
+    names = [name for name in os.listdir(path) if not name.endswith(".lock")]
+    with links_to(path, names) as links:
         return TextReader(links)
 
 

@@ -15,14 +15,13 @@ from msgspec.structs import replace
 
 from ccgrep.index.generations import Level
 from ccgrep.model import BadSpot, ObjectId, Turn
-from ccgrep.sources import claude, codex
+from ccgrep.sources import claude
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import claude_file, codex_file, session_folder
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile
 from ccgrep.sources.spills import Spills
-from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import SourceFile
 from ccgrep.store.objects import Frame, freeze
 
@@ -100,6 +99,9 @@ def _parse(
     if found.source == "claude_code":
         spills = Spills(*session_folder(found.path))
         return claude.read(file, start, claude_file(found.path), before, sink, spills)
+    from ccgrep.sources import codex  # noqa: PLC0415 - the one agent's reader is enough for most
+    from ccgrep.sources.zst import ZstStream  # noqa: PLC0415
+
     if not found.path.endswith(".zst"):
         return codex.read(file, start, codex_file(found.path), before, sink)
     stream = ZstStream(file, found.size)

@@ -9,7 +9,7 @@ the index says which snapshot it reflects.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ccgrep.errors import StoreError, TextIndexError
+from ccgrep.errors import CorruptError, StoreError, TextIndexError
 from ccgrep.index import generations
 from ccgrep.index.document import (
     Content,
@@ -41,8 +41,8 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
         return rebuild(store, prepared)
     try:
         return _Sync(store, found.path, prepared).run(old, found.newest)
-    except TextIndexError:
-        return rebuild(store, prepared)
+    except (CorruptError, TextIndexError):
+        return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
 
 
 def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
@@ -82,11 +82,10 @@ def _comparable(store: Store, found: Generation | None) -> Snapshot | None:
     if found is None or found.level != "whole":
         return None
     try:
-        generations.open_reader(found.path)
-        snapshot = store.load(ObjectId(bytes.fromhex(found.snapshot)), Snapshot)
+        generations.check(found.path)
+        return store.load(ObjectId(bytes.fromhex(found.snapshot)), Snapshot)
     except StoreError:
         return None
-    return snapshot if all(id in store for id in snapshot.shards.values()) else None
 
 
 class _Sync:
@@ -140,7 +139,8 @@ class _Sync:
         generation = Generation(self._path, self._store.head().hex(), level, self._newest)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         for name, text in (("CHECKED", stamps), ("SYNCED", generations.synced_text(generation))):
-            fsio.publish(self._store.tmp_dir, os.path.join(self._path, name), text.encode())
+            path = os.path.join(self._path, name)
+            fsio.publish(self._store.tmp_dir, path, text.encode(), is_hint=True)
 
     def documents_of(
         self, row: Row, entries: Sequence[Entry], prepared: Prepared, make: Make = turn_content

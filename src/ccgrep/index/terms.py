@@ -9,19 +9,26 @@ a word. What is added stands behind the text, so that phrases stay what they wer
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
-CJK_RUN = re.compile(
+_CJK = (
     "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 # The groups are atomic: a word that is all of one kind is left behind without going back.
-_MIXED = re.compile(r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+")
-_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
+_MIXED = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+"
+_PARTS = r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+_ACCENTS = "[\u0300-\u036f]"
+_BEYOND_ASCII = "[^\x00-\x7f]+"
 MAX_WORD_CHARS = 64
 """Longer runs of letters and digits (hashes, base64) are not words."""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Patterns are made when first needed: the large ones take milliseconds, and most queries
+    need none of them."""
+    return re.compile(pattern)
 
 
 def fold(text: str) -> str:
@@ -36,9 +43,9 @@ def expand(text: str) -> str:
     if "fold" in needs:
         text = _folded(text)
     if "cjk" in needs:
-        added = [" ".join(cjk_words(run)) for run in CJK_RUN.findall(text)]
-        text = CJK_RUN.sub(" ", text)
-    added += filter(None, map(_joined_parts, sorted(set(_MIXED.findall(text)))))
+        added = [" ".join(cjk_words(run)) for run in cjk_runs(text)]
+        text = without_cjk(text)
+    added += filter(None, map(_joined_parts, sorted(set(_compiled(_MIXED).findall(text)))))
     return "\n".join((text, *added)) if added else text
 
 
@@ -46,22 +53,24 @@ def _needs(text: str) -> set[str]:
     """What has to be done to a text: nothing to most, whatever dashes and arrows they have."""
     if text.isascii():
         return set()
-    return set().union(*map(_run_needs, set(_BEYOND_ASCII.findall(text))))
+    return set().union(*map(_run_needs, set(_compiled(_BEYOND_ASCII).findall(text))))
 
 
 @lru_cache(maxsize=65_536)
 def _run_needs(run: str) -> frozenset[str]:
     folded = _folded(run)
-    is_changed = folded != run or bool(_ACCENTS.search(run))
+    is_changed = folded != run or bool(_compiled(_ACCENTS).search(run))
     return frozenset(
         name
-        for name, is_needed in (("fold", is_changed), ("cjk", bool(CJK_RUN.search(folded))))
+        for name, is_needed in (("fold", is_changed), ("cjk", bool(cjk_runs(folded))))
         if is_needed
     )
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+    return unicodedata.normalize(
+        "NFKC", _compiled(_ACCENTS).sub("", unicodedata.normalize("NFKD", text))
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -73,8 +82,16 @@ def camel_parts(word: str) -> list[str]:
     """The parts of a word in camelCase or with digits in it; none of any other word."""
     if len(word) > MAX_WORD_CHARS:
         return []
-    parts = _PARTS.findall(word)
+    parts = _compiled(_PARTS).findall(word)
     return parts if len(parts) > 1 else []
+
+
+def cjk_runs(text: str) -> list[str]:
+    return [] if text.isascii() else _compiled(_CJK).findall(text)
+
+
+def without_cjk(text: str) -> str:
+    return text if text.isascii() else _compiled(_CJK).sub(" ", text)
 
 
 def cjk_words(run: str) -> list[str]:

@@ -59,7 +59,7 @@ def index(
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> IndexReport:
     """Takes in what changed since the last run."""
-    options = Options(wait_s=wait_s, is_full=is_full)
+    options = Options(wait_s=wait_s, is_full=is_full, roots=config.roots)
     return build(create_store(config.store_dir), scanner(config), options, on_progress)
 
 
@@ -76,7 +76,9 @@ def recreate(
             fsio.remove_tree(new_dir)
         new = create_store(new_dir)
         adopt_forgotten(new, old)
-        report = build(new, scanner(config), Options(wait_s=wait_s), on_progress)
+        report = build(
+            new, scanner(config), Options(wait_s=wait_s, roots=config.roots), on_progress
+        )
         with new.lock(wait_s):
             adopt(new, old, scanner(config)())
             sync(new)

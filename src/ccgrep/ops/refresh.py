@@ -10,7 +10,8 @@ from ccgrep.config import Config
 from ccgrep.errors import LockedError, TextIndexError, WriteError
 from ccgrep.index import generations
 from ccgrep.index.build import Options, build
-from ccgrep.index.sync import sync, temporary
+from ccgrep.index.sync import rebuild, sync, temporary
+from ccgrep.index.text import TextReader
 from ccgrep.ops.common import scanner
 from ccgrep.ops.search import Coverage, How
 from ccgrep.search.filters import Texts
@@ -25,7 +26,7 @@ _WAIT_S = 0.2
 def refresh(config: Config, how: How) -> Coverage:
     """Takes in what changed, as far as that is quickly done; the first time, all of it."""
     is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
-    options = Options(wait_s=_WAIT_S, budget_s=None if is_first else _BUDGET_S)
+    options = Options(wait_s=_WAIT_S, roots=config.roots, budget_s=None if is_first else _BUDGET_S)
     try:
         report = build(create_store(config.store_dir), scanner(config), options, how.on_progress)
     except (LockedError, WriteError) as error:
@@ -58,22 +59,27 @@ def _healed(store: Store, how: How) -> tuple[Texts, int]:
         how.on_note("building the text index")
     with store.lock(_WAIT_S):
         sync(store)
+        try:
+            return _current_reader(store)
+        except TextIndexError as error:
+            how.on_note(f"{error}: building it anew")
+            rebuild(store)
+    return _current_reader(store)
+
+
+def _current_reader(store: Store) -> tuple[TextReader, int]:
     found = generations.current(store.directory)
-    assert found is not None
+    if found is None:
+        raise TextIndexError("there is no text index")
     return generations.open_reader(found.path), found.newest
 
 
 def _unhealed(store: Store, how: How, error: Exception) -> tuple[Texts, int]:
     """Another process is writing, or nobody may: what there is will do."""
-    found = generations.current(store.directory)
-    if found is not None:
-        try:
-            reader = generations.open_reader(found.path)
-        except TextIndexError:
-            pass
-        else:
-            what = "what was said" if found.level == "discussion" else "what is indexed so far"
-            how.on_note(f"searching {what}: {error}")
-            return reader, found.newest
-    how.on_note(f"there is no text index, so this takes a while: {error}")
-    return temporary(store)
+    try:
+        found = _current_reader(store)
+    except TextIndexError:
+        how.on_note(f"there is no text index, so this takes a while: {error}")
+        return temporary(store)
+    how.on_note(f"searching what is indexed so far: {error}")
+    return found

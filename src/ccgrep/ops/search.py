@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
 from ccgrep.index import generations
-from ccgrep.index.freshness import read_head, start_check
+from ccgrep.index.freshness import Check, read_head
 from ccgrep.index.text import Stored, TextReader
 from ccgrep.kinds import TextKind
+from ccgrep.ops.check import begin_check
 from ccgrep.search.engine import search_words
 from ccgrep.search.filters import Texts, scope, short_ids
 from ccgrep.search.query import content_units, parse
 from ccgrep.search.request import Answer, Filters, Hit, Place, Request
-from ccgrep.search.snippet import Marks, WordMarks
+from ccgrep.search.snippet import Marked, Marks, WordMarks
 
 if TYPE_CHECKING:
     from ccgrep.index.build import Progress
@@ -33,7 +34,7 @@ class FoundHit(NamedTuple):
     hit: Hit
     short_id: str
     stored: Stored
-    texts: list[tuple[str, str]]
+    texts: list[Marked]
 
 
 class Coverage(NamedTuple):
@@ -108,17 +109,18 @@ class Searcher:
         ]
 
     def _texts_of(
-        self, hit: Hit, stored: Stored, types: Sequence[TextKind], marks: Marks
-    ) -> list[tuple[str, str]]:
+        self, hit: Hit, stored: Stored, kinds: Sequence[TextKind], marks: Marks
+    ) -> list[Marked]:
         said = [("user", stored.prompt), ("assistant", stored.answer)]
-        if types:
-            return [
-                (kind, dict(said).get(kind) or self.turn_text(hit.place, kind)) for kind in types
-            ]
-        if any(marks.spans(text) for _, text in said) or marks.spans(stored.title):
-            return said
+        if kinds:
+            known = dict(said)
+            texts = [(k, known[k] if k in known else self.turn_text(hit.place, k)) for k in kinds]
+            return _marked(texts, marks)
+        marked = _marked([*said, ("title", stored.title)], marks)
+        if any(one.spans for one in marked):
+            return marked
         turn = self.turn(hit.place)
-        return said if turn is None else [*said, *_rest(turn)]
+        return marked if turn is None else [*marked, *_marked(_rest(turn), marks)]
 
     def stored(self, place: Place) -> Stored | None:
         """What is shown of a turn, from the index or, while that is being built, the store."""
@@ -163,6 +165,10 @@ class Searcher:
         return turn_text(turn, kind) if turn is not None else ""
 
 
+def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:
+    return [Marked(kind, text, marks.spans(text)) for kind, text in texts if text]
+
+
 def _rest(turn: "Turn") -> Iterator[tuple[str, str]]:
     from ccgrep.index.document import turn_text  # noqa: PLC0415
     from ccgrep.model import Note  # noqa: PLC0415
@@ -180,14 +186,21 @@ def _word_marks(reader: TextReader, request: Request, answer: Answer) -> Marks:
 Tried = tuple[Searcher, Answer, Marks]
 
 
-def search(config: Config, request: Request, how: How) -> tuple[Result, Searcher]:
-    """Answers a request from a store that is up to date, as far as that is quickly done."""
+def search(
+    config: Config, request: Request, how: How, check: Check | None = None
+) -> tuple[Result, Searcher]:
+    """Answers a request from a store that is up to date, as far as that is quickly done.
+
+    `check` is a look at the source files that was begun before.
+    """
     if not any(pattern.strip() for pattern in request.patterns):
         raise UsageError("Query required: give a word to search for")
     started = time.monotonic()
-    tried, coverage = _search_fresh(config, request, how) if how.is_refreshed else (None, None)
-    if tried is None:
-        tried = None if how.is_refreshed else _try(config, request, how)
+    coverage = Coverage()
+    if how.is_refreshed:
+        tried, coverage = _search_fresh(config, request, how, check or begin_check(config))
+    else:
+        tried = _try(config, request, how)
     if tried is None:
         from ccgrep.ops.refresh import open_texts  # noqa: PLC0415
 
@@ -195,25 +208,26 @@ def search(config: Config, request: Request, how: How) -> tuple[Result, Searcher
         tried = searcher, *searcher.run(request)
     searcher, answer, marks = tried
     seconds = time.monotonic() - started
-    return Result(answer, marks, coverage or Coverage(), seconds), searcher
+    return Result(answer, marks, coverage, seconds), searcher
 
 
-def _search_fresh(config: Config, request: Request, how: How) -> tuple[Tried | None, Coverage]:
+def _search_fresh(
+    config: Config, request: Request, how: How, check: Check
+) -> tuple[Tried | None, Coverage]:
     """Searches while a child looks for changes; what was found counts if there are none."""
-    check = start_check(config.store_dir, config.roots)
     early, error = None, None
     try:
         early = _try(config, request, how, is_strict=True)
     except (NotFoundError, RefError) as none:
         error = none  # What is asked for may be what has changed.
     finally:
-        is_fresh = check.is_fresh()
-    if is_fresh and error is not None:
+        outcome = check.outcome()
+    if outcome == "fresh" and error is not None:
         raise error
-    if is_fresh and early is not None:
+    if outcome == "fresh" and early is not None:
         return early, Coverage()
     coverage = Coverage()
-    if not is_fresh:
+    if outcome == "stale":
         from ccgrep.ops.refresh import refresh  # noqa: PLC0415
 
         coverage = refresh(config, how)

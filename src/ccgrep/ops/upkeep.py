@@ -95,6 +95,7 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
             if target.row is None or target.turn is not None:
                 raise StoreError(f"{ref} names a turn: only whole sessions can be forgotten")
             _add_with_sub_agents(target.row, rows, wanted)
+        fsio.remove(os.path.join(store.directory, "seen"))  # It names the transcripts.
         collector.forget(store, wanted.values(), now_ms())
         purge(store)  # Before the mark that the bytes are still there is taken away.
         report = collector.collect_garbage(store)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
-from ccgrep.search.snippet import Marks, Piece, around
+from ccgrep.search.snippet import Marked, Piece, around
 from ccgrep.text import clip, escape, one_line
 
 _SHOWN_CHARS = 400
@@ -39,7 +39,6 @@ def block(
     found: FoundHit,
     title: str,
     neighbours: Neighbours,
-    marks: Marks,
     now_ms: int,
     width: int,
     style: Style,
@@ -56,11 +55,12 @@ def block(
     if neighbours.before:
         yield style.dim(f"  Claude: {clip(one_line(neighbours.before), _NEIGHBOUR_CHARS)}")
         yield ""
-    yield from _message(style.cyan("You:"), found.stored.prompt, marks, style)
-    yield from _message(style.green("Claude:"), found.stored.answer, marks, style)
-    for kind, text in found.texts:
-        if kind not in ("user", "assistant") and marks.spans(text):
-            yield from _message(style.dim(f"{kind}:"), text, marks, style)
+    labels = {"user": style.cyan("You:"), "assistant": style.green("Claude:")}
+    for one in found.texts:
+        if one.kind in labels:
+            yield from _message(labels[one.kind], one, style)
+        elif one.spans and one.kind != "title":
+            yield from _message(style.dim(f"{one.kind}:"), one, style)
     if neighbours.after:
         yield style.dim(f"  You: {clip(one_line(neighbours.after), _NEIGHBOUR_CHARS)}")
         yield ""
@@ -70,15 +70,15 @@ def block(
     yield ""
 
 
-def _message(label: str, text: str, marks: Marks, style: Style) -> Iterator[str]:
-    if not text.strip():
+def _message(label: str, marked: Marked, style: Style) -> Iterator[str]:
+    if not marked.text.strip():
         return
-    pieces = around(text, marks.spans(text), _SHOWN_CHARS // 2)
+    pieces = around(marked.text, marked.spans, _SHOWN_CHARS // 2)
     shown = "".join(_shown(piece, style) for piece in pieces).strip()
     lines = shown.splitlines()
     yield f"  {label} {lines[0]}"
     yield from (f"  {line}" for line in lines[1:])
-    more = len(text) - sum(len(piece.text) for piece in pieces if piece.text != "…")
+    more = len(marked.text) - sum(len(piece.text) for piece in pieces if piece.text != "…")
     if more > 0:
         yield style.dim(f"  [truncated - {more} more chars]")
     yield ""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
-from ccgrep.search.snippet import Marks, Piece, around, best_start
+from ccgrep.search.snippet import Piece, around, best_start
 from ccgrep.text import clip, columns, escape
 
 WIDTH = 200
@@ -25,16 +25,13 @@ def record(id: str, turn: int, score: float, snippet: str, style: Style, mark: s
     return between.join((*fields, snippet))
 
 
-def snippet(found: FoundHit, marks: Marks, width: int, style: Style) -> str:
+def snippet(found: FoundHit, width: int, style: Style) -> str:
     """One line around the match, in the text that has most of it."""
-    texts = [text for _, text in found.texts] or [found.stored.prompt]
-    marked = [(text, marks.spans(text)) for text in texts]
-    if not any(spans for _, spans in marked) and found.stored.title:
-        marked = [(found.stored.title, marks.spans(found.stored.title)), *marked]
-    text, spans = max(marked, key=lambda one: best_start(one[1], width)[1])
-    if not text.strip():
-        text, spans = next(((t, s) for t, s in marked if t.strip()), (text, spans))
-    return line(around(text, spans, width), width, style)
+    texts = [one for one in found.texts if one.text.strip()]
+    if not texts:
+        return ""
+    best = max(texts, key=lambda one: best_start(one.spans, width)[1])
+    return line(around(best.text, best.spans, width), width, style)
 
 
 def plain_snippet(text: str, width: int) -> str:
@@ -65,8 +62,8 @@ def line(pieces: Iterable[Piece], width: int, style: Style) -> str:
     return "".join(parts).rstrip()
 
 
-def matches(found: FoundHit, marks: Marks) -> Iterator[str]:
+def matches(found: FoundHit) -> Iterator[str]:
     """Every match of a hit alone, as one line each."""
-    for _, text in found.texts:
-        for span in marks.spans(text):
-            yield escape(_SPACE.sub(" ", text[span.start : span.end]))
+    for one in found.texts:
+        for span in one.spans:
+            yield escape(_SPACE.sub(" ", one.text[span.start : span.end]))

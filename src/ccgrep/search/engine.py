@@ -22,7 +22,7 @@ _TITLE = 0.6
 _NEAR = 0.1
 _NEAR_SLOP = 8
 _STOP_WORD = 0.2
-_FIRST_FETCH = 300
+_FIRST_FETCH = 100
 _SURE = 0.94
 """What a hit can lose by recency and rank, see rank.py; below that it cannot pass another."""
 

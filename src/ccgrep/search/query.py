@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ccgrep.errors import UsageError
-from ccgrep.index.terms import CJK_RUN, cjk_words, fold
+from ccgrep.index.terms import cjk_runs, cjk_words, fold, without_cjk
 from ccgrep.text import clip, one_line
 
 _UNIT = re.compile(r'"([^"]*)"|([^\s"]+)')
@@ -59,9 +59,9 @@ def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
 
 def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:
     folded = fold(typed)
-    runs = CJK_RUN.findall(folded)
+    runs = cjk_runs(folded)
     grams = [word for run in runs for word in _run_words(run)]
-    rest = CJK_RUN.sub(" ", folded)
+    rest = without_cjk(folded)
     return Unit(typed, tuple(stems(rest)), tuple(tokens(rest)), tuple(dict.fromkeys(grams)))
 
 

@@ -4,22 +4,31 @@ What comes out is not yet safe to print: `output` escapes it piece by piece.
 """
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ccgrep.index.terms import fold
+from ccgrep.index.terms import cjk_runs, fold
 from ccgrep.search.query import Unit
-from ccgrep.search.regex import Matcher
 
-_MAX_SPANS = 500
-_BEGINNING = r"(?:(?<![^\W_])|(?-i:(?<=[a-z0-9])(?=[A-Z])))"
-"""A word begins behind what is no letter or digit, or at a capital in camelCase."""
+if TYPE_CHECKING:
+    from ccgrep.search.regex import Matcher
+
+_MAX_SPANS = 100  # of one word in one text
 
 
 class Span(NamedTuple):
     start: int
     end: int
     word: int = 0
+
+
+class Marked(NamedTuple):
+    """A kind of text of a turn, and where the matches are in it."""
+
+    kind: str
+    text: str
+    spans: list[Span]
 
 
 class Piece(NamedTuple):
@@ -39,31 +48,65 @@ class WordMarks:
     """The words of a query, in whatever form they stand in the text."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
-        parts = [f"({_source(unit)})" for unit in units]
-        self._pattern = re.compile("|".join(parts), re.IGNORECASE) if parts else None
+        self._words = [_Words(unit) for unit in units]
 
     def spans(self, text: str) -> list[Span]:
-        if self._pattern is None:
-            return []
-        folded = fold(text)
-        found = []
-        for match in self._pattern.finditer(folded if len(folded) == len(text) else text):
-            if match.end() > match.start():
-                found.append(Span(match.start(), match.end(), match.lastindex or 0))
-            if len(found) == _MAX_SPANS:
-                break
-        return found
+        found: list[Span] = []
+        lower = _same_length(text.lower(), text)
+        for number, words in enumerate(self._words):
+            spans = list(islice(words.find(text, lower), _MAX_SPANS))
+            if not spans and not text.isascii():
+                folded = _same_length(fold(text), text)
+                spans = list(islice(words.find(folded, folded.lower()), _MAX_SPANS))
+            found += [Span(start, end, number) for start, end in spans]
+        return _apart(sorted(found))
 
 
-def _source(unit: Unit) -> str:
-    """A pattern that finds a unit: its words in order, each by what its forms share."""
-    words = [
-        _BEGINNING + re.escape(_shared(stem, token)) + r"\w*"
-        for stem, token in zip(unit.stems, unit.tokens, strict=False)
-    ]
-    runs = [re.escape(run) for run in re.findall(r"[^\x00-\u2e7f]+", fold(unit.typed))]
-    joined = r"[\W_]*".join(words)
-    return "|".join([source for source in (joined, *runs) if source]) or r"(?!)"
+def _same_length(changed: str, text: str) -> str:
+    """`changed` if its places are those of `text`."""
+    return changed if len(changed) == len(text) else text
+
+
+class _Words:
+    """Finds one unit of a query: by what the forms of its first word share, which is quick,
+    and then by all that must follow."""
+
+    def __init__(self, unit: Unit) -> None:
+        words = [_shared(s, t) for s, t in zip(unit.stems, unit.tokens, strict=False)]
+        self._first = words[0] if words else ""
+        self._all = re.compile(
+            r"[\W_]*".join(re.escape(word) + r"\w*" for word in words), re.IGNORECASE
+        )
+        self._runs = cjk_runs(fold(unit.typed))
+
+    def find(self, text: str, lower: str) -> Iterator[tuple[int, int]]:
+        at = lower.find(self._first) if self._first else -1
+        while at >= 0:
+            match = self._all.match(text, at) if _begins_word(text, at) else None
+            if match is not None:
+                yield match.span()
+            at = lower.find(self._first, match.end() if match else at + 1)
+        for run in self._runs:
+            at = text.find(run)
+            while at >= 0:
+                yield at, at + len(run)
+                at = text.find(run, at + len(run))
+
+
+def _begins_word(text: str, at: int) -> bool:
+    """Behind what is no letter or digit, or at a capital in camelCase."""
+    if at == 0 or not text[at - 1].isalnum():
+        return True
+    return text[at].isupper() and not text[at - 1].isupper()
+
+
+def _apart(spans: list[Span]) -> list[Span]:
+    """Spans that do not overlap, the first ones kept."""
+    kept: list[Span] = []
+    for span in spans:
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept
 
 
 def _shared(stem: str, token: str) -> str:
@@ -79,7 +122,7 @@ def _shared(stem: str, token: str) -> str:
 class PatternMarks:
     """The matches of an exact pattern."""
 
-    def __init__(self, matcher: Matcher) -> None:
+    def __init__(self, matcher: "Matcher") -> None:
         self._matcher = matcher
 
     def spans(self, text: str) -> list[Span]:

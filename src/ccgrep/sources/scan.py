@@ -37,9 +37,14 @@ class Root(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What one look at the roots found."""
+    """What one look at the roots found.
+
+    `folders` has the time of change of each that was listed, or -1 where there was none: as
+    long as these are the same, no file has come or gone.
+    """
 
     files: dict[str, FoundFile]
+    folders: dict[str, int]
     complete_roots: list[str]
     troubles: list[str]
 
@@ -61,12 +66,15 @@ def roots_of(directory: str) -> list[Root]:
 
 def scan(roots: list[Root]) -> Scan:
     """Lists every source file under `roots`."""
-    result = Scan({}, [], [])
+    result = Scan({}, {}, [], [])
     for root in roots:
         before = len(result.troubles)
         base = os.path.realpath(root.path)
-        files: list[FoundFile] = [*_one(os.path.join(base, "history.jsonl"), root.source, base)]
-        walk = _Walk(base, root.source, files, result.troubles)
+        history = os.path.join(base, "history.jsonl")
+        files = list(_one(history, root.source, base))
+        if not files:
+            result.folders[history] = -1
+        walk = _Walk(base, root.source, files, result)
         if root.source == "claude_code":
             walk.into(os.path.join(base, "projects"), is_required=True)
         else:
@@ -79,23 +87,42 @@ def scan(roots: list[Root]) -> Scan:
     return result
 
 
+def found_files(roots: list[Root], paths: list[str]) -> Scan | None:
+    """The transcripts `paths` alone, as a scan would find them; `None` if one is not there."""
+    result = Scan({}, {}, [], [])
+    bases = [(os.path.realpath(root.path), root.source) for root in roots]
+    for path in paths:
+        base, source = next(((b, s) for b, s in bases if path.startswith(b + "/")), (None, None))
+        try:
+            info = os.lstat(path)
+        except OSError:
+            return None
+        if base is None or source is None or not stat.S_ISREG(info.st_mode):
+            return None
+        size, mtime, inode = info.st_size, info.st_mtime_ns, info.st_ino
+        result.files[path] = FoundFile(path, source, "session", base, size, mtime, inode)
+    return result
+
+
 class _Walk:
     """Lists the source files below a directory, links not followed. Every search does this
     for every file, so it is one loop."""
 
-    def __init__(
-        self, base: str, source: SourceName, files: list[FoundFile], troubles: list[str]
-    ) -> None:
+    def __init__(self, base: str, source: SourceName, files: list[FoundFile], scan: Scan) -> None:
         self._base = base
         self._source: SourceName = source
         self._files = files
-        self._troubles = troubles
+        self._folders = scan.folders
+        self._troubles = scan.troubles
         self._kind = _claude_kind if source == "claude_code" else _codex_kind
 
     def into(self, directory: str, is_required: bool = False) -> None:
         try:
+            # Before it is listed: what comes later will have changed it once more.
+            self._folders[directory] = os.stat(directory).st_mtime_ns
             listing = os.scandir(directory)
         except FileNotFoundError:
+            self._folders[directory] = -1
             if is_required:
                 self._troubles.append(f"{directory}: not found")
             return

@@ -148,7 +148,7 @@ class Store:
         except FileNotFoundError:
             is_same = False
         if not is_same:
-            fsio.publish(self.tmp_dir, path, text.encode())
+            fsio.publish(self.tmp_dir, path, text.encode(), is_hint=True)
 
     def clean_tmp(self) -> None:
         """Removes what a killed writer left half-made; for the holder of the lock."""
@@ -259,6 +259,14 @@ class Commit:
         """Every session as this commit will leave it."""
         for name in sorted({*self.snapshot.shards, *self._rows}):
             yield from self._shard(name).values()
+
+    def touched_rows(self) -> Iterator[Row]:
+        """The sessions that this commit changes."""
+        for name in self._touched:
+            before = self.snapshot.shards.get(name)
+            known = self.store.load(before, Shard).rows if before else ()
+            old = {row.session.id: row for row in known}
+            yield from (r for id, r in self._shard(name).items() if old.get(id) != r)
 
     def set_row(self, row: Row) -> None:
         name = shard_of(row.session.id)

@@ -8,8 +8,7 @@ Each operation passes `hook` first: tests put a fault there.
 
 import errno
 import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from ccgrep.errors import WriteError
@@ -96,17 +95,19 @@ class NewFile:
     def read(self, offset: int, size: int) -> bytes:
         return os.pread(self._descriptor, size, offset)
 
-    def publish(self, path: str) -> None:
-        """Makes the file durable under its final name."""
+    def publish(self, path: str, is_hint: bool = False) -> None:
+        """Makes the file durable under its final name; a hint may be lost by a power cut."""
         with _operation("fsync", self.path):
             if os.fstat(self._descriptor).st_size != self.size:
                 raise OSError(errno.EIO, "short write")
-            os.fsync(self._descriptor)
+            if not is_hint:
+                os.fsync(self._descriptor)
         with _operation("rename", path):
             os.rename(self.path, path)
         os.close(self._descriptor)
         self._descriptor = -1
-        sync_dir(os.path.dirname(path))
+        if not is_hint:
+            sync_dir(os.path.dirname(path))
 
     def discard(self) -> None:
         """Gives up what is not published; never fails, since it runs while something fails."""
@@ -119,12 +120,12 @@ class NewFile:
             return
 
 
-def publish(tmp_dir: str, path: str, data: bytes) -> None:
+def publish(tmp_dir: str, path: str, data: bytes, is_hint: bool = False) -> None:
     """Writes a whole file, replacing what stood there."""
     file = NewFile(tmp_dir, os.path.basename(path))
     try:
         file.write(data)
-        file.publish(path)
+        file.publish(path, is_hint)
     except BaseException:
         file.discard()
         raise
@@ -159,8 +160,21 @@ def rename_dir(path: str, new_path: str) -> None:
 
 def remove_tree(path: str) -> None:
     """Deletes a directory with everything below it, links not followed."""
+    import shutil  # noqa: PLC0415 - slow to import, and rarely needed
+
     with _operation("rmtree", path):
         shutil.rmtree(path)
+
+
+@contextmanager
+def links_to(path: str, names: Iterable[str]) -> Iterator[str]:
+    """A temporary directory of links to files of a directory that cannot be written."""
+    import tempfile  # noqa: PLC0415 - rarely needed
+
+    with tempfile.TemporaryDirectory(prefix="ccgrep-") as links:
+        for name in names:
+            os.symlink(os.path.join(path, name), os.path.join(links, name))
+        yield links
 
 
 def open_lock(path: str) -> int:

@@ -1,13 +1,13 @@
 """ccgrep fsck: verify every object, pack and manifest."""
 
-from argparse import Namespace
+from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import upkeep
 from ccgrep.output import human, json
 
 
-def run(arguments: Namespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
     result = upkeep.fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
     if arguments.json:

@@ -1,6 +1,6 @@
 """ccgrep index: take in what changed."""
 
-from argparse import Namespace
+from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.progress import Bar
@@ -11,7 +11,7 @@ from ccgrep.output import human, json
 from ccgrep.text import escape
 
 
-def run(arguments: Namespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root, arguments.source)
     if not config.roots and not arguments.recreate:
         raise UsageError(

@@ -1,6 +1,6 @@
 """ccgrep list: sessions, most recent first."""
 
-from argparse import Namespace
+from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, source_name
 from ccgrep.cli.when import parse_when
@@ -11,7 +11,7 @@ from ccgrep.search.request import Filters
 _ON_TERMINAL = 20
 
 
-def run(arguments: Namespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context) -> int:
     now_ms = context.now_ms
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     filters = Filters(

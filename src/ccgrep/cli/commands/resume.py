@@ -2,14 +2,14 @@
 
 import os
 import shlex
-from argparse import Namespace
+from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import sessions
 from ccgrep.text import escape
 
 
-def run(arguments: Namespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context) -> int:
     found = sessions.resumption(context.config(), arguments.ref)
     for trouble in found.troubles:
         context.say(f"ccgrep: {escape(trouble)}")

@@ -3,12 +3,13 @@
 import os
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Iterator
+from types import SimpleNamespace as Arguments
 from typing import TYPE_CHECKING, cast
 
 from ccgrep.cli.context import Context, refs_from, source_name
 from ccgrep.errors import UsageError
+from ccgrep.index.freshness import Check
 from ccgrep.kinds import TextKind
 from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
@@ -23,10 +24,10 @@ _RANKED_LIMIT = 10
 _TIMEOUT_S = 5.0
 
 
-def run(arguments: Namespace, context: Context) -> int:
+def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
     request = _request(arguments, context)
     how = _how(arguments, context)
-    result, searcher = search(context.config(), request, how)
+    result, searcher = search(context.config(), request, how, check)
     _tell(result, context, arguments.quiet)
     if arguments.files_without_match:
         code = _print_without(arguments, context, request, result, searcher)
@@ -38,7 +39,7 @@ def run(arguments: Namespace, context: Context) -> int:
     return 2 if result.answer.is_cut_short else code
 
 
-def _request(arguments: Namespace, context: Context) -> Request:
+def _request(arguments: Arguments, context: Context) -> Request:
     patterns = _patterns(arguments)
     mode: Mode = "words"
     if arguments.extended_regexp:
@@ -62,7 +63,7 @@ def _request(arguments: Namespace, context: Context) -> Request:
     )
 
 
-def _patterns(arguments: Namespace) -> list[str]:
+def _patterns(arguments: Arguments) -> list[str]:
     """What is searched for; further words join the last pattern."""
     given: list[str] = list(arguments.regexp or [])
     words = " ".join(arguments.pattern)
@@ -80,7 +81,7 @@ def _seconds(text: str) -> float:
         raise UsageError(f"{text} is not a number of seconds") from None
 
 
-def _limit(arguments: Namespace, mode: Mode) -> int:
+def _limit(arguments: Arguments, mode: Mode) -> int:
     if arguments.quiet:
         return 1
     if arguments.files_with_matches or arguments.files_without_match or arguments.count:
@@ -90,7 +91,7 @@ def _limit(arguments: Namespace, mode: Mode) -> int:
     return _RANKED_LIMIT if mode == "words" else 0
 
 
-def _filters(arguments: Namespace, context: Context) -> Filters:
+def _filters(arguments: Arguments, context: Context) -> Filters:
     now_ms = context.now_ms
     when = (arguments.since, arguments.until)
     if any(when):
@@ -115,7 +116,7 @@ def _filters(arguments: Namespace, context: Context) -> Filters:
     )
 
 
-def _how(arguments: Namespace, context: Context) -> How:
+def _how(arguments: Arguments, context: Context) -> How:
     def on_progress(progress: "Progress") -> None:
         if context.is_error_terminal and not arguments.quiet:
             from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is built
@@ -140,7 +141,11 @@ def _tell(result: Result, context: Context, is_quiet: bool) -> None:
 
 
 def _print(
-    arguments: Namespace, context: Context, request: Request, result: Result, searcher: Searcher
+    arguments: Arguments,
+    context: Context,
+    request: Request,
+    result: Result,
+    searcher: Searcher,
 ) -> None:
     if arguments.json or arguments.jsonl:
         from ccgrep.output import search_json  # noqa: PLC0415 - needs what plain lines do not
@@ -158,10 +163,10 @@ def _print(
         _print_blocks(context, result, searcher.found(result, request.types), searcher, style)
     else:
         found = searcher.found(result, request.types)
-        _write(_record_lines(arguments, result, found, searcher, style), end)
+        _write(_record_lines(arguments, found, searcher, style), end)
 
 
-def _is_record(arguments: Namespace) -> bool:
+def _is_record(arguments: Arguments) -> bool:
     """Whether what is asked for has the shape of record lines, also on a terminal."""
     context = (arguments.after_context, arguments.before_context, arguments.context)
     return bool(arguments.only_matching or arguments.null or arguments.width or any(context))
@@ -173,8 +178,7 @@ def _write(lines: Iterator[str], end: str) -> None:
 
 
 def _record_lines(
-    arguments: Namespace,
-    result: Result,
+    arguments: Arguments,
     hits: list[FoundHit],
     searcher: Searcher,
     style: Style,
@@ -189,15 +193,15 @@ def _record_lines(
         yield from _around(arguments, searcher, found, range(-before, 0), printed, style)
         id = place.session if arguments.full_id else found.short_id
         if arguments.only_matching:
-            for match in records.matches(found, result.marks):
+            for match in records.matches(found):
                 yield records.record(id, place.turn, found.hit.score, style.red(match), style)
         else:
-            text = records.snippet(found, result.marks, width, style)
+            text = records.snippet(found, width, style)
             yield records.record(id, place.turn, found.hit.score, text, style)
         yield from _around(arguments, searcher, found, range(1, after + 1), printed, style)
 
 
-def _context(arguments: Namespace) -> tuple[int, int]:
+def _context(arguments: Arguments) -> tuple[int, int]:
     both = max(arguments.context or 0, 0)
     before, after = arguments.before_context, arguments.after_context
     return (
@@ -207,7 +211,7 @@ def _context(arguments: Namespace) -> tuple[int, int]:
 
 
 def _around(
-    arguments: Namespace,
+    arguments: Arguments,
     searcher: Searcher,
     found: FoundHit,
     offsets: range,
@@ -231,7 +235,7 @@ def _around(
 
 
 def _session_lines(
-    arguments: Namespace, result: Result, searcher: Searcher, style: Style
+    arguments: Arguments, result: Result, searcher: Searcher, style: Style
 ) -> Iterator[str]:
     """Each session that has a hit, the best first; with -c how many."""
     counts: dict[str, int] = {}
@@ -246,7 +250,11 @@ def _session_lines(
 
 
 def _print_without(
-    arguments: Namespace, context: Context, request: Request, result: Result, searcher: Searcher
+    arguments: Arguments,
+    context: Context,
+    request: Request,
+    result: Result,
+    searcher: Searcher,
 ) -> int:
     """The sessions that have no hit."""
     with_hit = {place.session for hit in result.answer.hits for place in (hit.place, *hit.also_in)}
@@ -271,9 +279,7 @@ def _print_blocks(
         after = searcher.stored(Place(place.session, place.turn + 1))
         near = hits.Neighbours(before.answer if before else "", after.prompt if after else "")
         title = searcher.title(place.session)
-        lines = hits.block(
-            rank, found, title, near, result.marks, context.now_ms, context.width, style
-        )
+        lines = hits.block(rank, found, title, near, context.now_ms, context.width, style)
         context.write_lines(lines)
     if shown:
         total = result.answer.total

@@ -1,13 +1,13 @@
 """ccgrep show: a turn or a session as conversation."""
 
-from argparse import Namespace
+from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, refs_from
 from ccgrep.ops import sessions
 from ccgrep.output import human, json
 
 
-def run(arguments: Namespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     for position, ref in enumerate(refs_from(arguments.ref)):
         shown = sessions.show(config, ref)

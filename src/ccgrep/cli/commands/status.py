@@ -1,6 +1,6 @@
 """ccgrep status: what is indexed, how far behind, how large."""
 
-from argparse import Namespace
+from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import indexing
@@ -8,7 +8,7 @@ from ccgrep.output import human, json
 from ccgrep.text import escape
 
 
-def run(arguments: Namespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
     status = indexing.status(config)
     if arguments.json:

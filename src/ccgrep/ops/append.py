@@ -1,0 +1,22 @@
+"""Taking in transcripts that grew, while a search is under way."""
+
+from ccgrep.config import Config
+from ccgrep.errors import StoreError
+from ccgrep.index.build import Options, append
+from ccgrep.sources.scan import found_files
+from ccgrep.store.database import open_store
+
+_WAIT_S = 0.2
+_MAX_BYTES = 64 * 1024 * 1024
+"""The consumed part of a file is compared by its checksum: 64 MB take 20 ms."""
+
+
+def take_in(config: Config, paths: list[str]) -> bool:
+    """Takes in the few transcripts that have changed; says whether it could."""
+    found = found_files(list(config.roots), paths)
+    if found is None or sum(file.size for file in found.files.values()) > _MAX_BYTES:
+        return False
+    try:
+        return append(open_store(config.store_dir), found, Options(wait_s=_WAIT_S))
+    except StoreError:
+        return False
