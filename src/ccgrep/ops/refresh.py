@@ -11,13 +11,15 @@ from ccgrep.errors import LockedError, TextIndexError, WriteError
 from ccgrep.index import generations
 from ccgrep.index.build import Options, build
 from ccgrep.index.sync import rebuild, sync, temporary
-from ccgrep.index.text import TextReader
 from ccgrep.ops.common import scanner
 from ccgrep.ops.search import Coverage, How
 from ccgrep.search.filters import Texts
 from ccgrep.search.request import Mode
 from ccgrep.search.scan import StoreTexts
 from ccgrep.store.database import Store, create_store, open_store
+
+Opened = tuple[Texts, int, bool]
+"""What is searched, when its newest turn began, and whether it has more than what was said."""
 
 _BUDGET_S = 1.0
 _WAIT_S = 0.2
@@ -42,18 +44,18 @@ def refresh(config: Config, how: How) -> Coverage:
     return Coverage(not report.behind_files, report.behind_files, report.behind_bytes)
 
 
-def open_texts(config: Config, mode: Mode, how: How) -> tuple[Texts, int]:
-    """What a search runs on when the text index cannot be used as it is; and its newest turn."""
+def open_texts(config: Config, mode: Mode, how: How) -> Opened:
+    """What a search runs on when the text index cannot be used as it is."""
     store = open_store(config.store_dir)
     if not how.is_indexed:
-        return temporary(store) if mode == "words" else (StoreTexts(store), 0)
+        return (*temporary(store), True) if mode == "words" else (StoreTexts(store), 0, True)
     try:
         return _healed(store, how)
     except (LockedError, WriteError) as error:
         return _unhealed(store, how, error)
 
 
-def _healed(store: Store, how: How) -> tuple[Texts, int]:
+def _healed(store: Store, how: How) -> Opened:
     """A reader of a text index that reflects HEAD, rebuilt from the objects where needed."""
     if generations.current(store.directory) is None and store.snapshot().shards:
         how.on_note("building the text index")
@@ -67,19 +69,20 @@ def _healed(store: Store, how: How) -> tuple[Texts, int]:
     return _current_reader(store)
 
 
-def _current_reader(store: Store) -> tuple[TextReader, int]:
+def _current_reader(store: Store) -> Opened:
     found = generations.current(store.directory)
     if found is None:
         raise TextIndexError("there is no text index")
-    return generations.open_reader(found.path), found.newest
+    return generations.open_reader(found.path), found.newest, found.level == "whole"
 
 
-def _unhealed(store: Store, how: How, error: Exception) -> tuple[Texts, int]:
+def _unhealed(store: Store, how: How, error: Exception) -> Opened:
     """Another process is writing, or nobody may: what there is will do."""
     try:
         found = _current_reader(store)
     except TextIndexError:
         how.on_note(f"there is no text index, so this takes a while: {error}")
-        return temporary(store)
-    how.on_note(f"searching what is indexed so far: {error}")
+        return *temporary(store), True
+    what = "what is indexed so far" if found[2] else "what was said; the rest is being indexed"
+    how.on_note(f"searching {what}: {error}")
     return found

@@ -65,10 +65,13 @@ class How(NamedTuple):
 class Searcher:
     """Answers requests from an open text index, or from the store alone."""
 
-    def __init__(self, config: Config, texts: Texts, newest: int = 0) -> None:
+    def __init__(
+        self, config: Config, texts: Texts, newest: int = 0, is_whole: bool = True
+    ) -> None:
         self._config = config
         self._texts = texts
         self._newest = newest
+        self.is_whole = is_whole
 
     def run(self, request: Request) -> tuple[Answer, Marks]:
         """Answers a request. A query without a word in it is searched for as it stands."""
@@ -125,7 +128,7 @@ class Searcher:
     def stored(self, place: Place) -> Stored | None:
         """What is shown of a turn, from the index or, while that is being built, the store."""
         stored = self._texts.stored(*place)
-        if stored is not None:
+        if stored is not None or self.is_whole:
             return stored
         turn = self.turn(place)
         if turn is None:
@@ -207,6 +210,7 @@ def search(
         searcher = Searcher(config, *open_texts(config, request.mode, how))
         tried = searcher, *searcher.run(request)
     searcher, answer, marks = tried
+    coverage = coverage._replace(is_whole=searcher.is_whole)
     seconds = time.monotonic() - started
     return Result(answer, marks, coverage, seconds), searcher
 
@@ -243,7 +247,8 @@ def _try(config: Config, request: Request, how: How, is_strict: bool = False) ->
     if is_strict and not is_current:
         return None
     try:
-        searcher = Searcher(config, generations.open_reader(found.path), found.newest)
+        reader = generations.open_reader(found.path)
+        searcher = Searcher(config, reader, found.newest, found.level == "whole")
         return searcher, *searcher.run(request)
     except TextIndexError:
         return None

@@ -26,7 +26,7 @@ def results(
             "is_fresh": coverage.is_fresh,
             "behind_files": coverage.behind_files,
             "behind_bytes": coverage.behind_bytes,
-            "is_complete": not result.answer.is_cut_short,
+            "is_complete": coverage.is_whole and not result.answer.is_cut_short,
         },
         "results": made,
     }

@@ -1,0 +1,60 @@
+"""A word search imports nothing that it does not need; the test names the culprit."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.homes import Home
+
+HEAVY = {
+    "argparse", "asyncio", "backports.zstd", "compression", "ctypes", "hashlib", "inspect", "json",
+    "mcp", "msgspec", "multiprocessing", "numpy", "onnxruntime", "re2", "sentence_transformers",
+    "shutil", "socket", "subprocess", "tempfile", "tokenizers", "torch", "transformers",
+    "typing_extensions", "usearch",
+}  # fmt: skip
+
+PROBE = """
+import sys
+from ccgrep.cli import main
+code = main(sys.argv[1:])
+sys.stdout.flush()
+print("\\n".join(sys.modules), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def imported(home: Home, *arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments],
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "zebra" in done.stdout
+    return set(done.stderr.split())
+
+
+@pytest.fixture
+def zoo(home: Home) -> Home:
+    file = home.claude()
+    file.turn("where is the zebra", "in the zoo")
+    file.write()
+    home.rest()
+    home.index()
+    return home
+
+
+@pytest.mark.parametrize("options", [(), ("--no-refresh",), ("-n", "3"), ("-C", "1")])
+def test_word_search_imports_nothing_heavy(zoo: Home, options: tuple[str, ...]) -> None:
+    assert imported(zoo, *options, "zebra") & HEAVY == set()
+
+
+def test_exact_search_imports_re2_and_nothing_else_heavy(zoo: Home) -> None:
+    assert imported(zoo, "-F", "zebra") & HEAVY == {"re2"}
+
+
+def test_the_probe_sees_what_is_imported(zoo: Home) -> None:
+    assert "msgspec" in imported(zoo, "--json", "zebra")
