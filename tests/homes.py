@@ -15,6 +15,8 @@ from ccgrep.config import Config, make_config
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Turn
 from ccgrep.ops import indexing
+from ccgrep.ops.search import How, search
+from ccgrep.search.request import Request
 from ccgrep.store import fsck
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
@@ -119,8 +121,32 @@ def live(store: Store) -> list[tuple[Any, ...]]:
     return sorted(found, key=lambda item: (item[0].id, item[1][0].turn, item[1][0].start))
 
 
+QUERIES = (
+    Request(("prompt",), limit=0),
+    Request(("answer",), limit=0),
+    Request(("done more",), limit=0),
+    Request(("make",), types=("tool",), limit=0),
+    Request(("ok",), "literal", limit=0),
+    Request(("o",), "literal", types=("tool",), limit=0),
+    Request(("[a-m]+e",), "regex", limit=0),
+    Request(("a",), "literal", invert=True, limit=0),
+)
+
+
+def found(config: Config, but: Collection[str]) -> list[set[tuple[str, int]]]:
+    """The places that each of some queries finds, of sessions that are live."""
+    rows = [row for row in open_store(config.store_dir).rows() if row.base_id not in but]
+    ids = {row.session.id: row.base_id for row in rows if not (row.is_gone or row.is_superseded)}
+    answers = []
+    for request in QUERIES:
+        result, _ = search(config, request, How(is_refreshed=False))
+        places = [place for hit in result.answer.hits for place in (hit.place, *hit.also_in)]
+        answers.append({(ids[p.session], p.turn) for p in places if p.session in ids})
+    return answers
+
+
 def assert_same_as_fresh(home: Home, but: Collection[str] = ()) -> None:
-    """The store holds what one built from scratch on the same transcripts holds.
+    """The store holds, and finds, what one built from scratch on the same transcripts does.
 
     Sessions in `but` are left out: those of which the store knows more than is left.
     """
@@ -132,5 +158,6 @@ def assert_same_as_fresh(home: Home, but: Collection[str] = ()) -> None:
         for store in (home.store, open_store(str(fresh_dir)))
     )
     assert ours == fresh
+    assert found(home.config, but) == found(fresh_config, but)
     report = fsck.check(home.store)
     assert (report.damaged, report.lost) == ([], [])

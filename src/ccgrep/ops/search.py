@@ -24,6 +24,7 @@ from ccgrep.search.snippet import Marked, Marks, WordMarks
 if TYPE_CHECKING:
     from ccgrep.index.build import Progress
     from ccgrep.model import Turn
+    from ccgrep.ops.sessions import Turns
 
 TURN_KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 
@@ -72,6 +73,7 @@ class Searcher:
         self._texts = texts
         self._newest = newest
         self.is_whole = is_whole
+        self._turns: Turns | None = None
 
     def run(self, request: Request) -> tuple[Answer, Marks]:
         """Answers a request. A query without a word in it is searched for as it stands."""
@@ -157,9 +159,11 @@ class Searcher:
         return first.title if first else ""
 
     def turn(self, place: Place) -> "Turn | None":
-        from ccgrep.ops.sessions import turn_at  # noqa: PLC0415
+        if self._turns is None:
+            from ccgrep.ops.sessions import Turns  # noqa: PLC0415
 
-        return turn_at(self._config, place.session, place.turn)
+            self._turns = Turns(self._config)
+        return self._turns.at(place.session, place.turn)
 
     def turn_text(self, place: Place, kind: TextKind) -> str:
         from ccgrep.index.document import turn_text  # noqa: PLC0415

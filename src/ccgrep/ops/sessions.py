@@ -11,7 +11,7 @@ from ccgrep.errors import RefError, StoreError
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.ops.common import read
 from ccgrep.search.request import Filters
-from ccgrep.store.database import Store
+from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
 
 
@@ -108,20 +108,24 @@ def _place(store: Store, manifest: Manifest, number: int) -> ShownTurn:
     return ShownTurn(number, entry, turn)
 
 
-def turn_at(config: Config, session: str, number: int) -> Turn | None:
-    """A turn by its place; nothing when it is not there or lost."""
-    return read(config, lambda store: _turn_at(store, session, number))
+class Turns:
+    """Turns by their place; the snapshot and the manifests are read once."""
 
+    def __init__(self, config: Config) -> None:
+        self._store = open_store(config.store_dir)
+        self._snapshot = self._store.snapshot()
+        self._entries: dict[str, tuple[Entry, ...]] = {}
 
-def _turn_at(store: Store, session: str, number: int) -> Turn | None:
-    row = store.row(session)
-    entries = store.manifest(row).entries if row is not None else ()
-    if number >= len(entries):
-        return None
-    try:
-        return store.load(entries[number].turn, Turn)
-    except StoreError:
-        return None
+    def at(self, session: str, number: int) -> Turn | None:
+        """A turn; nothing when it is not there or lost."""
+        try:
+            if session not in self._entries:
+                row = self._store.row(session, self._snapshot)
+                self._entries[session] = self._store.manifest(row).entries if row else ()
+            entries = self._entries[session]
+            return self._store.load(entries[number].turn, Turn) if number < len(entries) else None
+        except StoreError:
+            return None
 
 
 def row_of(config: Config, session: str) -> Row | None:

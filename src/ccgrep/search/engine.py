@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ccgrep.index.text import KINDS, Query, TextReader
+from ccgrep.index.text import KINDS, Query, TextReader, key_of
 from ccgrep.index.text import Hit as Found
 from ccgrep.kinds import TextKind
 from ccgrep.search.filters import Scope, scope
@@ -23,6 +23,7 @@ _NEAR = 0.1
 _NEAR_SLOP = 8
 _STOP_WORD = 0.2
 _FIRST_FETCH = 100
+_MANY = 200
 _SURE = 0.94
 """What a hit can lose by recency and rank, see rank.py; below that it cannot pass another."""
 
@@ -96,18 +97,16 @@ class _Run:
             if wanted and len(at_most(ranked, wanted, self._request.per_session)) == wanted:
                 break
         kept = at_most(ranked, wanted, self._request.per_session)
-        return Answer([self._hit(one) for one in kept], max(total, len(kept)), tier)
+        place = self._place_by_key() if len(kept) > _MANY else self._place
+        return Answer([_hit(one, place) for one in kept], max(total, len(kept)), tier)
 
-    def _hit(self, ranked: Ranked) -> Hit:
-        place = self._reader.place
-        found = ranked.found
-        return Hit(
-            place=Place(*place(found.address)),
-            score=ranked.score,
-            started=found.started,
-            kind=KINDS[found.kind],
-            also_in=tuple(Place(*place(other.address)) for other in ranked.others),
-        )
+    def _place(self, found: Found) -> Place:
+        return Place(*self._reader.place(found.address))
+
+    def _place_by_key(self) -> Callable[[Found], Place]:
+        """The same for many hits: by the key of each session, without opening documents."""
+        sessions = {key_of(id): id for id in self._reader.values("session")}
+        return lambda found: Place(sessions[found.session_key], found.turn)
 
     def _search(self, band: Band, by_session: bool) -> tuple[list[Ranked], int]:
         """The hits of a band, and how many there are in all."""
@@ -184,6 +183,17 @@ class _Run:
 
     def _boosted(self, query: Query, boost: float) -> Query:
         return self._reader.boosted(query, boost)
+
+
+def _hit(ranked: Ranked, place: Callable[[Found], Place]) -> Hit:
+    found = ranked.found
+    return Hit(
+        place=place(found),
+        score=ranked.score,
+        started=found.started,
+        kind=KINDS[found.kind],
+        also_in=tuple(place(other) for other in ranked.others),
+    )
 
 
 def _key(found: Found) -> tuple[int, int]:

@@ -57,9 +57,9 @@ class Store:
         for shard in (snapshot or self.snapshot()).shards.values():
             yield from self.load(shard, Shard).rows
 
-    def row(self, session_id: str) -> Row | None:
+    def row(self, session_id: str, snapshot: Snapshot | None = None) -> Row | None:
         """A session of the snapshot."""
-        shard = self.snapshot().shards.get(shard_of(session_id))
+        shard = (snapshot or self.snapshot()).shards.get(shard_of(session_id))
         rows = self.load(shard, Shard).rows if shard else ()
         return next((row for row in rows if row.session.id == session_id), None)
 
