@@ -11,7 +11,11 @@ import sys
 def main(arguments: list[str] | None = None) -> int:
     """Runs `ccgrep` and gives its exit code."""
     os.umask(0o077)
-    typed = sys.argv[1:] if arguments is None else arguments
+    # Bytes that are no text can match nothing, and would act up wherever text is expected.
+    typed = [
+        word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        for word in (sys.argv[1:] if arguments is None else arguments)
+    ]
     try:
         from ccgrep.cli.run import run  # noqa: PLC0415 - so that Ctrl-C while loading is quiet
 

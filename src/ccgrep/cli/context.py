@@ -28,6 +28,7 @@ class Context(NamedTuple):
         for stream in (sys.stdout, sys.stderr):
             # The output is the same bytes in every locale.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         return cls(
             environment=dict(os.environ),
             is_terminal=sys.stdout.isatty(),
@@ -81,7 +82,7 @@ def source_name(typed: str | None) -> SourceName | None:
 
 
 def refs_from(typed: list[str]) -> list[str]:
-    """REFs as typed; `-` stands for those on standard input, one a line.
+    """REFs as typed; `-` stands for those on standard input, one a line or ended by NUL.
 
     A line may be a whole record line, or a line of `ccgrep list`: its first field counts.
     """
@@ -90,9 +91,9 @@ def refs_from(typed: list[str]) -> list[str]:
         if ref != "-":
             refs.append(ref)
             continue
-        for line in sys.stdin:
+        for line in re.split(r"[\n\0]", sys.stdin.read()):
             if line.strip():
-                refs.append(re.split(r"[\t\n]", line, maxsplit=1)[0])
+                refs.append(line.partition("\t")[0])
     if not refs:
         raise UsageError("there is no REF on standard input")
     return refs

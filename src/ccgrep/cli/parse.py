@@ -83,7 +83,7 @@ class _Parser:
             self._values[key] = True
             return
         if option.choices and text not in option.choices:
-            self._fail(f"{option.names[-1]} cannot be {text}: choose {', '.join(option.choices)}")
+            self._fail(f"{_long_name(option)} cannot be {text}: choose {', '.join(option.choices)}")
         if option.kind == "int":
             self._values[key] = self._number(option, text)
         elif option.kind == "list":
@@ -93,7 +93,7 @@ class _Parser:
 
     def _number(self, option: Option, text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 10):
-            self._fail(f"{option.names[-1]} needs a number, not {text}")
+            self._fail(f"{_long_name(option)} needs a number, not {text}")
         return int(text)
 
     def _arguments(self) -> Iterator[tuple[str, object]]:
@@ -129,8 +129,11 @@ class _Parser:
 
 def _key(option: Option) -> str:
     """The name under which an option's value is found: its first long name."""
-    name = next((n for n in option.names if n.startswith("--")), option.names[0])
-    return name.lstrip("-").replace("-", "_")
+    return _long_name(option).lstrip("-").replace("-", "_")
+
+
+def _long_name(option: Option) -> str:
+    return next((n for n in option.names if n.startswith("--")), option.names[0])
 
 
 def usage(command: Command) -> str:

@@ -1,6 +1,5 @@
 """A bar on standard error while an index is built, when that is a terminal."""
 
-import atexit
 import sys
 import time
 from functools import cache
@@ -9,15 +8,14 @@ from ccgrep.index.build import Progress
 from ccgrep.output.human import size
 
 _EVERY_S = 0.1
+_AFTER_S = 0.4  # short work needs no bar
 _WIDTH = 24
 
 
 @cache
 def shared_bar() -> "Bar":
     """One bar for a command that does not know beforehand whether it needs one."""
-    bar = Bar()
-    atexit.register(bar.close)
-    return bar
+    return Bar()
 
 
 class Bar:
@@ -25,11 +23,11 @@ class Bar:
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._drawn = 0.0
+        self._drawn = 0.0  # when; 0 is not at all
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
-        if now - self._drawn < _EVERY_S or not progress.bytes:
+        if now - max(self._drawn, self._started + _AFTER_S) < _EVERY_S or not progress.bytes:
             return
         self._drawn = now
         share = progress.bytes_done / progress.bytes
@@ -47,3 +45,4 @@ class Bar:
         if self._drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+            self._drawn = 0.0

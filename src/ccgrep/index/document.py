@@ -55,6 +55,22 @@ def turn_text(turn: Turn, kind: TextKind) -> str:
             return "\n".join(text for text in (_tool_input(turn), _tool_output(turn)) if text)
 
 
+def field_text(turn: Turn, field: str) -> str:
+    """The text that a field of the index is made of."""
+    match field:
+        case "tool":
+            return _tool_input(turn)
+        case "output":
+            return _tool_output(turn)
+        case "note":
+            return "\n".join(step.text for step in turn.steps if isinstance(step, Note))
+        case "thinking":
+            return turn_text(turn, "thinking")
+        case "user":
+            return turn.prompt
+    return turn_text(turn, "assistant")
+
+
 def said_content(turn: Turn) -> Content:
     """What was said, made ready alone: enough to be found soon."""
     said = _said(turn.prompt, turn_text(turn, "assistant"))
@@ -71,14 +87,14 @@ def rest_content(turn: Turn) -> Content:
     whole tokens: they are most of what there is, and rarely looked for."""
     prompt, answer = turn.prompt, turn_text(turn, "assistant")
     tool, output = _tool_input(turn), _tool_output(turn)
-    thinking = turn_text(turn, "thinking")
+    thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
     words = {
         "user": _indexed(prompt),
         "assistant": _indexed(answer),
         "tool": _indexed(tool),
         "output": output[:MAX_INDEXED_CHARS],
         "thinking": thinking[:MAX_INDEXED_CHARS],
-        "note": _indexed("\n".join(step.text for step in turn.steps if isinstance(step, Note))),
+        "note": _indexed(note),
         "trigram": gram_text(f"{prompt[:MAX_INDEXED_CHARS]}\n{answer[:MAX_INDEXED_CHARS]}"),
     }
     texts = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}

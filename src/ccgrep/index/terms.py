@@ -16,7 +16,8 @@ _CJK = (
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 # The groups are atomic: a word that is all of one kind is left behind without going back.
-_MIXED = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+"
+# What follows as `.12.7` belongs to `v3`, so that 3.12 is found.
+_MIXED = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+(?:\.[0-9]+)*"
 _PARTS = r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
 _ACCENTS = "[\u0300-\u036f]"
 _BEYOND_ASCII = "[^\x00-\x7f]+"

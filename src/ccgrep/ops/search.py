@@ -78,7 +78,7 @@ class Searcher:
     def run(self, request: Request) -> tuple[Answer, Marks]:
         """Answers a request. A query without a word in it is searched for as it stands."""
         if request.mode == "words" and isinstance(self._texts, TextReader):
-            answer = search_words(self._texts, request, self._newest)
+            answer = search_words(self._texts, request, self._newest, self._field_text)
             if answer is not None:
                 return answer, _word_marks(self._texts, request, answer)
             request = request._replace(mode="literal")
@@ -165,6 +165,16 @@ class Searcher:
             self._turns = Turns(self._config)
         return self._turns.at(place.session, place.turn)
 
+    def _field_text(self, place: Place, field: str) -> str:
+        """The text that a field of the index is made of."""
+        if field in ("user", "assistant"):
+            stored = self.stored(place)
+            return "" if stored is None else stored.prompt if field == "user" else stored.answer
+        from ccgrep.index.document import field_text  # noqa: PLC0415
+
+        turn = self.turn(place)
+        return field_text(turn, field) if turn is not None else ""
+
     def turn_text(self, place: Place, kind: TextKind) -> str:
         from ccgrep.index.document import turn_text  # noqa: PLC0415
 
@@ -177,12 +187,11 @@ def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:
 
 
 def _rest(turn: "Turn") -> Iterator[tuple[str, str]]:
-    from ccgrep.index.document import turn_text  # noqa: PLC0415
-    from ccgrep.model import Note  # noqa: PLC0415
+    from ccgrep.index.document import field_text, turn_text  # noqa: PLC0415
 
     yield "tool", turn_text(turn, "tool")
     yield "thinking", turn_text(turn, "thinking")
-    yield "note", "\n".join(step.text for step in turn.steps if isinstance(step, Note))
+    yield "note", field_text(turn, "note")
 
 
 def _word_marks(reader: TextReader, request: Request, answer: Answer) -> Marks:

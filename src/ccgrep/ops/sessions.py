@@ -156,7 +156,7 @@ def _resumption(store: Store, ref: str) -> Resumption:
     session = row.session
     program = ("claude", "--resume") if session.source == "claude_code" else ("codex", "resume")
     troubles = []
-    if row.is_gone or not row.files:
+    if row.is_gone or not any(os.path.exists(file.path) for file in row.files):
         troubles.append(
             f"the transcript of {session.id} is gone, so it cannot be resumed: "
             f"`ccgrep show {session.id}` has what was said"

@@ -89,7 +89,6 @@ def _shown(piece: Piece, style: Style) -> str:
     return style.red(text) if piece.is_match else text
 
 
-def closing(shown: int, total: int, seconds: float, style: Style) -> Iterator[str]:
+def closing(shown: int, seconds: float, style: Style) -> Iterator[str]:
     yield style.dim("─" * _RULE)
-    of = f" of {total:,}" if total > shown else ""
-    yield f"Found {shown:,}{of} result{'' if total == 1 else 's'} in {seconds:.2f}s"
+    yield f"Found {shown:,} result{'' if shown == 1 else 's'} in {seconds:.2f}s"

@@ -65,5 +65,5 @@ def line(pieces: Iterable[Piece], width: int, style: Style) -> str:
 def matches(found: FoundHit) -> Iterator[str]:
     """Every match of a hit alone, as one line each."""
     for one in found.texts:
-        for span in one.spans:
+        for span in one.spans if one.kind != "title" else ():
             yield escape(_SPACE.sub(" ", one.text[span.start : span.end]))

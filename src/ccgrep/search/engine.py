@@ -6,7 +6,7 @@ machines said to machines. The first tier asks for all words, the second, if not
 was found, for most of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,8 +14,9 @@ from ccgrep.index.text import KINDS, Query, TextReader, key_of
 from ccgrep.index.text import Hit as Found
 from ccgrep.kinds import TextKind
 from ccgrep.search.filters import Scope, scope
+from ccgrep.search.phrases import Need, Phrases
 from ccgrep.search.query import Unit, content_units, most, parse
-from ccgrep.search.rank import Ranked, at_most, rank, scaled
+from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, joined, rank, scaled
 from ccgrep.search.request import Answer, Hit, Place, Request, Tier
 
 _TITLE = 0.6
@@ -38,67 +39,66 @@ _POSITIONS = frozenset(["said", "title", "tool"])
 _TOKENS = frozenset(["output", "thinking"])
 
 
+Load = Callable[[Place, str], str]
+"""Gives the text of a field of the turn at a place."""
+
+
 class Band(NamedTuple):
-    """A query over one kind of document, and where its scores lie."""
+    """A query over one kind of document, and where its scores lie.
+
+    `fields` are those that do not know the order of words: a phrase is looked up in the text.
+    """
 
     query: Query
     never: tuple[Query, ...]
-    must: tuple[Query, ...]
+    fields: tuple[str, ...]
     lowest: float
     highest: float
 
 
-def search_words(reader: TextReader, request: Request, newest: int) -> Answer | None:
+def search_words(reader: TextReader, request: Request, newest: int, load: Load) -> Answer | None:
     """The turns that match; `None` when there is no word in what was typed."""
     queries = [parse(text, reader.stems, reader.tokens) for text in request.patterns]
     queries = [units for units in queries if units]
     if not queries:
         return None
-    limits = scope(reader, request.filters)
-    run = _Run(reader, request, limits, newest)
-    answer = run.answer("all", [_Need(units, len(units)) for units in queries])
+    run = _Run(reader, request, scope(reader, request.filters), newest, load)
+    answer = run.answer("all", [Need(units, len(units)) for units in queries])
     if answer.hits:
         return answer
     relaxed = [content_units(units) for units in queries]
-    needs = [_Need(units, most(len(units)), units) for units in relaxed]
+    needs = [Need(units, most(len(units))) for units in relaxed]
     found = run.answer("most", needs, [u for units in queries for u in units if u.is_stop_word])
     words = dict.fromkeys(unit.typed for units in relaxed for unit in units)
     return found._replace(relaxed=tuple(words))
 
 
-class _Need(NamedTuple):
-    """Units, and how many of them a turn must have."""
-
-    units: list[Unit]
-    at_least: int
-    bonus: Sequence[Unit] = ()
-
-
 class _Run:
-    def __init__(self, reader: TextReader, request: Request, limits: Scope, newest: int) -> None:
+    def __init__(
+        self, reader: TextReader, request: Request, limits: Scope, newest: int, load: Load
+    ) -> None:
         self._reader = reader
         self._request = request
         self._limits = limits
         self._newest = newest
+        self._phrases = Phrases(reader, load)
+        self._wanted = 0 if request.is_counted else request.limit
 
-    def answer(self, tier: Tier, needs: list[_Need], stops: Sequence[Unit] = ()) -> Answer:
+    def answer(self, tier: Tier, needs: list[Need], stops: Sequence[Unit] = ()) -> Answer:
         bands = self._typed(needs) if self._request.types else self._bands(needs, stops)
-        ranked: list[Ranked] = []
-        total = 0
-        seen: set[tuple[int, int]] = set()
-        wanted = self._request.limit
+        ranked: dict[int, Ranked] = {}
         for band in bands:
-            found, count = self._search(band, tier == "most")
-            new = [one for one in found if _key(one.found) not in seen]
-            for one in new:
-                seen |= {_key(one.found), *map(_key, one.others)}
-            ranked += scaled(new, band.lowest, band.highest)
-            total += count - (len(found) - len(new))
-            if wanted and len(at_most(ranked, wanted, self._request.per_session)) == wanted:
+            for one in scaled(self._search(band, needs, tier), band.lowest, band.highest):
+                known = ranked.get(one.found.object_key)
+                ranked[one.found.object_key] = joined(known, one) if known else one
+            if self._wanted and len(self._kept(ranked.values())) == self._wanted:
                 break
-        kept = at_most(ranked, wanted, self._request.per_session)
+        kept = at_most(ranked.values(), self._request.limit, self._request.per_session)
         place = self._place_by_key() if len(kept) > _MANY else self._place
-        return Answer([_hit(one, place) for one in kept], max(total, len(kept)), tier)
+        return Answer([_hit(one, place) for one in kept], len(ranked), tier)
+
+    def _kept(self, ranked: Iterable[Ranked]) -> list[Ranked]:
+        return at_most(ranked, self._wanted, self._request.per_session)
 
     def _place(self, found: Found) -> Place:
         return Place(*self._reader.place(found.address))
@@ -108,44 +108,65 @@ class _Run:
         sessions = {key_of(id): id for id in self._reader.values("session")}
         return lambda found: Place(sessions[found.session_key], found.turn)
 
-    def _search(self, band: Band, by_session: bool) -> tuple[list[Ranked], int]:
-        """The hits of a band, and how many there are in all."""
+    def _search(self, band: Band, needs: list[Need], tier: Tier) -> list[Ranked]:
+        """The hits of a band, at least as many as are wanted."""
         query = self._reader.filtered(
-            band.query, [*self._limits.must, *band.must], [*self._limits.never, *band.never]
+            band.query, self._limits.must, [*self._limits.never, *band.never]
         )
-        wanted = self._request.limit
-        fetch = max(_FIRST_FETCH, 4 * wanted) if wanted else 0
+        fetch = max(_FIRST_FETCH, 4 * self._wanted) if self._wanted else 0
         while True:
             found = self._reader.search(query, fetch)
-            ranked = rank(found, self._newest, by_session)
+            ranked = rank(found, self._newest, by_session=tier == "most")
+            if band.fields and any(unit.is_phrase for need in needs for unit in need.units):
+                ranked = self._verified(ranked, needs, band.fields)
             if not fetch or len(found) < fetch:
-                return ranked, len(ranked)
-            kept = at_most(ranked, wanted, self._request.per_session)
-            if len(kept) == wanted and found[-1].score < _SURE * kept[-1].score:
-                return ranked, self._reader.count(query)
+                return ranked
+            kept = self._kept(ranked)
+            if len(kept) == self._wanted and found[-1].score < _SURE * kept[-1].score:
+                return ranked
             fetch *= 8
+
+    def _verified(
+        self, ranked: Iterable[Ranked], needs: list[Need], fields: tuple[str, ...]
+    ) -> list[Ranked]:
+        """Those in whose text phrases stand as such, until there are enough."""
+        kept: list[Ranked] = []
+        for one in ranked:
+            if self._phrases.holds(self._place(one.found), needs, fields):
+                kept.append(one)
+                if self._wanted and len(self._kept(kept)) == self._wanted:
+                    break
+        return kept
 
     # Bands.
 
-    def _bands(self, needs: list[_Need], stops: Sequence[Unit]) -> list[Band]:
-        machine = tuple(self._reader.term("kind", KINDS.index(k)) for k in ("worker", "superseded"))
+    def _bands(self, needs: list[Need], stops: Sequence[Unit]) -> list[Band]:
+        machine = self._machine()
         said = self._any(needs, self._in_discussion)
-        bonus = [self._near(need.units) for need in needs]
-        bonus += [[self._boosted(self._in("said", unit), _STOP_WORD) for unit in stops]]
-        discussion = self._reader.filtered(said, [], [], [one for many in bonus for one in many])
+        bonus = [query for need in needs for query in self._near(need.units)]
+        bonus += [self._boosted(self._in("said", unit), _STOP_WORD) for unit in stops]
+        discussion = self._reader.filtered(said, [], [], bonus)
         rest = self._any(needs, lambda unit: self._in_any(_REST, unit))
         below = self._any(needs, lambda unit: self._in_any((*_REST, "note"), unit))
         return [
             Band(discussion, machine, (), 0.5, 1.0),
-            Band(rest, machine, (), 0.25, 0.5),
-            Band(below, (), (), 0.0, 0.25),
+            Band(rest, machine, _REST, 0.25, 0.5),
+            Band(below, (), (*_REST, "note"), 0.0, 0.25),
         ]
 
-    def _typed(self, needs: list[_Need]) -> list[Band]:
-        fields = tuple(f for kind in self._request.types for f in _FIELDS[kind])
-        return [Band(self._any(needs, lambda unit: self._in_any(fields, unit)), (), (), 0.0, 1.0)]
+    def _typed(self, needs: list[Need]) -> list[Band]:
+        fields = tuple(field for kind in self._request.types for field in _FIELDS[kind])
+        query = self._any(needs, lambda unit: self._in_any(fields, unit))
+        return [
+            Band(query, self._machine(), fields, 0.25, 1.0),
+            Band(query, (), fields, 0.0, 0.25),
+        ]
 
-    def _any(self, needs: list[_Need], make: Callable[[Unit], Query]) -> Query:
+    def _machine(self) -> tuple[Query, ...]:
+        """What machines said to machines, and what stood in files that were rewritten."""
+        return tuple(self._reader.term("kind", kind) for kind in (WORKER, SUPERSEDED))
+
+    def _any(self, needs: list[Need], make: Callable[[Unit], Query]) -> Query:
         """The alternatives, each with as many of its units as it needs."""
         made = [
             self._reader.any_of([make(unit) for unit in need.units], need.at_least)
@@ -163,13 +184,18 @@ class _Run:
     def _in(self, field: str, unit: Unit) -> Query:
         """A unit in a field: its words as a phrase where the field knows their order."""
         reader = self._reader
-        words = unit.tokens if field in _TOKENS else unit.stems
+        if field in _TOKENS:
+            both = [reader.term(field, word) for word in unit.tokens]
+            return both[0] if len(both) == 1 else reader.all_of(both)
         parts = [reader.term(field, gram) for gram in unit.grams]
-        if words and field in _POSITIONS:
-            parts.append(reader.phrase(field, words))
+        if unit.stems and field in _POSITIONS:
+            parts.append(reader.phrase(field, unit.stems))
         else:
-            parts += [reader.term(field, word) for word in words]
-        return parts[0] if len(parts) == 1 else reader.all_of(parts)
+            parts += [reader.term(field, word) for word in unit.stems]
+        whole = parts[0] if len(parts) == 1 else reader.all_of(parts)
+        if len(unit.parts) > 1 and field in _POSITIONS:
+            return reader.best_of([whole, reader.phrase(field, unit.parts)])
+        return whole
 
     def _near(self, units: Sequence[Unit]) -> list[Query]:
         """A little more for words that stand close together."""

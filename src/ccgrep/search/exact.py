@@ -49,7 +49,9 @@ def search_exact(
         if request.deadline is not None and time.monotonic() > request.deadline:
             is_cut_short = True
             break
-        count = sum(matcher.count(text.encode("utf-8", "replace")) for text in candidate.texts)
+        count = sum(
+            matcher.count(text.encode("utf-8", "replace")) for text in candidate.texts if text
+        )
         if bool(count) == request.invert:
             continue
         found = candidate.found

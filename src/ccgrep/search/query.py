@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ccgrep.errors import UsageError
-from ccgrep.index.terms import cjk_runs, cjk_words, fold, without_cjk
+from ccgrep.index.terms import camel_parts, cjk_runs, cjk_words, fold, without_cjk
 from ccgrep.text import clip, one_line
 
 _UNIT = re.compile(r'"([^"]*)"|([^\s"]+)')
@@ -28,16 +28,26 @@ STOP_WORDS = frozenset(
 
 
 class Unit(NamedTuple):
-    """Something to be found: its stems one after the other, and every one of `grams`."""
+    """Something to be found: its stems one after the other, and every one of `grams`.
+
+    `words` are the same before stemming; `parts` the stems of a camelCase word's parts, and
+    `tokens` the words as they stand in text that is not taken apart.
+    """
 
     typed: str
     stems: tuple[str, ...]
+    words: tuple[str, ...]
+    parts: tuple[str, ...]
     tokens: tuple[str, ...]
     grams: tuple[str, ...] = ()
 
     @property
     def is_stop_word(self) -> bool:
-        return not self.grams and len(self.tokens) == 1 and self.tokens[0] in STOP_WORDS
+        return not self.grams and len(self.words) == 1 and self.words[0] in STOP_WORDS
+
+    @property
+    def is_phrase(self) -> bool:
+        return len(self.stems) > 1 or len(self.tokens) > 1
 
 
 Analyze = Callable[[str], list[str]]
@@ -48,7 +58,7 @@ def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
     units: dict[Unit, None] = {}
     for match in _UNIT.finditer(text):
         unit = _unit(match[1] if match[1] is not None else match[2], stems, tokens)
-        if unit.stems or unit.grams:
+        if unit.stems or unit.grams or unit.tokens:
             units.setdefault(unit)
         if len(units) > _MAX_UNITS:
             raise UsageError(
@@ -62,7 +72,16 @@ def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:
     runs = cjk_runs(folded)
     grams = [word for run in runs for word in _run_words(run)]
     rest = without_cjk(folded)
-    return Unit(typed, tuple(stems(rest)), tuple(tokens(rest)), tuple(dict.fromkeys(grams)))
+    words = tokens(rest)
+    parts = stems(" ".join(camel_parts(rest.strip()))) if len(words) == 1 else []
+    return Unit(
+        typed=typed,
+        stems=tuple(stems(rest)),
+        words=tuple(words),
+        parts=tuple(parts),
+        tokens=tuple(tokens(typed)),
+        grams=tuple(dict.fromkeys(grams)),
+    )
 
 
 def _run_words(run: str) -> list[str]:

@@ -87,6 +87,14 @@ def fold(scored: Iterable[tuple[float, Found]]) -> list[Ranked]:
     return sorted(folded, key=lambda one: (-one.score, *_recent_first(one.found)))
 
 
+def joined(known: Ranked, more: Ranked) -> Ranked:
+    """A hit with the places that another band has found of the same turn."""
+    places = {(one.session_key, one.turn): one for one in (more.found, *more.others)}
+    places |= {(one.session_key, one.turn): one for one in known.others}
+    places.pop((known.found.session_key, known.found.turn), None)
+    return known._replace(others=tuple(sorted(places.values(), key=_recent_first)))
+
+
 def _recent_first(found: Found) -> tuple[bool, int, int, int]:
     """What stood in a rewritten file comes last."""
     return (found.kind == SUPERSEDED, -found.started, found.session_key, found.turn)

@@ -71,9 +71,7 @@ class Matcher:
             start, end = match.span(self._group)
             if end > start:
                 yield start, end
-                at = end
-            else:
-                at = _next_character(data, max(match.end(), at))
+            at = end if end > at else _next_character(data, at)
 
 
 def _next_character(data: bytes, at: int) -> int:

@@ -72,7 +72,7 @@ class _Words:
     and then by all that must follow."""
 
     def __init__(self, unit: Unit) -> None:
-        words = [_shared(s, t) for s, t in zip(unit.stems, unit.tokens, strict=False)]
+        words = [_shared(s, t) for s, t in zip(unit.stems, unit.words, strict=False)]
         self._first = words[0] if words else ""
         self._all = re.compile(
             r"[\W_]*".join(re.escape(word) + r"\w*" for word in words), re.IGNORECASE

@@ -27,7 +27,10 @@ _TIMEOUT_S = 5.0
 def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
     request = _request(arguments, context)
     how = _how(arguments, context)
-    result, searcher = search(context.config(), request, how, check)
+    try:
+        result, searcher = search(context.config(), request, how, check)
+    finally:
+        _close_bar()
     _tell(result, context, arguments.quiet)
     if arguments.files_without_match:
         code = _print_without(arguments, context, request, result, searcher)
@@ -59,6 +62,7 @@ def _request(arguments: Arguments, context: Context) -> Request:
         ignore_case=arguments.ignore_case,
         whole_word=arguments.word_regexp,
         invert=arguments.invert_match,
+        is_counted=arguments.json,
         deadline=time.monotonic() + timeout_s if timeout_s and mode != "words" else None,
     )
 
@@ -82,7 +86,7 @@ def _seconds(text: str) -> float:
 
 
 def _limit(arguments: Arguments, mode: Mode) -> int:
-    if arguments.quiet:
+    if arguments.quiet and not arguments.files_without_match:
         return 1
     if arguments.files_with_matches or arguments.files_without_match or arguments.count:
         return 0  # The limit is on sessions there, see _print_sessions.
@@ -128,6 +132,13 @@ def _how(arguments: Arguments, context: Context) -> How:
             context.say(f"ccgrep: {escape(note)}")
 
     return How(not arguments.no_refresh, not arguments.no_index, on_progress, on_note)
+
+
+def _close_bar() -> None:
+    """Takes the progress bar away, if one was drawn."""
+    progress = sys.modules.get("ccgrep.cli.progress")
+    if progress is not None:
+        progress.shared_bar().close()
 
 
 def _tell(result: Result, context: Context, is_quiet: bool) -> None:
@@ -282,5 +293,4 @@ def _print_blocks(
         lines = hits.block(rank, found, title, near, context.now_ms, context.width, style)
         context.write_lines(lines)
     if shown:
-        total = result.answer.total
-        context.write_lines(hits.closing(len(shown), total, result.seconds, style))
+        context.write_lines(hits.closing(len(shown), result.seconds, style))

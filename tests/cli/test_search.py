@@ -1,0 +1,330 @@
+"""The contract of `ccgrep PATTERN`: record lines, exit codes, the options that shape output."""
+
+import re
+
+import pytest
+
+from ccgrep.text import columns
+from tests.homes import Home
+
+RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2029\U000e0041]")
+NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u2028 cr\r\n vt\x0b"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """Three sessions: `auth` in two of them, `deploy` in 25 turns of the third."""
+    home = Home(tmp_path_factory.mktemp("search") / "home")
+    first = home.claude(1, name="aaaaaaaa-first")
+    first.turn("Fix the auth bug", "The token expired: auth: is fixed.")
+    first.turn("thanks", "You're welcome.")
+    first.turn("auth again, please", "Done.")
+    first.turn("last words", "Bye.")
+    second = home.claude(2, name="bbbbbbbb-second")
+    second.turn("Is auth needed here?", "No.")
+    second.turn("日本語の検索を直して", "検索を直しました。")
+    third = home.claude(3, name="cccccccc-third")
+    for number in range(25):
+        third.turn(f"deploy number {number} " + "to the east and the west " * 12, "Deployed.")
+    for file in (first, second, third):
+        file.meta("custom-title", customTitle="-")
+        file.write()
+    home.index()
+    return home
+
+
+def out(home: Home, *arguments: str) -> list[str]:
+    """The lines of a search that finds something and has nothing to say."""
+    done = home.run(*arguments)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout.splitlines()
+
+
+def ids(lines: list[str]) -> list[str]:
+    return [":".join(line.split(":")[:2]) for line in lines]
+
+
+def bare(lines: list[str]) -> list[str]:
+    """Records without their score."""
+    return [re.sub(r"([:-])[01]\.\d\d\d(?=\1)", "", line, count=1) for line in lines]
+
+
+# Records.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("auth",), ("-F", "auth"), ("-E", "a.th"), ("-v", "auth"), ("-o", "auth"), ("deploy", "-n0"),
+     ("検索",), ("-F", "a", "-t", "user", "-t", "assistant"), ("east west",), ("-F", ":")],
+)  # fmt: skip
+def test_every_line_is_a_record_and_scores_never_increase(
+    shop: Home, arguments: tuple[str, ...]
+) -> None:
+    lines = out(shop, *arguments)
+    assert all(RECORD.fullmatch(line) for line in lines)
+    scores = [float(line.split(":")[2]) for line in lines]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_record_has_session_turn_score_and_the_text_around_the_match(shop: Home) -> None:
+    expected = ["aaaaaaaa:0:The token expired: auth: is fixed."]
+    assert bare(out(shop, "-F", "auth:")) == expected
+    assert out(shop, "again") == ["aaaaaaaa:2:1.000:auth again, please"]
+
+
+def test_hostile_text_stays_one_record_a_hit(home: Home) -> None:
+    file = home.claude(1, cwd=f"/tmp/{NASTY}")
+    for number in range(3):
+        file.turn(f"needle {NASTY} a:1:0.5:b {number}", f"{NASTY}\nneedle\n{NASTY}")
+    file.meta("custom-title", customTitle=f"needle {NASTY}")
+    file.write()
+    home.index()
+    for arguments in (["needle"], ["-F", "needle"], ["-F", "\x1b[31m"], ["-v", "x"], ["zero"]):
+        lines = out(home, *arguments)
+        assert len(lines) == 3, arguments
+        assert all(RECORD.fullmatch(line) for line in lines)
+        assert not CONTROL.search("\n".join(lines))
+    assert "esc\\x1b[31m bell\\x07 bidi\\u{202e}" in out(home, "needle")[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["-rf", "$(touch x)", "a b", "x" * 200, "ünï-code", "short", "a:b:c"]
+)
+def test_hostile_session_id_is_shown_by_a_safe_one(home: Home, name: str) -> None:
+    file = home.claude(1, name=name)
+    file.turn("needle", "found")
+    file.write()
+    (line,) = out(home, "--full-id", "needle")
+    assert RECORD.fullmatch(line)
+    shown = home.run("show", ":".join(line.split(":")[:2]))
+    assert (shown.returncode, "user: needle" in shown.stdout) == (0, True)
+
+
+def test_short_ids_grow_until_they_are_unique(home: Home) -> None:
+    names = ["deadbeef-0000-1", "deadbeef-0000-2", "deadbeef-1111-1", "cafecafe-0000-1"]
+    for seed, name in enumerate(names, 1):
+        file = home.claude(seed, name=name)
+        file.turn(f"needle {seed}", "found")
+        file.write()
+    home.index()
+    found = sorted(line.split(":")[0] for line in out(home, "needle"))
+    assert found == ["cafecafe", "deadbeef-0000-1", "deadbeef-0000-2", "deadbeef-1"]
+
+
+# Exit codes.
+
+
+def test_exit_codes(shop: Home) -> None:
+    assert shop.run("auth").returncode == 0
+    for arguments in (["kangaroo"], ["-F", "kangaroo"], ["-E", "kanga(roo|s)"]):
+        done = shop.run(*arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("",), ("-F", ""), ("-E", ""), ("  ",), ("search",), ("-l",)]
+)
+def test_empty_query_is_refused(shop: Home, arguments: tuple[str, ...]) -> None:
+    done = shop.run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Query required" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-E", "("), "is not a pattern that RE2 takes"),
+        (("-E", "-F", "x"), "-E and -F exclude each other"),
+        (("--since", "soon", "x"), "soon is not a time"),
+        (("--type", "song", "x"), "song"),
+        (("--source", "cursor", "x"), "cursor"),
+        (("--nonsense", "x"), "--nonsense"),
+        (("-n", "many", "x"), "many"),
+        (("x", "-n"), "-n"),
+        (("--timeout", "soon", "x"), "soon is not a number of seconds"),
+        (("--session", "zzzzzzzz", "x"), "names no session"),
+    ],
+)
+def test_trouble_is_exit_2_and_said(shop: Home, arguments: tuple[str, ...], said: str) -> None:
+    done = shop.run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.startswith("ccgrep: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("\udcff",),
+        ("caf\udce9 auth",),
+        ("-F", "\udcff"),
+        ("-E", "\udcff"),
+        ("-e", "auth", "-e", "\udcff\udcfe"),
+        ("--json", "\udcff"),
+        ("-p", "\udcff", "auth"),
+        ("--tool", "\udcff", "auth"),
+        ("--branch", "\udcff", "auth"),
+        ("--model-name", "\udcff", "auth"),
+        ("--session", "\udcff", "auth"),
+    ],
+    ids=ascii,
+)
+def test_bytes_that_are_no_text_are_no_crash(shop: Home, arguments: tuple[str, ...]) -> None:
+    """Python gives bytes that are not UTF-8 as lone surrogates."""
+    done = shop.run(*arguments)
+    assert done.returncode in (0, 1, 2)
+    assert all(line.startswith("ccgrep: ") for line in done.stderr.splitlines()), done.stderr
+    assert "codec" not in done.stderr
+    assert "the text index" not in done.stderr
+
+
+def test_time_that_is_up_is_exit_2_and_said(shop: Home) -> None:
+    done = shop.run("--timeout", "0.000001", "-E", "e.*e")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the time was up" in done.stderr
+
+
+# How many.
+
+
+def test_ten_hits_for_words_and_all_for_exact_patterns(shop: Home) -> None:
+    assert len(out(shop, "deploy")) == 10
+    assert len(out(shop, "-F", "deploy")) == 25
+    assert len(out(shop, "-E", "deplo.")) == 25
+    assert len(out(shop, "-v", "auth")) == 28
+
+
+@pytest.mark.parametrize("option", ["-n", "-m", "--limit", "--max-count"])
+def test_limit(shop: Home, option: str) -> None:
+    assert [len(out(shop, option, n, "deploy")) for n in ("1", "12", "0")] == [1, 12, 25]
+    assert len(out(shop, option, "3", "-F", "deploy")) == 3
+    assert out(shop, option, "3", "deploy") == out(shop, "deploy")[:3]
+
+
+def test_per_session(shop: Home) -> None:
+    lines = out(shop, "--per-session", "1", "-n", "0", "-e", "auth", "-e", "deploy")
+    assert sorted(line.split(":")[0] for line in lines) == ["aaaaaaaa", "bbbbbbbb", "cccccccc"]
+    assert len(out(shop, "--per-session", "4", "deploy")) == 4
+    assert len(out(shop, "--per-session", "4", "-F", "deploy")) == 4
+
+
+# Shapes of output.
+
+
+def test_l_prints_sessions_the_best_first_and_each_once(shop: Home) -> None:
+    assert out(shop, "-l", "deploy") == ["cccccccc"]
+    best = [line.split(":")[0] for line in out(shop, "auth")]
+    assert out(shop, "-l", "auth") == list(dict.fromkeys(best))
+    assert len(out(shop, "-l", "-n", "1", "auth")) == 1
+    for name in ("--files-with-matches", "--sessions-with-matches"):
+        assert out(shop, name, "auth") == out(shop, "-l", "auth")
+
+
+def test_big_l_prints_the_other_sessions(shop: Home) -> None:
+    assert out(shop, "-L", "auth") == ["cccccccc"]
+    assert sorted(out(shop, "-L", "-F", "deploy")) == ["aaaaaaaa", "bbbbbbbb"]
+    assert out(shop, "-L", "-n", "1", "deploy") == ["aaaaaaaa"]
+    assert len(out(shop, "-L", "kangaroo")) == 3
+    done = shop.run("-L", "-F", "e")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_c_counts_turns_of_each_session(shop: Home) -> None:
+    assert sorted(out(shop, "-c", "auth")) == ["aaaaaaaa:2", "bbbbbbbb:1"]
+    assert out(shop, "-c", "-F", "deploy") == ["cccccccc:25"]
+    assert sorted(out(shop, "-c", "-v", "auth")) == ["aaaaaaaa:2", "bbbbbbbb:1", "cccccccc:25"]
+    assert shop.run("-c", "kangaroo").returncode == 1
+
+
+@pytest.mark.parametrize("option", ["-q", "--quiet", "--silent"])
+def test_q_tells_by_the_exit_code_alone(shop: Home, option: str) -> None:
+    for arguments in (["auth"], ["-F", "auth"], ["auth bug kangaroo"], ["-l", "auth"]):
+        done = shop.run(option, *arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), arguments
+    assert shop.run(option, "kangaroo").returncode == 1
+    assert shop.run(option, "").returncode == 2
+
+
+def test_q_with_big_l_asks_for_sessions_without_a_hit(shop: Home) -> None:
+    assert shop.run("-q", "-L", "auth").returncode == 0
+    assert shop.run("-q", "-L", "-F", "e").returncode == 1  # every session has one
+    assert shop.run("-q", "-L", "-e", "auth", "-e", "deploy").returncode == 1
+
+
+def test_o_prints_each_match_once(shop: Home) -> None:
+    found = out(shop, "-o", "auth")
+    assert [line.rpartition(":")[2] for line in found] == ["auth"] * 4
+    assert sorted(ids(found)) == ["aaaaaaaa:0", "aaaaaaaa:0", "aaaaaaaa:2", "bbbbbbbb:0"]
+    assert bare(out(shop, "-oE", "auth[^.]* is [a-z]+")) == ["aaaaaaaa:0:auth: is fixed"]
+    assert bare(out(shop, "-oE", "^検.")) == ["bbbbbbbb:1:検索"]
+
+
+def test_o_prints_nothing_of_a_title(home: Home) -> None:
+    file = home.claude()
+    file.turn("needle", "found")  # which becomes the title too
+    file.write()
+    (line,) = out(home, "-o", "needle")
+    assert line.endswith(":needle")
+
+
+def test_v_prints_the_turns_that_do_not_match(shop: Home) -> None:
+    assert sorted(ids(out(shop, "-v", "-E", "auth|deploy"))) == [
+        "aaaaaaaa:1",
+        "aaaaaaaa:3",
+        "bbbbbbbb:1",
+    ]
+    assert shop.run("-v", "-E", ".").returncode == 1
+
+
+def test_null_ends_each_record(shop: Home) -> None:
+    assert shop.run("-0", "auth").stdout == "".join(f"{line}\0" for line in out(shop, "auth"))
+    assert shop.run("--null", "-l", "deploy").stdout == "cccccccc\0"
+    assert shop.run("-0", "-L", "auth").stdout == "cccccccc\0"
+    assert shop.run("-0", "-c", "deploy").stdout == "cccccccc:25\0"
+
+
+def test_context_has_dashes_for_colons(shop: Home) -> None:
+    hit = "aaaaaaaa:2:auth again, please"
+    before, after = "aaaaaaaa-1-thanks", "aaaaaaaa-3-last words"
+    again = ("-F", "auth again")
+    assert bare(out(shop, *again, "-C1")) == [before, hit, after]
+    assert bare(out(shop, *again, "-B", "1")) == [before, hit]
+    assert bare(out(shop, *again, "--after-context=1")) == [hit, after]
+    assert bare(out(shop, *again, "-C", "1", "-A", "0")) == [before, hit]
+    assert len(out(shop, *again, "-C9")) == 4
+
+
+def test_groups_of_context_are_separated(shop: Home) -> None:
+    lines = out(shop, "-C1", "-F", "auth", "--session", "aaaaaaaa")
+    assert [re.split("[:-]", line)[1] if line != "--" else line for line in lines] == [
+        "0", "1", "--", "2", "3",
+    ]  # fmt: skip
+    assert "--" not in out(shop, "-F", "auth")
+
+
+def test_full_id(shop: Home) -> None:
+    assert out(shop, "--full-id", "again") == ["aaaaaaaa-first:2:1.000:auth again, please"]
+    assert out(shop, "--full-id", "-l", "deploy") == ["cccccccc-third"]
+    assert out(shop, "--full-id", "-c", "deploy") == ["cccccccc-third:25"]
+    assert out(shop, "--full-id", "-L", "auth") == ["cccccccc-third"]
+
+
+@pytest.mark.parametrize("width", [200, 40, 7])
+def test_snippet_is_at_most_so_wide(shop: Home, width: int) -> None:
+    option = [] if width == 200 else [f"--width={width}"]
+    for pattern in (["deploy"], ["検索"], ["-F", "west"], ["-v", "x"]):
+        widths = [columns(line.split(":", 3)[3]) for line in out(shop, *option, *pattern)]
+        assert max(widths) <= width
+    assert max(columns(line.split(":", 3)[3]) for line in out(shop, *option, "deploy")) == width
+
+
+@pytest.mark.parametrize("width", [200, 40, 25])
+def test_snippet_shows_the_match_wherever_it_is(home: Home, width: int) -> None:
+    file = home.claude()
+    file.turn("so much. " * 500 + "the needle is here" + " and more." * 500, "ok")
+    file.write()
+    for arguments in (["needle"], ["-F", "needle"], ["-E", "ne+dle"]):
+        (line,) = out(home, f"--width={width}", *arguments)
+        assert "needle" in line

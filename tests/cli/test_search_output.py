@@ -1,0 +1,225 @@
+"""What a search prints in colour, on a terminal, and as JSON."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.homes import Home
+
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2029\U000e0041]")
+NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u2028 cr\r\n nul\0"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """Two sessions; `auth` in both of them, `deploy` in 25 turns."""
+    home = Home(tmp_path_factory.mktemp("output") / "home")
+    first = home.claude(1, name="aaaaaaaa-first")
+    first.turn("Fix the auth bug", "The token expired: auth: is fixed.")
+    first.turn("thanks", "You're welcome.")
+    first.turn("auth again, please", "Done.")
+    first.turn("last words", "Bye.")
+    second = home.claude(2, name="bbbbbbbb-second")
+    second.turn("Is auth needed here?", "No.")
+    for number in range(25):
+        second.turn(f"deploy number {number}", "Deployed.")
+    for file in (first, second):
+        file.meta("custom-title", customTitle="-")
+        os.utime(file.write(), (1_790_000_000, 1_790_000_000))  # long at rest: nothing to read
+    home.index()
+    return home
+
+
+def out(home: Home, *arguments: str, **options: Any) -> list[str]:
+    """The lines of a search that finds something and has nothing to say."""
+    done = home.run(*arguments, **options)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout.splitlines()
+
+
+# Colours and terminals.
+
+
+def on_terminal(home: Home, *arguments: str, **environment: str) -> str:
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "ccgrep", *arguments],
+        env={**home.environment, "TERM": "xterm", **environment},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    seen = b""
+    try:
+        while block := os.read(leader, 4096):
+            seen += block
+    except OSError:
+        pass
+    os.close(leader)
+    assert child.wait() == 0
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_colours_when_asked_for(shop: Home) -> None:
+    plain = out(shop, "auth")
+    assert "\x1b" not in "".join(plain)
+    assert out(shop, "--color", "never", "auth") == plain
+    assert out(shop, "--colour=auto", "auth") == plain
+    coloured = out(shop, "--color", "always", "auth", env={"NO_COLOR": "1"})
+    assert "\x1b[1;31mauth\x1b[0m" in coloured[0]
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in coloured] == plain
+
+
+def test_terminal_shows_blocks_in_colour(shop: Home) -> None:
+    shown = on_terminal(shop, "again")
+    assert "\x1b[36mYou:\x1b[0m" in shown
+    assert "→ ccgrep show aaaaaaaa:2" in shown
+    assert re.search(r"Found 1 result in [0-9.]+s\n$", shown)
+    for arguments, environment in (
+        (["again"], {"NO_COLOR": "1"}),
+        (["again"], {"TERM": "dumb"}),
+        (["again", "--color=never"], {}),
+    ):
+        assert "\x1b" not in on_terminal(shop, *arguments, **environment)
+
+
+def rendered(output: str) -> list[str]:
+    """The lines that a terminal shows in the end."""
+    lines: list[str] = []
+    line, at = "", 0
+    for part in re.findall(r"\r|\n|\x1b\[K|[^\r\n\x1b]+", output):
+        if part == "\n":
+            lines, line, at = [*lines, line], "", 0
+        elif part == "\r":
+            at = 0
+        elif part == "\x1b[K":
+            line = line[:at]
+        else:
+            line, at = line[:at] + part + line[at + len(part) :], at + len(part)
+    return [*lines, line] if line else lines
+
+
+def test_progress_bar_leaves_nothing_in_the_results(home: Home) -> None:
+    for seed in (1, 2):
+        file = home.claude(seed, name=f"aaaaaaa{seed}-new")
+        file.turn(f"needle {seed}", "found")
+        file.write()
+    shown = rendered(on_terminal(home, "-l", "needle", NO_COLOR="1"))
+    assert sorted(shown) == ["aaaaaaa1", "aaaaaaa2"]
+
+
+def test_record_options_print_records_on_a_terminal_too(shop: Home) -> None:
+    for option in ("-o", "-l", "-c", "--width=30", "-C1", "--json"):
+        shown = on_terminal(shop, option, "again", NO_COLOR="1")
+        if option == "--json":
+            assert json.loads(shown)["total_results"] == 1
+        else:
+            assert shown.splitlines() == out(shop, option, "again")
+
+
+# JSON.
+
+
+def test_json_shape(shop: Home) -> None:
+    answer = shop.json("auth", "again")
+    milliseconds = answer.pop("search_time_ms")
+    assert isinstance(milliseconds, int) and 0 <= milliseconds < 60_000
+    (hit,) = answer.pop("results")
+    assert answer == {
+        "schema": 1,
+        "query": "auth again",
+        "total_results": 1,
+        "tier": "all",
+        "coverage": {
+            "is_fresh": True,
+            "behind_files": 0,
+            "behind_bytes": 0,
+            "is_complete": True,
+        },
+    }
+    assert re.fullmatch("[0-9a-f]{64}", hit.pop("id"))
+    assert hit.pop("session_path").endswith("/aaaaaaaa-first.jsonl")
+    assert hit == {
+        "rank": 1,
+        "score": 1.0,
+        "project": "shop",
+        "project_path": "/home/sam/src/shop",
+        "source": "claude_code",
+        "session_id": "aaaaaaaa-first",
+        "is_gone": False,
+        "title": "-",
+        "turn": 2,
+        "timestamp": "2026-09-21T14:42:13.000Z",
+        "messages": [
+            {"role": "user", "content": "auth again, please"},
+            {"role": "assistant", "content": "Done."},
+        ],
+        "context": [
+            {"turn": 1, "role": "assistant", "content": "You're welcome."},
+            {"turn": 3, "role": "user", "content": "last words"},
+        ],
+        "also_in": [],
+    }
+
+
+def test_document_for_scripts_names_every_field(shop: Home) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "scripting.md").read_text(encoding="utf-8")
+    answer = shop.json("again")
+    (hit,) = answer["results"]
+    fields = {*answer, *answer["coverage"], *hit, *hit["messages"][0], *hit["context"][0]}
+    assert {name for name in fields if f"`{name}`" not in document} == set()
+
+
+def test_json_counts_all_and_ranks_what_it_prints(shop: Home) -> None:
+    answer = shop.json("deploy", "-n", "3")
+    assert answer["total_results"] == 25
+    assert [one["rank"] for one in answer["results"]] == [1, 2, 3]
+    assert len(shop.json("-F", "deploy")["results"]) == 25
+
+
+def test_json_of_nothing_is_still_json(shop: Home) -> None:
+    done = shop.run("--json", "kangaroo")
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert (answer["schema"], answer["total_results"], answer["results"]) == (1, 0, [])
+    done = shop.run("--jsonl", "kangaroo")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_jsonl_is_one_result_a_line(shop: Home) -> None:
+    lines = [json.loads(line) for line in out(shop, "--jsonl", "auth")]
+    whole = shop.json("auth")
+    common = {key: whole[key] for key in ("schema", "query", "tier")}
+    assert lines == [{**common, **one} for one in whole["results"]]
+    assert len(lines) == 3
+
+
+def test_json_has_tools_and_thinking_when_their_type_is_asked_for(home: Home) -> None:
+    file = home.claude()
+    file.prompt("look")
+    file.blocks({"type": "thinking", "thinking": "the needle may be there"})
+    file.result(file.call("Bash", {"command": "find needle"}), "haystack")
+    file.answer("found")
+    file.write()
+    said = home.json("needle")["results"][0]["messages"]
+    assert [sorted(message) for message in said] == [["content", "role"]] * 2
+    done = home.json("needle", "-t", "tool", "-t", "thinking")["results"][0]["messages"]
+    assert done[1]["thinking"] == "the needle may be there"
+    assert done[2]["tool_calls"][0]["result"]["text"] == "haystack"
+
+
+def test_json_parses_back_to_the_text(home: Home) -> None:
+    file = home.claude()
+    file.turn(f"needle {NASTY}", "found")
+    file.write()
+    done = home.run("--json", "needle")
+    assert not CONTROL.search(done.stdout)
+    assert json.loads(done.stdout)["results"][0]["messages"][0]["content"] == f"needle {NASTY}"
