@@ -1,6 +1,7 @@
 """Filters: every hit passes them, and every turn that passes them and matches is a hit."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from ccgrep.errors import NotFoundError
 from ccgrep.kinds import TextKind
+from ccgrep.ops.search import How, search
 from ccgrep.search.request import Filters, Mode, Request
 from tests.homes import Home
 from tests.property.test_exact import KINDS, SAID, Corpus, Said, make_corpus, places
@@ -111,3 +113,29 @@ def test_hits_are_the_turns_that_match_and_pass_the_filters(
         assert len({place.session for place in places(answer)}) <= filters.max_sessions
     else:
         assert places(answer) == expected
+
+
+def test_which_sessions_are_the_most_recent_does_not_depend_on_the_order_of_arrival(
+    tmp_path: Path,
+) -> None:
+    """Forks share turns and their times: then something else has to decide."""
+    found = []
+    for name, is_stepwise in (("steps", True), ("once", False)):
+        home = Home(tmp_path / name)
+        first = home.claude(1)
+        first.turn("plum", "yes")
+        forks = [first.fork(first.path.parent, 2, seed) for seed in range(50, 56)]
+        for number, file in enumerate([first, *forks]):
+            file.turn(f"another {number}", "no")
+            file.write()
+            if is_stepwise:
+                home.index()
+        home.index()
+        until = home.manifest(first.id).entries[0].started
+        for most in (1, 2, 3):
+            request = Request(("plum",), "literal", Filters(until=until, max_sessions=most))
+            for is_indexed in (True, False):
+                how = How(is_refreshed=False, is_indexed=is_indexed)
+                hits = search(home.config, request, how)[0].answer.hits
+                found.append((most, [(hit.place, hit.also_in) for hit in hits]))
+    assert len({repr(one) for one in found}) == 3

@@ -73,18 +73,13 @@ def field_text(turn: Turn, field: str) -> str:
 
 def said_content(turn: Turn) -> Content:
     """What was said, made ready alone: enough to be found soon."""
-    said = _said(turn.prompt, turn_text(turn, "assistant"))
+    said = _joined(_indexed(turn.prompt), _indexed(turn_text(turn, "assistant")))
     return Content(_models(turn), _tools(turn), said, {}, [])
 
 
 def turn_content(turn: Turn) -> Content:
-    """Everything that is indexed of a turn."""
-    return rest_content(turn)._replace(said=said_content(turn).said)
-
-
-def rest_content(turn: Turn) -> Content:
-    """Everything but the field that carries the score. Output and thinking are indexed by
-    whole tokens: they are most of what there is, and rarely looked for."""
+    """Everything that is indexed of a turn. Output and thinking are indexed by whole tokens:
+    they are most of what there is, and rarely looked for."""
     prompt, answer = turn.prompt, turn_text(turn, "assistant")
     tool, output = _tool_input(turn), _tool_output(turn)
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
@@ -92,16 +87,16 @@ def rest_content(turn: Turn) -> Content:
         "user": _indexed(prompt),
         "assistant": _indexed(answer),
         "tool": _indexed(tool),
+        "note": _indexed(note),
         "output": output[:MAX_INDEXED_CHARS],
         "thinking": thinking[:MAX_INDEXED_CHARS],
-        "note": _indexed(note),
         "trigram": gram_text(f"{prompt[:MAX_INDEXED_CHARS]}\n{answer[:MAX_INDEXED_CHARS]}"),
     }
     texts = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
     return Content(
         models=_models(turn),
         tools=_tools(turn),
-        said="",
+        said=_joined(words["user"], words["assistant"]),
         words={name: text for name, text in words.items() if text},
         partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
         prompt=prompt,
@@ -137,8 +132,8 @@ def _indexed(text: str) -> str:
     return expand(text[:MAX_INDEXED_CHARS])
 
 
-def _said(prompt: str, answer: str) -> str:
-    return "\n".join(_indexed(text) for text in (prompt, answer) if text)
+def _joined(prompt: str, answer: str) -> str:
+    return "\n".join(filter(None, (prompt, answer)))
 
 
 def _models(turn: Turn) -> list[str]:

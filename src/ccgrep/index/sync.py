@@ -7,17 +7,11 @@ the index says which snapshot it reflects.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ccgrep.errors import CorruptError, StoreError, TextIndexError
 from ccgrep.index import generations
-from ccgrep.index.document import (
-    Content,
-    Document,
-    rest_content,
-    turn_content,
-    turn_document,
-)
+from ccgrep.index.document import Content, Document, turn_content, turn_document
 from ccgrep.index.generations import Generation, Level
 from ccgrep.index.text import TextReader, TextWriter, place_of
 from ccgrep.model import Entry, ObjectId, Turn
@@ -25,7 +19,6 @@ from ccgrep.store import fsio
 from ccgrep.store.database import Store
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
 
-Make = Callable[[Turn], Content]
 Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
 
@@ -142,26 +135,12 @@ class _Sync:
             path = os.path.join(self._path, name)
             fsio.publish(self._store.tmp_dir, path, text.encode(), is_hint=True)
 
-    def documents_of(
-        self, row: Row, entries: Sequence[Entry], prepared: Prepared, make: Make = turn_content
-    ) -> Iterator[Document]:
-        """The documents of a session, from what is made ready or stored."""
-        for number, entry in enumerate(entries):
-            if document := self._document(row, number, entry, prepared, make):
-                yield document
-
-    def _document(
-        self,
-        row: Row,
-        number: int,
-        entry: Entry,
-        prepared: Prepared,
-        make: Make = turn_content,
-    ) -> Document | None:
+    def document(self, row: Row, number: int, entry: Entry, prepared: Prepared) -> Document | None:
+        """The document of a turn, from what is made ready or stored."""
         content = prepared.get(entry.turn)
         if content is None:
             try:
-                content = make(self._store.load(entry.turn, Turn))
+                content = turn_content(self._store.load(entry.turn, Turn))
             except StoreError:
                 return None  # fsck names it; a lost turn has no text to be found by.
         self._newest = max(self._newest, entry.started or 0)
@@ -176,7 +155,7 @@ class _Sync:
             is_same = number < len(known) and _is_same_place(known[number], entry)
             if is_same and not (is_retitled and number == 0):
                 continue
-            if document := self._document(after, number, entry, self._prepared):
+            if document := self.document(after, number, entry, self._prepared):
                 self.writer.put(document)
         was = len(known) or (before.session.turns if before is not None else 0)
         for number in range(len(entries), was):
@@ -194,44 +173,34 @@ def temporary(store: Store) -> tuple[TextReader, int]:
 
 
 class FirstText:
-    """The text index of a large first run: what was said soon, the rest later.
+    """What was said, searchable while a large first run is still reading.
 
-    Sessions are added while others are still being read, and once more at the end if they
-    have changed since.
+    A generation of its own, written as sessions come in; a whole one takes its place. Only
+    what was said is indexed twice, which is little.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._path = _new_generation(store)
-        self._sync = _Sync(store, self._path, is_new=True)
-        self._put: dict[str, object] = {}
+        self._sync = _Sync(store, _new_generation(store), is_new=True)
+        self._put: set[str] = set()
 
     def put(self, row: Row, manifest: Manifest, prepared: Prepared) -> None:
-        """Adds what was said in a session whose turns are made ready."""
+        """Adds a session whose turns are made ready; one that was added before is replaced."""
         if row.session.id in self._put:
             self._sync.writer.delete_session(row.session.id)
-        self._put[row.session.id] = _identity(row)
-        for document in self._sync.documents_of(row, manifest.entries, prepared):
-            self._sync.writer.put_said(document)
+        self._put.add(row.session.id)
+        for number, entry in enumerate(manifest.entries):
+            if document := self._sync.document(row, number, entry, prepared):
+                self._sync.writer.put(document)
 
     def commit(self) -> None:
         """Makes what was added so far searchable."""
         self._sync.commit("discussion")
 
     def finish(self, threads: int) -> int:
-        """Makes the discussion of HEAD searchable, then the rest; gives the number of turns."""
-        rows = list(self._store.rows())
-        for row in rows:
-            if self._put.get(row.session.id) != _identity(row):
-                self.put(row, self._store.manifest(row), {})
+        """Makes the discussion searchable, then builds the whole index."""
         self._sync.finish("discussion")
-        rest = _Sync(self._store, self._path, is_new=True, threads=threads)
-        for row in rows:
-            entries = self._store.manifest(row).entries
-            for document in rest.documents_of(row, entries, {}, rest_content):
-                rest.writer.put_rest(document)
-        rest.finish("whole")
-        return self._sync.writer.added
+        return rebuild(self._store, threads=threads)
 
 
 def _changed_rows(
@@ -266,11 +235,6 @@ def _values(row: Row) -> tuple[object, ...]:
     session = row.session
     return (session.project, session.kind, session.parent, session.branch, session.source,
             session.started, row.is_superseded)  # fmt: skip
-
-
-def _identity(row: Row) -> object:
-    """Equal as long as the documents of a session are."""
-    return row.manifest, _values(row), row.session.title
 
 
 def _is_same_place(before: Entry, after: Entry) -> bool:

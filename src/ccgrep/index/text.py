@@ -1,10 +1,9 @@
 """The text index: the only module that knows tantivy.
 
-A turn at its place, `session:turn`, has two documents: one with what was said as one field,
-which carries the score, and one with the rest: the fields for each kind of text, trigrams, and
-what a record line needs. So a first run can make the discussion searchable long before the
-rest, without writing it twice. Both are replaced together, by their place. What ranking and
-filters need are numbers and exact values on both. Imports nothing that a search does not need.
+A document is a turn at its place, `session:turn`, and an upsert by that. One field, `said`, has the
+whole discussion and carries the score; fields for each kind of text serve `--type` and what is not
+discussion. What a record line needs is stored, and what ranking needs are numbers that can be read
+without opening the document. Imports nothing that a search does not need.
 """
 
 import zlib
@@ -26,7 +25,6 @@ EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
 STEMMED = ("user", "assistant", "tool", "note")
 TOKENS = ("output", "thinking")
 KINDS = ("main", "subagent", "worker", "superseded")
-SAID, REST = 0, 1
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _SMALL_HEAP = 15_000_000  # the least that tantivy takes
 NO_ADDRESS = tantivy.DocAddress(0, 0)
@@ -74,11 +72,9 @@ def _schema() -> tantivy.Schema:
     for name in ("place", "session", "object", *EXACT):
         is_shown = name in ("place", "object", "project", "source")
         builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
-    builder.add_integer_field("side", indexed=True)
     for name in _NUMBERS:
         builder.add_integer_field(name, indexed=name in ("kind", "started"), fast=True)
-    builder.add_text_field("shown_title", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("title", tokenizer_name="words", index_option="position")
+    builder.add_text_field("title", stored=True, tokenizer_name="words", index_option="position")
     builder.add_text_field("said", tokenizer_name="words", index_option="position")
     for name in STEMMED:
         option = "position" if name == "tool" else "basic"
@@ -135,28 +131,8 @@ class TextWriter:
         """Writes a turn anew."""
         if not self._is_new:
             self.delete(place_of(document.session, document.turn))
-        self.put_said(document)
-        self.put_rest(document)
-
-    def put_said(self, document: "Document") -> None:
-        """Only the document with what was said; the place must not have one yet."""
-        made = _made(document, SAID)
-        made.add_text("said", document.content.said)
-        if document.title:
-            made.add_text("title", document.title)
-        guarded(self._writer.add_document, made)
+        guarded(self._writer.add_document, _made(document))
         self.added += 1
-
-    def put_rest(self, document: "Document") -> None:
-        """Only the document with the rest; the place must not have one yet."""
-        content = document.content
-        made = _made(document, REST)
-        made.add_text("object", document.object)
-        made.add_text("shown_title", document.title)
-        for name, words in content.words.items():
-            made.add_text(name, words)
-        made.add_bytes("text", _packed(content.prompt, content.answer))
-        guarded(self._writer.add_document, made)
 
     def delete(self, place: str) -> None:
         guarded(self._writer.delete_documents_by_term, "place", place)
@@ -172,21 +148,28 @@ class TextWriter:
         guarded(self._writer.wait_merging_threads)
 
 
-def _made(document: "Document", side: int) -> tantivy.Document:
-    """A document with what is on both of a place's documents."""
+def _made(document: "Document") -> tantivy.Document:
+    content = document.content
     made = tantivy.Document()
     made.add_text("place", place_of(document.session, document.turn))
     made.add_text("session", document.session)
+    made.add_text("object", document.object)
     for name, values in document.exact.items():
         for value in values:
             made.add_text(name, value)
-    made.add_integer("side", side)
     made.add_integer("session_key", key_of(document.session))
     made.add_integer("parent_key", key_of(document.parent))
     made.add_integer("object_key", int(document.object[:14], 16))
     made.add_integer("turn", document.turn)
     made.add_integer("kind", KINDS.index(document.kind))
     made.add_integer("started", document.started)
+    if document.title:
+        made.add_text("title", document.title)
+    made.add_text("said", content.said)
+    for name, words in content.words.items():
+        made.add_text(name, words)
+    if content.words:
+        made.add_bytes("text", _packed(content.prompt, content.answer))
     return made
 
 
@@ -216,7 +199,7 @@ def _stored(document: tantivy.Document) -> Stored:
         object=value("object") or "",
         project=value("project") or "",
         source=value("source") or "",
-        title=value("shown_title") or "",
+        title=value("title") or "",
         prompt=prompt,
         answer=answer,
     )
@@ -269,16 +252,15 @@ class TextReader:
     def stored(self, session: str, turn: int) -> Stored | None:
         """What is stored of a place; nothing while only what was said is indexed."""
         query = self.term("place", place_of(session, turn))
-        for _, address in guarded(self._searcher.search, query, 2, False).hits:
-            document = guarded(self._searcher.doc, address)
-            if document.get_first("text") is not None:
-                return _stored(document)
+        for _, address in guarded(self._searcher.search, query, 1, False).hits:
+            return self.stored_at(address)[1]
         return None
 
-    def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored]:
-        """The same, and the place, of a document that was found by what is no discussion."""
+    def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored | None]:
+        """The place of a document, and what is stored of it."""
         document = guarded(self._searcher.doc, address)
-        return _place(document), _stored(document)
+        has_text = document.get_first("text") is not None
+        return _place(document), _stored(document) if has_text else None
 
     # Queries are put together by hand: no syntax can come from what was typed.
 

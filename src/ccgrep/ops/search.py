@@ -167,9 +167,10 @@ class Searcher:
 
     def _field_text(self, place: Place, field: str) -> str:
         """The text that a field of the index is made of."""
-        if field in ("user", "assistant"):
+        if field in ("said", "user", "assistant"):
             stored = self.stored(place)
-            return "" if stored is None else stored.prompt if field == "user" else stored.answer
+            said = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
+            return said[field] if field in said else "\n".join(said.values())
         from ccgrep.index.document import field_text  # noqa: PLC0415
 
         turn = self.turn(place)

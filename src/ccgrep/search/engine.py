@@ -25,6 +25,7 @@ _NEAR_SLOP = 8
 _STOP_WORD = 0.2
 _FIRST_FETCH = 100
 _MANY = 200
+_LEAST = 0.4  # of the best score, for a hit that has not all words
 _SURE = 0.94
 """What a hit can lose by recency and rank, see rank.py; below that it cannot pass another."""
 
@@ -34,7 +35,7 @@ _FIELDS: dict[TextKind, tuple[str, ...]] = {
     "tool": ("tool", "output"),
     "thinking": ("thinking",),
 }
-_REST = ("user", "assistant", "tool", "output", "thinking")
+_ALL = ("said", "tool", "output", "thinking")
 _POSITIONS = frozenset(["said", "title", "tool"])
 _TOKENS = frozenset(["output", "thinking"])
 
@@ -116,7 +117,12 @@ class _Run:
         fetch = max(_FIRST_FETCH, 4 * self._wanted) if self._wanted else 0
         while True:
             found = self._reader.search(query, fetch)
-            ranked = rank(found, self._newest, by_session=tier == "most")
+            if tier == "most":
+                least = _LEAST * max((one.score for one in found), default=0.0)
+                enough = [one for one in found if one.score >= least]
+                ranked = rank(enough, self._newest, by_session=True)
+            else:
+                ranked = rank(found, self._newest)
             if band.fields and any(unit.is_phrase for need in needs for unit in need.units):
                 ranked = self._verified(ranked, needs, band.fields)
             if not fetch or len(found) < fetch:
@@ -146,12 +152,12 @@ class _Run:
         bonus = [query for need in needs for query in self._near(need.units)]
         bonus += [self._boosted(self._in("said", unit), _STOP_WORD) for unit in stops]
         discussion = self._reader.filtered(said, [], [], bonus)
-        rest = self._any(needs, lambda unit: self._in_any(_REST, unit))
-        below = self._any(needs, lambda unit: self._in_any((*_REST, "note"), unit))
+        rest = self._any(needs, lambda unit: self._in_any(_ALL, unit))
+        below = self._any(needs, lambda unit: self._in_any((*_ALL, "note"), unit))
         return [
             Band(discussion, machine, (), 0.5, 1.0),
-            Band(rest, machine, _REST, 0.25, 0.5),
-            Band(below, (), (*_REST, "note"), 0.0, 0.25),
+            Band(rest, machine, _ALL, 0.25, 0.5),
+            Band(below, (), (*_ALL, "note"), 0.0, 0.25),
         ]
 
     def _typed(self, needs: list[Need]) -> list[Band]:

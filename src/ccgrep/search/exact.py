@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from ccgrep.index.text import KINDS, REST, Query, TextReader
+from ccgrep.index.text import KINDS, Query, TextReader
 from ccgrep.index.text import Hit as Found
 from ccgrep.kinds import TextKind
 from ccgrep.search.filters import scope
@@ -88,11 +88,10 @@ def indexed_candidates(
     types = request.types or DEFAULT_TYPES
     limits = scope(reader, request.filters)
     query = reader.everything() if request.invert else _query(reader, matcher, types)
-    has_text = [reader.term("side", REST)]
-    for found in reader.search(reader.filtered(query, [*limits.must, *has_text], limits.never)):
+    for found in reader.search(reader.filtered(query, limits.must, limits.never)):
         place, stored = reader.stored_at(found.address)
         where = Place(*place)
-        known = {"user": stored.prompt, "assistant": stored.answer}
+        known = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
         texts = [known[kind] if kind in known else load(where, kind) for kind in types]
         yield Candidate(found, where, texts)
 

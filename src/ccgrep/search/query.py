@@ -40,6 +40,7 @@ class Unit(NamedTuple):
     parts: tuple[str, ...]
     tokens: tuple[str, ...]
     grams: tuple[str, ...] = ()
+    is_quoted: bool = False
 
     @property
     def is_stop_word(self) -> bool:
@@ -57,7 +58,9 @@ def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
     """The units of a query, each once; none when there is no word in it."""
     units: dict[Unit, None] = {}
     for match in _UNIT.finditer(text):
-        unit = _unit(match[1] if match[1] is not None else match[2], stems, tokens)
+        quoted, bare = match[1], match[2]
+        unit = _unit(quoted if quoted is not None else bare, stems, tokens)
+        unit = unit._replace(is_quoted=quoted is not None)
         if unit.stems or unit.grams or unit.tokens:
             units.setdefault(unit)
         if len(units) > _MAX_UNITS:
@@ -90,14 +93,27 @@ def _run_words(run: str) -> list[str]:
 
 
 def content_units(units: list[Unit]) -> list[Unit]:
-    """Those that are no stop words, unless all are."""
-    return [unit for unit in units if not unit.is_stop_word] or units
+    """What a question asks for: each word for itself, stop words only if there is nothing else.
+
+    `Caroline's` and `src/auth.ts` are taken apart here; what was quoted stays.
+    """
+    if len(units) == 1:
+        return units  # One thing was asked for, and it is not there.
+    apart = {one: None for unit in units for one in _apart(unit)}
+    return [unit for unit in apart if not unit.is_stop_word] or list(apart)
+
+
+def _apart(unit: Unit) -> list[Unit]:
+    if unit.is_quoted or len(unit.stems) < 2 or unit.grams:
+        return [unit]
+    pairs = zip(unit.stems, unit.words, strict=False)
+    return [Unit(word, (stem,), (word,), (), (word,)) for stem, word in pairs]
 
 
 def most(number: int) -> int:
-    """How many of a question's words a turn must have at least to be worth showing.
+    """How many of a question's words a turn must have at least.
 
-    Two, and a third of many. The ranking puts turns that have more of them first; asking for
-    more than half here lost one answer in six of the questions of bench/relevance.py.
+    Two of two or three; of more, one will do here, since `engine` then asks that what a turn has
+    weighs enough beside the best: a rare word says more than three common ones.
     """
-    return min(number, max(2, -(-number // 3)))
+    return min(number, 2) if number <= 3 else 1

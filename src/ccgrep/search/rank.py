@@ -15,7 +15,7 @@ from ccgrep.index.text import Hit as Found
 _RECENCY = 0.05
 _HALF_LIFE_MS = 30 * 86_400_000
 _SUBAGENT = 0.9
-_SESSION = 0.1
+_SESSION = 0.2
 _DIGITS = 5
 """Scores are compared with so many digits: the last ones depend on the order of summation."""
 
