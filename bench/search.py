@@ -39,6 +39,10 @@ from ccgrep.index.freshness import changed_files
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Mode, Request
 
+_LEFT_OUT = frozenset(
+    ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PYTHONDONTWRITEBYTECODE"]
+)
+"""Other homes; and what would have every run compile ccgrep anew, which no installed one does."""
 _POLL_S = 0.02
 _AT_REST_S = 3600
 _RACY_S = 2.5  # what changed less than two seconds ago counts as changing
@@ -196,8 +200,7 @@ def _fast_resume(given: Path | None, directory: Path) -> str | None:
 
 
 def _bench(home: Path, scratch: Path, fr: str | None, runs: int) -> Bench:
-    left_out = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
-    environment = {name: value for name, value in os.environ.items() if name not in left_out}
+    environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
     environment |= {
         "HOME": str(home),
         "CCGREP_DIR": str(scratch / "store"),

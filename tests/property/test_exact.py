@@ -5,7 +5,7 @@ import random
 import re
 import string
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,10 +91,10 @@ def turns_in(path: Path) -> list[Said]:
                 said["thinking" if block["type"] == "thinking" else "assistant"].append(spoken)
             if spoken or block["type"] == "tool_use":
                 models.add(message.get("model", "gpt-5-codex"))
-    split = {
-        one.place: {k: "\n".join(t).split("\n") for k, t in one.lines.items()} for one in found
-    }
-    return [one._replace(lines=split[one.place]) for one in found]
+    for one in found:
+        for kind, texts in one.lines.items():  # No text has no line, as an empty file.
+            one.lines[kind] = "\n".join(texts).split("\n") if any(texts) else []
+    return found
 
 
 class Corpus:
@@ -109,7 +109,10 @@ class Corpus:
 
     @cached_property
     def searcher(self) -> Searcher:
-        return search(self.home.config, Request(("x",)), How(is_refreshed=False))[1]
+        searcher = search(self.home.config, Request(("x",)), How(is_refreshed=False))[1]
+        # Turns are read once: what is tested is which of them are looked at.
+        searcher.__dict__["turn"] = cache(searcher.turn)
+        return searcher
 
     def indexed(self, request: Request) -> Answer:
         return self.searcher.run(request)[0]
@@ -118,16 +121,17 @@ class Corpus:
         how = How(is_refreshed=False, is_indexed=False)
         return search(self.home.config, request, how)[0].answer
 
+    @cached_property
+    def _scan(self) -> StoreScan:
+        return StoreScan(self.home.store, Filters())
+
     def scanned_from_memory(self, request: Request) -> Answer:
         """The same, without reading the store each time."""
-        scan = StoreScan(self.home.store, Filters())
-        kept = self._scans.get(request.types)
-        if kept is None:
-            kept = self._scans[request.types] = list(scan.candidates(request))
-        regex = request.mode == "regex"
-        options = (request.ignore_case, request.whole_word)
-        matcher = Matcher(request.patterns, not regex, *options)
-        return search_exact(kept, matcher, request, scan.newest)
+        if request.types not in self._scans:
+            self._scans[request.types] = list(self._scan.candidates(request))
+        options = (request.mode != "regex", request.ignore_case, request.whole_word)
+        matcher = Matcher(request.patterns, *options)
+        return search_exact(self._scans[request.types], matcher, request, self._scan.newest)
 
 
 def text(chance: random.Random, most: int = 4) -> str:
@@ -385,3 +389,28 @@ def test_every_match_has_what_the_plan_asks_for(
         other = line[:at] + line[at + 1 :] if at else line
         if matcher.count(other.encode()):
             assert holds(matcher.plan, matcher, other), (case, matcher.plan)
+
+
+@pytest.mark.parametrize("pattern", [r"\Qa.b", r"x|\Qa.b", r"(?i)\QA.B", r"(a).\Qb"])
+def test_a_quotation_may_end_with_the_pattern(pattern: str) -> None:
+    for whole_word in (False, True):
+        assert Matcher((pattern, "zz"), False, False, whole_word).count(b"see a.b there") == 1
+
+
+@pytest.mark.parametrize("length", range(61, 68))
+def test_long_words_are_found_where_the_index_has_none(home: Home, length: int) -> None:
+    """A SHA-256 has 64 digits."""
+    word = "0" * length
+    file = home.claude(1)
+    file.turn("look", "done", f"sum --check {word} file", f"got {word} for it")
+    file.blocks({"type": "thinking", "thinking": f"so {word} it is"})
+    file.write()
+    home.index()
+    corpus = Corpus(home, turns_in(file.path))
+    for piece, kind in (
+        (f"check {word} f", "tool"),
+        (f"t {word} f", "tool"),
+        (f" {word} ", "thinking"),
+    ):
+        request = Case(piece, "literal").request((kind,))
+        assert corpus.indexed(request) == corpus.scanned(request) != Answer([], 0, "exact")

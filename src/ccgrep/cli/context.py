@@ -41,7 +41,7 @@ class Context(NamedTuple):
 
     @property
     def style(self) -> Style:
-        is_plain = "NO_COLOR" in self.environment or self.environment.get("TERM") == "dumb"
+        is_plain = bool(self.environment.get("NO_COLOR")) or self.environment.get("TERM") == "dumb"
         return Style(self.is_terminal and not is_plain)
 
     def style_for(self, color: str | None) -> Style:

@@ -72,8 +72,8 @@ def field_text(turn: Turn, field: str) -> str:
 
 
 def said_content(turn: Turn) -> Content:
-    """What was said, made ready alone: enough to be found soon."""
-    said = _joined(_indexed(turn.prompt), _indexed(turn_text(turn, "assistant")))
+    """What was said alone, and as it stands: enough to be found soon by its words."""
+    said = _joined(turn.prompt, turn_text(turn, "assistant"))[:MAX_INDEXED_CHARS]
     return Content(_models(turn), _tools(turn), said, {}, [])
 
 

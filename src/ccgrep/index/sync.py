@@ -6,8 +6,10 @@ that is built from objects alone. Runs under the writer's lock; HEAD does not wa
 the index says which snapshot it reflects.
 """
 
+import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from ccgrep.errors import CorruptError, StoreError, TextIndexError
 from ccgrep.index import generations
@@ -42,10 +44,23 @@ def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) ->
     """Builds a new generation from the objects; the old ones go when it is finished."""
     old = generations.generation_paths(store.directory)
     path = _new_generation(store)
-    written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
+    with _no_gc():
+        written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
     for gone in old:
         fsio.remove_tree(gone)
     return written
+
+
+@contextmanager
+def _no_gc() -> Iterator[None]:
+    """Without the search for cycles, of which turns have none: it took a quarter of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _new_generation(store: Store) -> str:

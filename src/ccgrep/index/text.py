@@ -48,7 +48,6 @@ class Hit(NamedTuple):
 class Stored(NamedTuple):
     """What is kept of a place besides its words; the title with the first turn alone."""
 
-    object: str
     project: str
     source: str
     title: str
@@ -69,16 +68,15 @@ def place_of(session: str, turn: int) -> str:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for name in ("place", "session", "object", *EXACT):
-        is_shown = name in ("place", "object", "project", "source")
+    for name in ("place", "session", *EXACT):
+        is_shown = name in ("place", "project", "source")
         builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
     for name in _NUMBERS:
         builder.add_integer_field(name, indexed=name in ("kind", "started"), fast=True)
     builder.add_text_field("title", stored=True, tokenizer_name="words", index_option="position")
     builder.add_text_field("said", tokenizer_name="words", index_option="position")
     for name in STEMMED:
-        option = "position" if name == "tool" else "basic"
-        builder.add_text_field(name, tokenizer_name="words", index_option=option)
+        builder.add_text_field(name, tokenizer_name="words", index_option="basic")
     for name in TOKENS:
         builder.add_text_field(name, tokenizer_name="tokens", index_option="basic")
     builder.add_text_field("trigram", tokenizer_name="trigrams", index_option="basic")
@@ -153,7 +151,6 @@ def _made(document: "Document") -> tantivy.Document:
     made = tantivy.Document()
     made.add_text("place", place_of(document.session, document.turn))
     made.add_text("session", document.session)
-    made.add_text("object", document.object)
     for name, values in document.exact.items():
         for value in values:
             made.add_text(name, value)
@@ -196,7 +193,6 @@ def _stored(document: tantivy.Document) -> Stored:
         raise TextIndexError("the text index is damaged") from error
     value = document.get_first
     return Stored(
-        object=value("object") or "",
         project=value("project") or "",
         source=value("source") or "",
         title=value("title") or "",
@@ -314,5 +310,5 @@ class TextReader:
         return Query.boost_query(query, boost)
 
 
-_INDEX_OPTION = {"title": "position", "said": "position", "tool": "position"}
+_INDEX_OPTION = {"title": "position", "said": "position"}
 _FAR = 2**62

@@ -7,7 +7,7 @@ of this.
 import os
 
 from ccgrep.config import Config
-from ccgrep.errors import LockedError, TextIndexError, WriteError
+from ccgrep.errors import LockedError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations
 from ccgrep.index.build import Options, build
 from ccgrep.index.sync import rebuild, sync, temporary
@@ -28,6 +28,11 @@ _WAIT_S = 0.2
 def refresh(config: Config, how: How) -> Coverage:
     """Takes in what changed, as far as that is quickly done; the first time, all of it."""
     is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
+    if is_first and not config.roots:
+        raise StoreError(
+            "there are no transcripts: neither ~/.claude nor ~/.codex is there; "
+            "take in another directory with `ccgrep index --root`"
+        )
     options = Options(wait_s=_WAIT_S, roots=config.roots, budget_s=None if is_first else _BUDGET_S)
     try:
         report = build(create_store(config.store_dir), scanner(config), options, how.on_progress)

@@ -137,7 +137,7 @@ class Searcher:
             return None
         from ccgrep.index.document import turn_text  # noqa: PLC0415
 
-        return Stored("", "", "", "", turn.prompt, turn_text(turn, "assistant"))
+        return Stored("", "", "", turn.prompt, turn_text(turn, "assistant"))
 
     def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
         return short_ids(self._texts, ids)
@@ -159,11 +159,18 @@ class Searcher:
         return first.title if first else ""
 
     def turn(self, place: Place) -> "Turn | None":
+        return self._opened_turns().at(place.session, place.turn)
+
+    def turn_id(self, place: Place) -> str:
+        """The hash under which a turn is stored."""
+        return self._opened_turns().id_at(place.session, place.turn)
+
+    def _opened_turns(self) -> "Turns":
         if self._turns is None:
             from ccgrep.ops.sessions import Turns  # noqa: PLC0415
 
             self._turns = Turns(self._config)
-        return self._turns.at(place.session, place.turn)
+        return self._turns
 
     def _field_text(self, place: Place, field: str) -> str:
         """The text that a field of the index is made of."""
@@ -217,7 +224,7 @@ def search(
     if how.is_refreshed:
         tried, coverage = _search_fresh(config, request, how, check or begin_check(config))
     else:
-        tried = _try(config, request, how)
+        tried, coverage = _try(config, request, how), Coverage(is_fresh=False)
     if tried is None:
         from ccgrep.ops.refresh import open_texts  # noqa: PLC0415
 

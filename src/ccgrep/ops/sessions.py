@@ -119,13 +119,21 @@ class Turns:
     def at(self, session: str, number: int) -> Turn | None:
         """A turn; nothing when it is not there or lost."""
         try:
-            if session not in self._entries:
-                row = self._store.row(session, self._snapshot)
-                self._entries[session] = self._store.manifest(row).entries if row else ()
-            entries = self._entries[session]
+            entries = self._entries_of(session)
             return self._store.load(entries[number].turn, Turn) if number < len(entries) else None
         except StoreError:
             return None
+
+    def id_at(self, session: str, number: int) -> str:
+        """A turn's id; nothing when it is not there."""
+        entries = self._entries_of(session)
+        return entries[number].turn.hex() if number < len(entries) else ""
+
+    def _entries_of(self, session: str) -> tuple[Entry, ...]:
+        if session not in self._entries:
+            row = self._store.row(session, self._snapshot)
+            self._entries[session] = self._store.manifest(row).entries if row else ()
+        return self._entries[session]
 
 
 def row_of(config: Config, session: str) -> Row | None:

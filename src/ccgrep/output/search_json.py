@@ -53,7 +53,7 @@ def _result(
     return {
         "rank": rank,
         "score": round(hit.score, 4),
-        "id": found.stored.object,
+        "id": searcher.turn_id(hit.place),
         "project": project.rstrip("/").rpartition("/")[2],
         "project_path": project,
         "source": row.session.source if row is not None else found.stored.source,

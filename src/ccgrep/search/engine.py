@@ -36,7 +36,7 @@ _FIELDS: dict[TextKind, tuple[str, ...]] = {
     "thinking": ("thinking",),
 }
 _ALL = ("said", "tool", "output", "thinking")
-_POSITIONS = frozenset(["said", "title", "tool"])
+_POSITIONS = frozenset(["said", "title"])
 _TOKENS = frozenset(["output", "thinking"])
 
 

@@ -28,11 +28,10 @@ def scope(reader: TextReader, filters: Filters) -> Scope:
     """The documents that the filters let pass."""
     must = [*_places(reader, filters), *_values(reader, filters)]
     never: list[Query] = []
-    subagent = reader.term("kind", KINDS.index("subagent"))
     if filters.subagents == "only":
-        must.append(subagent)
+        must.append(reader.term("kind", KINDS.index("subagent")))
     elif filters.subagents == "exclude":
-        never.append(subagent)
+        never += [reader.term("kind", KINDS.index(kind)) for kind in ("subagent", "worker")]
     if filters.max_sessions:
         must.append(_most_recent(reader, Scope(must, never), filters.max_sessions))
     return Scope(must, never)

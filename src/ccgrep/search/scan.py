@@ -55,13 +55,18 @@ class StoreScan:
 
     def _passes_row(self, row: Row) -> bool:
         filters, session = self._filters, row.session
-        is_subagent = session.kind == "subagent" and not row.is_superseded
+        kind = "superseded" if row.is_superseded else session.kind
+        is_kept = {
+            "include": True,
+            "only": kind == "subagent",
+            "exclude": kind not in ("subagent", "worker"),
+        }
         return (
             (filters.project is None or filters.project.lower() in session.project.lower())
             and (filters.here is None or is_related(session.project, filters.here))
             and (filters.source is None or session.source == filters.source)
             and (self._sessions is None or session.id in self._sessions)
-            and (filters.subagents == "include" or is_subagent == (filters.subagents == "only"))
+            and is_kept[filters.subagents]
         )
 
     def _chosen_sessions(self) -> set[str] | None:
@@ -156,6 +161,4 @@ class StoreTexts:
             return None
         title = row.session.title if turn == 0 else ""
         of = row.session
-        id = entries[turn].turn.hex()
-        answer = turn_text(said, "assistant")
-        return Stored(id, of.project, of.source, title, said.prompt, answer)
+        return Stored(of.project, of.source, title, said.prompt, turn_text(said, "assistant"))

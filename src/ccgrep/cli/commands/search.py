@@ -49,6 +49,8 @@ def _request(arguments: Arguments, context: Context) -> Request:
         mode = "regex"
     elif arguments.fixed_strings or arguments.only_matching or arguments.invert_match:
         mode = "literal"  # What has no order but a match or none.
+    if arguments.files_without_match and (arguments.json or arguments.jsonl):
+        raise UsageError("-L prints session ids: it has no JSON form")
     if arguments.extended_regexp and arguments.fixed_strings:
         raise UsageError("-E and -F exclude each other")
     timeout_s = _TIMEOUT_S if arguments.timeout is None else _seconds(arguments.timeout)
