@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "sources": {"errors", "kinds", "model"},
     "store": {"errors", "model"},
     "index": {"errors", "kinds", "model", "sources", "store"},
-    "config": {"errors", "kinds", "sources"},
+    "config": {"errors", "kinds", "sources", "text"},
     "lookup": {"errors", "model", "store", "text"},
     "search": {"errors", "index", "kinds", "model", "store", "text"},
     "ops": {

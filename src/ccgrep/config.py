@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ccgrep.errors import UsageError
 from ccgrep.kinds import SourceName
 from ccgrep.sources.scan import Root, roots_of
+from ccgrep.text import one_line
 
 
 class Config(NamedTuple):
@@ -51,7 +52,7 @@ def _given_roots(directories: list[str]) -> list[Root]:
         roots = roots_of(directory)
         if not roots:
             raise UsageError(
-                f"{directory} has neither projects/ of Claude Code nor sessions/ of Codex: "
+                f"{one_line(directory)} has neither projects/ of Claude Code nor sessions/ of Codex: "
                 "name a home directory, or a directory such as ~/.claude or ~/.codex"
             )
         found += roots

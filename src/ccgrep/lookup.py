@@ -78,6 +78,7 @@ def _find_session(rows: Sequence[Row], prefix: str) -> Row:
     if exact:
         return exact[0]
     live = [row for row in matching if not row.is_superseded]
+    live = [row for row in live if row.session.turns] or live
     if len(live) == 1:
         return live[0]
     if matching:

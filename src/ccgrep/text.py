@@ -14,37 +14,50 @@ from functools import cache
 # annotation, noncharacters, lone surrogates. ZWJ and ZWNJ are decided in _is_kept.
 _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb"
+    "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 _NARROW_NBSP = "\u202f"  # a space in French and Mongolian text: kept
 _JOINERS = "\u200c\u200d"  # inside emoji and in Indic and Persian words: kept there
+_JOINING = (("\u0600", "\u0dff"), ("\u1000", "\u109f"), ("\u1780", "\u18af"), ("\ufb50", "\ufdff"))
+_PRESENTATION = "\ufe0e\ufe0f"
+_MARKS = "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{30})"
+"""So many marks on one letter are none of any language; what follows would cover other lines."""
 
 
 def _is_kept(match: re.Match[str]) -> bool:
-    char = match.group()
-    return char == _NARROW_NBSP or (char in _JOINERS and _joins(match.string, match.start()))
+    char, text, at = match.group(), match.string, match.start()
+    if char in _JOINERS:
+        return _joins(text, at)
+    if char in _PRESENTATION:
+        # As emoji or as text: behind a symbol, or a digit that a keycap goes around.
+        return at > 0 and (_is_pictured(text[at - 1]) or text[at - 1] in "0123456789#*")
+    return char == _NARROW_NBSP
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    char = match.group()
-    if _is_kept(match):
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
+    return match.group() if _is_kept(match) else _visible(match.group())
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether the joiner at `at` stands between two visible non-ASCII characters."""
+    """Whether the joiner at `at` stands inside an emoji, or a word of a script that uses it."""
     if at == 0 or at + 1 >= len(text):
         return False
     before, after = text[at - 1], text[at + 1]
-    return (
-        before > "\x7f"
-        and after > "\x7f"
-        and unicodedata.category(before)[0] in "LMS"
-        and unicodedata.category(after)[0] in "LMS"
-    )
+    if before in _PRESENTATION and at > 1:
+        before = text[at - 2]
+    is_emoji = all(unicodedata.category(char) in ("So", "Sk") for char in (before, after))
+    return is_emoji or (_uses_joiners(before) and _uses_joiners(after))
+
+
+def _is_pictured(char: str) -> bool:
+    """Arrows, symbols and emoji, and the colours of skin."""
+    return char >= "\u2190" and unicodedata.category(char) in ("So", "Sm", "Sk")
+
+
+def _uses_joiners(char: str) -> bool:
+    """Arabic and its neighbours, the scripts of India, Burmese, Khmer, Mongolian."""
+    return any(low <= char <= high for low, high in _JOINING)
 
 
 def escape(text: str) -> str:
@@ -54,7 +67,22 @@ def escape(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _unsafe().sub(_escape_match, text)
+    return _unsafe().sub(_escape_match, _without_heaps(text))
+
+
+def _without_heaps(text: str) -> str:
+    """`text` with the marks of a letter that has more than thirty made visible."""
+    return _heap().sub(lambda found: found[1] + "".join(map(_visible, found[2])), text)
+
+
+@cache
+def _heap() -> re.Pattern[str]:
+    return re.compile(_MARKS + _MARKS.replace("{30}", "+"))
+
+
+def _visible(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
 
 @cache
@@ -80,7 +108,7 @@ def clip(text: str, width: int) -> str:
         if used > width - 1:
             break
         kept.append(char)
-    return "".join(kept) + "…"
+    return "".join(kept).rstrip(_JOINERS) + "…"
 
 
 def columns(text: str) -> int:
@@ -100,7 +128,11 @@ def _char_columns(char: str) -> int:
 
 def json_escape(document: str) -> str:
     """A JSON document with the unsafe characters inside its strings as `\\u` escapes."""
-    return _unsafe().sub(_json_escape_match, document)
+    return _unsafe().sub(_json_escape_match, _heap().sub(_json_heap, document))
+
+
+def _json_heap(found: re.Match[str]) -> str:
+    return found[1] + "".join(f"\\u{ord(char):04x}" for char in found[2])
 
 
 def _json_escape_match(match: re.Match[str]) -> str:

@@ -1,13 +1,15 @@
 """Hostile text acts on no surface, forges no record and runs nothing; ordinary text stays."""
 
+import io
 import json
 import os
 import pty
+import random
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,24 +127,14 @@ def test_nothing_acts_in_what_a_search_prints(hostile: Home, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ("list",),
-        ("list", "--json"),
-        ("status", "-v"),
-        ("status", "--json"),
-        ("index", "--full", "-v"),
-        ("fsck",),
-    ],
-    ids=" ".join,
+    "typed",
+    ["list", "list --json", "status -v", "status --json", "index --full -v", "fsck"],
 )
-def test_nothing_acts_in_what_other_commands_print(
-    hostile: Home, arguments: tuple[str, ...]
-) -> None:
-    done = hostile.run(*arguments)
-    also = "\n\t" if arguments == ("list",) else "\n"
+def test_nothing_acts_in_what_other_commands_print(hostile: Home, typed: str) -> None:
+    done = hostile.run(*typed.split())
+    also = "\n\t" if typed == "list" else "\n"
     assert (done.returncode, acting(done.stdout, also), acting(done.stderr)) == (0, [], [])
-    if arguments == ("list",):
+    if typed == "list":
         assert [line.count("\t") for line in done.stdout.splitlines()] == [4] * len(ATTACKS)
 
 
@@ -217,12 +209,21 @@ def forged_lines(message: str) -> list[str]:
     return [line for line in message.splitlines() if not line.startswith(("ccgrep: ", "  "))]
 
 
+Command = Callable[..., tuple[int, str, str]]
+
+
 @pytest.fixture
-def inside(hostile: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """The command in this process, for the many runs of messages."""
-    for name, value in hostile.environment.items():
-        monkeypatch.setenv(name, value)
-    return hostile
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs the command in this process, for the many runs: its code and what it wrote."""
+
+    def run(home: Home, *arguments: str) -> tuple[int, str, str]:
+        for name, value in home.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+        code = main(list(arguments))
+        return code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -247,13 +248,12 @@ def inside(hostile: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
     ids=" ".join,
 )
 def test_nothing_acts_in_messages_about_what_was_typed(
-    inside: Home, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+    hostile: Home, command: Command, arguments: tuple[str, ...]
 ) -> None:
     for name, text in ATTACKS.items():
         typed = text.replace("\0", " ").encode("utf-8", "surrogatepass")
         given = os.fsdecode(typed)  # as the command line brings what is no UTF-8
-        code = main([word.replace("{}", given) for word in arguments])
-        out, err = capsys.readouterr()
+        code, out, err = command(hostile, *(word.replace("{}", given) for word in arguments))
         assert (code in (0, 1, 2), acting(out), acting(err, "\n\t")) == (True, [], []), name
         assert forged_lines(err) == [], name
 
@@ -273,11 +273,41 @@ def test_nothing_acts_when_all_of_it_is_typed_at_once(hostile: Home) -> None:
         assert acting(done.stdout.decode() + done.stderr.decode()) == []
 
 
-def test_nothing_acts_in_what_resume_says(inside: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    for id in inside.rows():
-        assert main(["resume", id]) == 1  # its directory is not there
-        out, err = capsys.readouterr()
-        assert (out, acting(err, "\n\t"), forged_lines(err)) == ("", [], [])
+def test_nothing_acts_in_what_resume_says(hostile: Home, command: Command) -> None:
+    for id in hostile.rows():
+        code, out, err = command(hostile, "resume", id)
+        assert (code, out) == (1, "")  # its directory is not there
+        assert (acting(err, "\n\t"), forged_lines(err)) == ([], [])
+
+
+def test_nothing_acts_in_random_text(home: Home) -> None:
+    """Two thousand turns of every kind of character, the odd ones more often."""
+    chance = random.Random(1)
+    odd = "".join(ATTACKS.values()) + "".join(BENIGN)
+    codes = [*range(0x3000), *range(0xFE00, 0x10000), *range(0xE0000, 0xE0200)]
+    file = home.claude(1)
+    for number in range(2000):
+        some = [chr(chance.choice(codes)) for _ in range(chance.randrange(20))]
+        some += chance.choices(odd, k=chance.randrange(30))
+        chance.shuffle(some)
+        file.turn(f"fuzzword {number} {''.join(some)}", "done")
+    write(file)
+    lines = home.run("fuzzword", "-n0").stdout.split("\n")
+    assert (len(lines), lines.pop()) == (2001, "")
+    assert [line for line in lines if not RECORD.fullmatch(line)] == []
+    assert acting("\n".join(lines)) == []
+    assert acting(home.run("show", file.id).stdout, "\n\t") == []
+
+
+def test_what_is_cut_off_leaves_nothing_that_acts(home: Home, command: Command) -> None:
+    file = home.claude(1)
+    for number, text in enumerate(BENIGN):
+        file.turn(f"cutword {number} {' '.join([text] * 4)}", "done")
+    file.write()
+    home.index()
+    for width in range(12, 60):
+        code, out, _ = command(home, "cutword", "-n0", "--no-refresh", "--width", str(width))
+        assert (code, acting(out)) == (0, []), width
 
 
 @pytest.mark.parametrize("text", BENIGN)
@@ -388,30 +418,29 @@ def test_the_short_id_of_a_record_is_enough_for_show(home: Home) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in (".", "-", "--")])
 def test_resume_names_the_directory_and_runs_nothing_else(
-    home: Home, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    for key, value in home.environment.items():
-        monkeypatch.setenv(key, value)
-    where = tmp_path / "work" / name[:80]
-    where.mkdir(parents=True)
-    file = home.claude(1, name=name, session_id=name, cwd=str(where))
-    file.turn("x", "y")
-    write(file)
-    home.index()
-    (id,) = home.rows()
-    assert main(["resume", id]) == 0
-    out, err = capsys.readouterr()
-    assert (acting(out, "\n\t"), err) == ([], "")
-    assert subprocess.run(["bash", "-n", "-c", out], check=False).returncode == 0
+    home: Home, tmp_path: Path, command: Command
+) -> None:
     for agent in ("claude", "codex"):
         (tmp_path / agent).write_text('#!/bin/sh\nprintf "%s|" "$PWD" "$@"\n')
         (tmp_path / agent).chmod(0o700)
+    names = [name for name in NAMES if name != "."]
+    for number, name in enumerate(names):
+        where = tmp_path / "work" / name[:80]
+        where.mkdir(parents=True)
+        file = home.claude(number + 1, name=name, session_id=name, cwd=str(where))
+        file.turn(f"{number}", "y")
+        write(file)
+    home.index()
     path = f"{tmp_path}:{os.environ['PATH']}"
-    ran = subprocess.run(
-        ["bash", "-c", out], env={"PATH": path}, capture_output=True, check=False, cwd=tmp_path
-    )
+    wrong = {}
+    for id, row in home.rows().items():
+        code, out, err = command(home, "resume", id)
+        assert (code, acting(out, "\n\t"), err) == (0, [], "")
+        assert subprocess.run(["bash", "-n", "-c", out], check=False).returncode == 0
+        bash = ["bash", "-c", out]
+        ran = subprocess.run(bash, env={"PATH": path}, capture_output=True, check=False)
+        if ran.stdout.decode() != f"{row.session.cwd}|--resume|{id}|":
+            wrong[row.session.cwd.rpartition("/")[2]] = out
     assert list(tmp_path.rglob("pwned")) == []
-    assert ran.stdout.decode() == f"{where}|--resume|{id}|"
+    assert (len(home.rows()), wrong) == (len(names), {})

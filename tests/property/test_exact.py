@@ -4,6 +4,9 @@ import json
 import random
 import re
 import string
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from itertools import islice
@@ -280,7 +283,7 @@ class Maker:
     def regex(self, piece: str, before: str = "", behind: str = "") -> Case:
         chance = self._chance
         ignore_case = chance.random() < 0.25
-        self._is_common = not ignore_case or is_same_in_re(piece)
+        self._is_common = True
         if chance.random() < 0.2:
             piece = piece.replace(chance.choice(piece), "¤")
         source = self.sequence(flipped(piece, chance) if ignore_case else piece)
@@ -290,6 +293,7 @@ class Maker:
             source = "|".join(branches[: chance.randrange(1, 4)]).replace("(?P<name>", "(")
         elif chance.random() < 0.5:
             source = f"{before}{source}{behind}"
+        self._is_common &= not ignore_case or is_same_in_re(source)
         is_inline = ignore_case and chance.random() < 0.5
         source = f"(?i){source}" if is_inline else source
         return Case(source, "regex", ignore_case and not is_inline, False, self._is_common)
@@ -407,10 +411,26 @@ def test_long_words_are_found_where_the_index_has_none(home: Home, length: int) 
     file.write()
     home.index()
     corpus = Corpus(home, turns_in(file.path))
-    for piece, kind in (
-        (f"check {word} f", "tool"),
-        (f"t {word} f", "tool"),
-        (f" {word} ", "thinking"),
-    ):
+    pieces: dict[str, TextKind] = {f"check {word} f": "tool", f"t {word} f": "tool"}
+    pieces[f" {word} "] = "thinking"
+    for piece, kind in pieces.items():
         request = Case(piece, "literal").request((kind,))
         assert corpus.indexed(request) == corpus.scanned(request) != Answer([], 0, "exact")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "length"), [("a", 300_000), ("a.*b|a", 60_000), ("(a?){20}a{20}b|a", 60_000)]
+)
+def test_no_pattern_takes_much_longer_than_it_may(home: Home, pattern: str, length: int) -> None:
+    """A line of which each character is a match, or the beginning of what may become one."""
+    file = home.claude(1)
+    file.turn("go", "a" * length)
+    file.write()
+    home.index()
+    command = [sys.executable, "-m", "ccgrep", "--timeout", "1", "-E", pattern]
+    started = time.monotonic()
+    done = subprocess.run(
+        command, env=home.environment, capture_output=True, timeout=6, check=False
+    )
+    assert done.returncode in (0, 2)
+    assert time.monotonic() - started < 3

@@ -337,16 +337,18 @@ def test_a_store_built_in_steps_gives_the_same_bytes(tmp_path: Path, steps: str)
 
 
 def test_what_was_forgotten_has_no_part_in_the_answer(home: Home) -> None:
-    files = write_talk(home)
-    files[0].now_ms += 90 * DAY_MS
-    files[0].turn("the newest of all", "parser")
-    for file in files:
+    """Age counts from the newest turn that is left."""
+    for age in (300, 200, 100, 0):
+        file = home.claude(age + 1)
+        file.now_ms -= age * DAY_MS
+        file.turn(f"parser {age}", "done")
         file.write()
-    home.index()
-    assert home.run("forget", files[0].id).returncode == 0
-    found = answers(home)
-    shutil.rmtree(home.store_dir / "text")
-    assert answers(home) == found
+        home.index()
+    assert home.run("forget", file.id).returncode == 0
+    for mode in ("words", "literal"):
+        found = ask(home, "parser", mode=mode)
+        assert len(found.hits) == 3
+        assert found == ask(home, "parser", mode=mode, is_indexed=False)
 
 
 def test_a_limit_gives_the_first_of_all_hits(home: Home) -> None:

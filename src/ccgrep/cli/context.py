@@ -28,7 +28,6 @@ class Context(NamedTuple):
         for stream in (sys.stdout, sys.stderr):
             # The output is the same bytes in every locale.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         return cls(
             environment=dict(os.environ),
             is_terminal=sys.stdout.isatty(),
@@ -91,7 +90,8 @@ def refs_from(typed: list[str]) -> list[str]:
         if ref != "-":
             refs.append(ref)
             continue
-        for line in re.split(r"[\n\0]", sys.stdin.read()):
+        given = sys.stdin.buffer.read().decode("utf-8", "replace")
+        for line in re.split(r"[\n\0]", given):
             if line.strip():
                 refs.append(line.partition("\t")[0])
     if not refs:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from ccgrep.cli.flags import COMMANDS, Command, Option
 from ccgrep.errors import UsageError
+from ccgrep.text import one_line
 
 _HELP = Option(("-h", "--help"), "show this help")
 
@@ -124,7 +125,9 @@ class _Parser:
         )
 
     def _fail(self, message: str, hint: str = "") -> NoReturn:
-        raise UsageError(f"{message}; see `ccgrep {self._command.name} --help`{hint}")
+        raise UsageError(
+            f"{one_line(message)}; see `ccgrep {self._command.name} --help`{one_line(hint)}"
+        )
 
 
 def _key(option: Option) -> str:

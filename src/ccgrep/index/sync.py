@@ -35,7 +35,7 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     if found is None or old is None:
         return rebuild(store, prepared)
     try:
-        return _Sync(store, found.path, prepared).run(old, found.newest)
+        return _Sync(store, found.path, prepared).run(old)
     except (CorruptError, TextIndexError):
         return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
 
@@ -77,10 +77,15 @@ def _new_generation(store: Store) -> str:
 
 
 def purge(store: Store) -> int:
-    """Rebuilds the index if it still holds words of documents that were replaced or removed."""
+    """Rebuilds an index that holds words of what was replaced or removed, or is in pieces.
+
+    So that the same snapshot gives the same scores, to the last digit, however it came about.
+    """
     written = sync(store)
     found = generations.current(store.directory)
-    if found and any(name.endswith(".del") for name in generations.file_stamps(found.path)):
+    names = list(generations.file_stamps(found.path)) if found else []
+    pieces = sum(name.endswith(".term") for name in names)
+    if pieces > 1 or any(name.endswith(".del") for name in names):
         written = rebuild(store)
     return written
 
@@ -111,11 +116,9 @@ class _Sync:
         self._path = path
         self._prepared = prepared or {}
         self.writer = TextWriter(path, is_new, threads)
-        self._newest = 0
 
-    def run(self, old: Snapshot, newest: int = 0) -> int:
+    def run(self, old: Snapshot) -> int:
         """Writes what differs between `old` and HEAD."""
-        self._newest = newest
         for before, after in _changed_rows(self._store, old, self._store.snapshot()):
             if after is not None:
                 self._update(before, after)
@@ -124,14 +127,13 @@ class _Sync:
         self.finish("whole")
         return self.writer.added
 
-    def fill(self) -> int:
-        """Writes every turn of HEAD; gives when the newest began."""
+    def fill(self) -> None:
+        """Writes every turn of HEAD."""
         for _, row in _changed_rows(self._store, Snapshot(), self._store.snapshot()):
             if row is not None:
                 self._update(None, row)
         self.writer.commit()
         self.writer.close()
-        return self._newest
 
     def finish(self, level: Level) -> None:
         self.writer.commit()
@@ -144,7 +146,8 @@ class _Sync:
 
     def _publish(self, level: Level) -> None:
         """CHECKED first: what this process wrote and synced is right."""
-        generation = Generation(self._path, self._store.head().hex(), level, self._newest)
+        newest = TextReader(self._path).newest()
+        generation = Generation(self._path, self._store.head().hex(), level, newest)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         for name, text in (("CHECKED", stamps), ("SYNCED", generations.synced_text(generation))):
             path = os.path.join(self._path, name)
@@ -158,7 +161,6 @@ class _Sync:
                 content = turn_content(self._store.load(entry.turn, Turn))
             except StoreError:
                 return None  # fsck names it; a lost turn has no text to be found by.
-        self._newest = max(self._newest, entry.started or 0)
         return turn_document(row, number, entry, content)
 
     def _update(self, before: Row | None, after: Row) -> None:
@@ -183,8 +185,9 @@ def temporary(store: Store) -> tuple[TextReader, int]:
 
     with tempfile.TemporaryDirectory(prefix="ccgrep-") as path:
         made = _Sync(store, path, is_new=True)
-        newest = made.fill()
-        return TextReader(path), newest
+        made.fill()
+        reader = TextReader(path)
+        return reader, reader.newest()
 
 
 class FirstText:

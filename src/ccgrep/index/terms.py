@@ -21,8 +21,9 @@ _MIXED = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+(?:\.
 _PARTS = r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
 _ACCENTS = "[\u0300-\u036f]"
 _BEYOND_ASCII = "[^\x00-\x7f]+"
-MAX_WORD_CHARS = 64
-"""Longer runs of letters and digits (hashes, base64) are not words."""
+_MAX_CAMEL_CHARS = 64  # longer ones are hashes, whose parts mean nothing
+MAX_WORD_CHARS = 256
+"""Runs of letters and digits as long as this, or longer, are not words but data."""
 
 
 @cache
@@ -81,7 +82,7 @@ def _joined_parts(word: str) -> str:
 
 def camel_parts(word: str) -> list[str]:
     """The parts of a word in camelCase or with digits in it; none of any other word."""
-    if len(word) > MAX_WORD_CHARS:
+    if len(word) > _MAX_CAMEL_CHARS:
         return []
     parts = _compiled(_PARTS).findall(word)
     return parts if len(parts) > 1 else []

@@ -14,7 +14,7 @@ import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 from ccgrep.errors import TextIndexError
-from ccgrep.index.terms import MAX_WORD_CHARS, fold
+from ccgrep.index.terms import MAX_WORD_CHARS, expand, fold
 
 if TYPE_CHECKING:
     from ccgrep.index.document import Document
@@ -26,6 +26,7 @@ STEMMED = ("user", "assistant", "tool", "note")
 TOKENS = ("output", "thinking")
 KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
+_MAX_TITLE_CHARS = 1000
 _SMALL_HEAP = 15_000_000  # the least that tantivy takes
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
@@ -73,7 +74,8 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
     for name in _NUMBERS:
         builder.add_integer_field(name, indexed=name in ("kind", "started"), fast=True)
-    builder.add_text_field("title", stored=True, tokenizer_name="words", index_option="position")
+    builder.add_text_field("shown_title", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("title", tokenizer_name="words", index_option="position")
     builder.add_text_field("said", tokenizer_name="words", index_option="position")
     for name in STEMMED:
         builder.add_text_field(name, tokenizer_name="words", index_option="basic")
@@ -161,7 +163,8 @@ def _made(document: "Document") -> tantivy.Document:
     made.add_integer("kind", KINDS.index(document.kind))
     made.add_integer("started", document.started)
     if document.title:
-        made.add_text("title", document.title)
+        made.add_text("title", expand(document.title))
+        made.add_text("shown_title", document.title[:_MAX_TITLE_CHARS])
     made.add_text("said", content.said)
     for name, words in content.words.items():
         made.add_text(name, words)
@@ -195,7 +198,7 @@ def _stored(document: tantivy.Document) -> Stored:
     return Stored(
         project=value("project") or "",
         source=value("source") or "",
-        title=value("title") or "",
+        title=value("shown_title") or "",
         prompt=prompt,
         answer=answer,
     )
@@ -222,6 +225,11 @@ class TextReader:
     def values(self, field: str, prefix: str = "", among: Query | None = None) -> dict[str, int]:
         """The values of an exact field, and how many documents have each."""
         return dict(guarded(self._searcher.terms_with_prefix, field, prefix, among))
+
+    def newest(self) -> int:
+        """When the most recent turn began."""
+        found = self.search(self.everything(), 1, order_by="started")
+        return found[0].started if found else 0
 
     def documents(self) -> int:
         return int(self._searcher.num_docs)
@@ -304,6 +312,10 @@ class TextReader:
         parts += [(Occur.MustNot, one) for one in never]
         parts += [(Occur.Should, one) for one in bonus]
         return Query.boolean_query(parts)
+
+    @staticmethod
+    def constant(query: Query, score: float) -> Query:
+        return Query.const_score_query(query, score)
 
     @staticmethod
     def boosted(query: Query, boost: float) -> Query:

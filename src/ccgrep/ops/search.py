@@ -87,11 +87,11 @@ class Searcher:
     def _run_exact(self, request: Request) -> tuple[Answer, Marks]:
         from ccgrep.search.exact import indexed_candidates, search_exact  # noqa: PLC0415
         from ccgrep.search.regex import Matcher  # noqa: PLC0415
-        from ccgrep.search.snippet import PatternMarks  # noqa: PLC0415
+        from ccgrep.search.snippet import MAX_SPANS, PatternMarks  # noqa: PLC0415
 
         is_literal = request.mode != "regex"
         matcher = Matcher(request.patterns, is_literal, request.ignore_case, request.whole_word)
-        marks = PatternMarks(matcher)
+        marks = PatternMarks(matcher, None if request.is_every_match else MAX_SPANS)
         if isinstance(self._texts, TextReader):
             found = indexed_candidates(self._texts, matcher, request, self.turn_text)
             return search_exact(found, matcher, request, self._newest), marks
@@ -220,6 +220,8 @@ def search(
     if not any(pattern.strip() for pattern in request.patterns):
         raise UsageError("Query required: give a word to search for")
     started = time.monotonic()
+    patterns = (text.encode("utf-8", "replace").decode() for text in request.patterns)
+    request = request._replace(patterns=tuple(patterns))
     coverage = Coverage()
     if how.is_refreshed:
         tried, coverage = _search_fresh(config, request, how, check or begin_check(config))

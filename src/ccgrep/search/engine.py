@@ -20,7 +20,7 @@ from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, joined, rank
 from ccgrep.search.request import Answer, Hit, Place, Request, Tier
 
 _TITLE = 0.6
-_NEAR = 0.1
+_NEAR = 0.7  # the same for all: how near is counted differently in each segment
 _NEAR_SLOP = 8
 _STOP_WORD = 0.2
 _FIRST_FETCH = 100
@@ -208,7 +208,7 @@ class _Run:
         words = [unit.stems[0] for unit in units if len(unit.stems) == 1]
         pairs = pairwise(words)
         return [
-            self._boosted(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR)
+            self._reader.constant(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR)
             for pair in pairs
             if pair[0] != pair[1]
         ]

@@ -79,7 +79,7 @@ def _projects_at(reader: TextReader, directory: str) -> list[str]:
 def is_related(project: str, directory: str) -> bool:
     """Whether one is the other, or lies below it."""
     here, there = directory.rstrip("/") + "/", project.rstrip("/") + "/"
-    return here.startswith(there) or there.startswith(here)
+    return bool(project) and (here.startswith(there) or there.startswith(here))
 
 
 def _containing(reader: TextReader, field: str, part: str) -> list[str]:
@@ -99,13 +99,15 @@ def _most_recent(reader: TextReader, scope: Scope, number: int) -> Query:
     limit = _RECENT_STEP
     while True:
         found = reader.search(query, limit, order_by="started")
-        keys = list(dict.fromkeys(hit.session_key for hit in found))
-        if len(keys) >= number or len(found) < limit:
+        first = {hit.session_key: hit for hit in reversed(found)}
+        times = sorted((hit.started for hit in first.values()), reverse=True)
+        is_all = len(found) < limit
+        # Sessions that are equally recent must all be seen, to be told apart by their ids.
+        if is_all or (len(times) >= number and found[-1].started < times[number - 1]):
             break
         limit *= 8
-    first = {hit.session_key: hit for hit in reversed(found)}
-    ids = [reader.place(first[key].address)[0] for key in keys[:number]]
-    return reader.any_value("session", ids)
+    ids = [(-hit.started, reader.place(hit.address)[0]) for hit in first.values()]
+    return reader.any_value("session", [id for _, id in sorted(ids)[:number]])
 
 
 def find_session(reader: TextReader, ref: str) -> str:

@@ -15,6 +15,7 @@ from ccgrep.text import clip, one_line
 
 _UNIT = re.compile(r'"([^"]*)"|([^\s"]+)')
 _MAX_UNITS = 200
+_MAX_CHARS = 8192
 
 STOP_WORDS = frozenset(
     "a about after again all also am an and any are as at be because been before being between "
@@ -56,6 +57,8 @@ Analyze = Callable[[str], list[str]]
 
 def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
     """The units of a query, each once; none when there is no word in it."""
+    if len(text) > _MAX_CHARS:
+        raise UsageError(f"a query has at most {_MAX_CHARS} characters: ask for less")
     units: dict[Unit, None] = {}
     for match in _UNIT.finditer(text):
         quoted, bare = match[1], match[2]

@@ -21,7 +21,7 @@ _WORD = r"\pL\pN_"
 _REPEAT = re.compile(r"\{(\d+)(?:,\d*)?\}|[*+?]")
 _CLASS = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
 _GROUP = re.compile(r"\((?:\?:|\?P?<\w+>)?")
-_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
+_QUOTED = re.compile(r"((?<!\\)(?:\\\\)*)\\Q(.*?)(?:\\E|$)", re.DOTALL)
 _INNER_WORD = re.compile(r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])")
 _UNSAFE_FOLDED = re.compile("[sSkK]")
 
@@ -45,6 +45,8 @@ class Matcher:
         for line in lines:
             if not is_literal:
                 _compile(line, ignore_case)  # So that an error names the one that is wrong.
+        if not is_literal:
+            lines = [_unquoted(line) for line in lines]
         sources = [re2.escape(line) if is_literal else line for line in lines]
         joined = "|".join(f"(?:{source})" for source in sources)
         self._group = 1 if whole_word else 0
@@ -72,6 +74,12 @@ class Matcher:
             if end > start:
                 yield start, end
             at = end if end > at else _next_character(data, at)
+
+
+def _unquoted(pattern: str) -> str:
+    """A pattern with what stands between \\Q and \\E escaped one by one, as it means the same:
+    a quotation may also end with the pattern, and would then run on into the next one."""
+    return _QUOTED.sub(lambda found: found[1] + re2.escape(found[2]), pattern)
 
 
 def _next_character(data: bytes, at: int) -> int:
@@ -165,8 +173,6 @@ def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
 
 def _escaped(pattern: str, at: int) -> tuple[Plan | str | None, int]:
     char = pattern[at + 1 : at + 2]
-    if char == "Q" and (quoted := _QUOTED.match(pattern, at)):
-        return Plan("all", (quoted[1],)), quoted.end()
     if char and not char.isalnum() and char.isascii() and char != "_":
         return char, at + 2
     if char in tuple("dDwWsSbBAz"):
@@ -212,5 +218,5 @@ def whole_words(literal: str, ignore_case: bool) -> list[str]:
     """
     if not literal.isascii():
         return []
-    words = (word for word in _INNER_WORD.findall(literal) if len(word) <= MAX_WORD_CHARS)
+    words = (word for word in _INNER_WORD.findall(literal) if len(word) < MAX_WORD_CHARS)
     return [word for word in words if not (ignore_case and _UNSAFE_FOLDED.search(word))]

@@ -36,6 +36,7 @@ class Request(NamedTuple):
     ignore_case: bool = False
     whole_word: bool = False
     invert: bool = False
+    is_every_match: bool = False  # whether each match is shown, or some of them are enough
     is_counted: bool = True  # whether the total must be right, or may be what was looked at
     deadline: float | None = None  # on time.monotonic()'s clock
 

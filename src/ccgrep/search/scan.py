@@ -98,7 +98,7 @@ class StoreScan:
             if self._passing(row, entry) is not None:
                 id = row.session.id
                 times[id] = max(times.get(id, 0), _started(row, entry))
-        ordered = sorted(times, key=times.__getitem__, reverse=True)
+        ordered = [id for _, id in sorted((-time, id) for id, time in times.items())]
         return set(ordered[: self._filters.max_sessions])
 
 

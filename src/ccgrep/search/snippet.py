@@ -14,7 +14,7 @@ from ccgrep.search.query import Unit
 if TYPE_CHECKING:
     from ccgrep.search.regex import Matcher
 
-_MAX_SPANS = 100  # of one word in one text
+MAX_SPANS = 100  # of one word in one text
 
 
 class Span(NamedTuple):
@@ -54,10 +54,10 @@ class WordMarks:
         found: list[Span] = []
         lower = _same_length(text.lower(), text)
         for number, words in enumerate(self._words):
-            spans = list(islice(words.find(text, lower), _MAX_SPANS))
+            spans = list(islice(words.find(text, lower), MAX_SPANS))
             if not spans and not text.isascii():
                 folded = _same_length(fold(text), text)
-                spans = list(islice(words.find(folded, folded.lower()), _MAX_SPANS))
+                spans = list(islice(words.find(folded, folded.lower()), MAX_SPANS))
             found += [Span(start, end, number) for start, end in spans]
         return _apart(sorted(found))
 
@@ -75,7 +75,9 @@ class _Words:
         words = [_shared(s, t) for s, t in zip(unit.stems, unit.words, strict=False)]
         self._first = words[0] if words else ""
         self._all = re.compile(
-            r"[\W_]*".join(re.escape(word) + r"\w*" for word in words), re.IGNORECASE
+            # Possessive: what does not match at once does not match.
+            r"[\W_]*+".join(re.escape(word) + r"[^\W_]*+" for word in words),
+            re.IGNORECASE,
         )
         self._runs = cjk_runs(fold(unit.typed))
 
@@ -122,14 +124,15 @@ def _shared(stem: str, token: str) -> str:
 class PatternMarks:
     """The matches of an exact pattern."""
 
-    def __init__(self, matcher: "Matcher") -> None:
+    def __init__(self, matcher: "Matcher", limit: int | None = MAX_SPANS) -> None:
         self._matcher = matcher
+        self._limit = limit
 
     def spans(self, text: str) -> list[Span]:
         data = text.encode("utf-8", "replace")
         found = []
         at_byte = at_char = 0
-        for start, end in self._matcher.spans(data):
+        for start, end in islice(self._matcher.spans(data), self._limit):
             at_char += len(data[at_byte:start].decode("utf-8", "replace"))
             length = len(data[start:end].decode("utf-8", "replace"))
             found.append(Span(at_char, at_char + length))

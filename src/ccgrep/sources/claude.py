@@ -407,7 +407,8 @@ class _Reader:
 
     def _sidechain(self, root: bytes, turns: TurnBuilder) -> SessionReading:
         entries, _ = turns.finish()
-        session = self._described(entries, f"agent-{root.hex()[:8]}", "subagent")
+        name = root.hex()[:8] or f"{entries[0].start if entries else 0:08x}"
+        session = self._described(entries, f"agent-{name}", "subagent")
         return SessionReading(replace(session, parent=self._file.id), tuple(entries))
 
     # What is said of the session as a whole.

@@ -6,18 +6,25 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import sessions
-from ccgrep.text import escape
+from ccgrep.text import escape, one_line
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     found = sessions.resumption(context.config(), arguments.ref)
     for trouble in found.troubles:
-        context.say(f"ccgrep: {escape(trouble)}")
+        context.say(f"ccgrep: {one_line(trouble)}")
     if found.troubles:
         return 1
     if not arguments.exec:
-        context.write(escape(f"cd {shlex.quote(found.directory)} && {shlex.join(found.command)}"))
+        context.write(f"cd {_quoted(found.directory)} && {shlex.join(found.command)}")
         return 0
     os.chdir(found.directory)
     os.execvp(found.command[0], found.command)  # noqa: S606 - that is what was asked for
     return 0
+
+
+def _quoted(path: str) -> str:
+    """A path for a shell; one with characters that would act on a terminal byte by byte."""
+    if escape(path) == path and "\n" not in path and "\t" not in path:
+        return shlex.quote(path)
+    return "$'" + "".join(f"\\x{byte:02x}" for byte in path.encode()) + "'"

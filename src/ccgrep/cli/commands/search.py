@@ -15,7 +15,7 @@ from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
 from ccgrep.search.request import Filters, Mode, Place, Request
-from ccgrep.text import escape
+from ccgrep.text import escape, one_line
 
 if TYPE_CHECKING:
     from ccgrep.index.build import Progress
@@ -64,6 +64,7 @@ def _request(arguments: Arguments, context: Context) -> Request:
         ignore_case=arguments.ignore_case,
         whole_word=arguments.word_regexp,
         invert=arguments.invert_match,
+        is_every_match=arguments.only_matching,
         is_counted=arguments.json,
         deadline=time.monotonic() + timeout_s if timeout_s and mode != "words" else None,
     )
@@ -84,7 +85,7 @@ def _seconds(text: str) -> float:
     try:
         return max(float(text), 0.0)
     except ValueError:
-        raise UsageError(f"{text} is not a number of seconds") from None
+        raise UsageError(f"{one_line(text)} is not a number of seconds") from None
 
 
 def _limit(arguments: Arguments, mode: Mode) -> int:
