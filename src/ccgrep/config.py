@@ -52,8 +52,8 @@ def _given_roots(directories: list[str]) -> list[Root]:
         roots = roots_of(directory)
         if not roots:
             raise UsageError(
-                f"{one_line(directory)} has neither projects/ of Claude Code nor sessions/ of Codex: "
-                "name a home directory, or a directory such as ~/.claude or ~/.codex"
+                f"{one_line(directory)} has neither projects/ of Claude Code nor sessions/ of "
+                "Codex: name a home directory, or a directory such as ~/.claude or ~/.codex"
             )
         found += roots
     return found

@@ -62,7 +62,8 @@ def check_killed(home: Home, prepare: Callable[[], None], *command: str) -> int:
         shutil.copytree(saved, home.directory, symlinks=True)
         run_killed_at(home, n, *command)
         assert held(home) in (before, after)
-        assert home.run("index", "-q").returncode == 0
+        done = home.run("index", "-q")
+        assert (done.returncode, done.stderr) == (0, "")
         assert_same_as_fresh(home)
         assert os.listdir(home.store_dir / "tmp") == []
     return operations

@@ -8,26 +8,26 @@ from ccgrep.index.build import Progress
 from ccgrep.output.human import size
 
 _EVERY_S = 0.1
-_AFTER_S = 0.4  # short work needs no bar
 _WIDTH = 24
 
 
 @cache
 def shared_bar() -> "Bar":
     """One bar for a command that does not know beforehand whether it needs one."""
-    return Bar()
+    return Bar(after_s=0.4)
 
 
 class Bar:
     """Redraws one line; `close` takes it away again."""
 
-    def __init__(self) -> None:
+    def __init__(self, after_s: float = 0.0) -> None:
         self._started = time.monotonic()
+        self._after = self._started + after_s  # short work needs no bar
         self._drawn = 0.0  # when; 0 is not at all
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
-        if now - max(self._drawn, self._started + _AFTER_S) < _EVERY_S or not progress.bytes:
+        if now < self._after or now - self._drawn < _EVERY_S or not progress.bytes:
             return
         self._drawn = now
         share = progress.bytes_done / progress.bytes

@@ -33,11 +33,11 @@ def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckR
     with store.lock(wait_s):
         report = checks.check(store)
         lost = [] if report.is_clean else checks.repair(store)
-        text = generations.damaged_files(config.store_dir)
-        if text:
-            report.damaged += text
+        report.damaged += generations.damaged_files(config.store_dir)
+        if not report.is_clean:
+            # Built anew by indexing: it may lack turns that could not be read.
             for path in generations.generation_paths(config.store_dir):
-                fsio.remove_tree(path)  # Indexing builds it anew.
+                fsio.remove_tree(path)
     if report.is_clean:
         return FsckResult(report, report)
     index(config, wait_s=wait_s)
