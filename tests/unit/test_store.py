@@ -1,5 +1,6 @@
 """Packs, permissions, the lock, the format number, fsck, gc and forget."""
 
+import contextlib
 import hashlib
 import os
 import random
@@ -7,13 +8,15 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from ccgrep.errors import CorruptError, FormatError, LockedError
 from ccgrep.model import Turn
-from ccgrep.store import fsck
+from ccgrep.store import fsck, fsio
 from ccgrep.store.database import Commit, create_store, open_store
 from ccgrep.store.objects import freeze, thaw
 from tests.homes import Home, assert_same_as_fresh
@@ -254,3 +257,22 @@ def test_foreign_directory_is_not_taken_for_a_store(home: Home) -> None:
     done = home.run("index")
     assert (done.returncode, "not empty and not a store" in done.stderr) == (2, True)
     assert os.listdir(home.store_dir) == ["thesis.tex"]
+
+
+def test_folder_that_is_still_written_to_is_removed_once_that_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "busy"
+    folder.mkdir()
+    until = time.monotonic() + 0.3
+
+    def write() -> None:
+        number = 0
+        while time.monotonic() < until:
+            number += 1
+            with contextlib.suppress(FileNotFoundError):
+                (folder / str(number)).touch()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    fsio.remove_tree(str(folder))
+    writer.join()
+    assert not folder.exists()

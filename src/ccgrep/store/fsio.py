@@ -8,6 +8,7 @@ Each operation passes `hook` first: tests put a fault there.
 
 import errno
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,10 @@ hook: Callable[[str, str], None] | None = None
 
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EROFS)
 """What filesystems answer that cannot sync a directory."""
+
+
+_TRIES = 20
+_PAUSE_S = 0.05
 
 
 @contextmanager
@@ -163,7 +168,16 @@ def remove_tree(path: str) -> None:
     import shutil  # noqa: PLC0415 - slow to import, and rarely needed
 
     with _operation("rmtree", path):
-        shutil.rmtree(path)
+        for left in reversed(range(_TRIES)):
+            try:
+                shutil.rmtree(path)
+            except OSError as error:
+                # Threads of a tantivy writer that was given up may still be at work in there.
+                if error.errno != errno.ENOTEMPTY or not left:
+                    raise
+                time.sleep(_PAUSE_S)
+            else:
+                return
 
 
 @contextmanager
