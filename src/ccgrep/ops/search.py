@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ccgrep.model import Turn
     from ccgrep.ops.sessions import Turns
 
-TURN_KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
-
 
 class FoundHit(NamedTuple):
     """A hit with what is needed to show it. `texts` are where to look for the match."""
