@@ -234,12 +234,6 @@ class TextReader:
     def documents(self) -> int:
         return int(self._searcher.num_docs)
 
-    def document_count(self, field: str, word: str) -> int:
-        return int(guarded(self._searcher.doc_freq, field, word))
-
-    def count(self, query: Query) -> int:
-        return int(guarded(self._searcher.search, query, 1).count)
-
     def search(self, query: Query, limit: int = 0, order_by: str | None = None) -> list[Hit]:
         """The best documents, or with `order_by` those with the highest number; 0 is all."""
         size = limit or max(self.documents(), 1)
