@@ -1,13 +1,18 @@
 """Where things are: a frozen Config, made once from the environment and the flags."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
-from typing import NamedTuple
 
 from ccgrep.errors import UsageError
-from ccgrep.kinds import SourceName
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.sources.scan import Root, roots_of
 from ccgrep.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ccgrep.kinds import SourceName
 
 
 class Config(NamedTuple):

@@ -4,6 +4,8 @@ Only what a user can act on is an error here: trouble in a transcript is counted
 the readers and never raised; a bug stays a plain exception with a traceback.
 """
 
+from __future__ import annotations
+
 
 class CcgrepError(Exception):
     """Something went wrong that one sentence can explain."""

@@ -14,3 +14,7 @@ NoteKind = Literal[
     "machine",  # a prompt that a machine worker got
 ]
 TextKind = Literal["user", "assistant", "tool", "thinking"]
+Mode = Literal["words", "literal", "regex"]
+Tier = Literal["all", "most", "exact"]
+Level = Literal["whole", "discussion"]
+FileKind = Literal["session", "history", "sessions_index"]

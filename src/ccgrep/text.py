@@ -5,6 +5,8 @@ characters, newlines in titles and paths. Whatever is printed goes through here,
 into pipes, because fzf's preview window and agents read those.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from functools import cache

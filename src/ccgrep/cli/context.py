@@ -1,16 +1,21 @@
 """The process around a command: environment, terminal, streams, clock."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from ccgrep.config import Config, make_config
 from ccgrep.errors import UsageError
-from ccgrep.kinds import SourceName
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.output.style import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ccgrep.kinds import SourceName
 
 
 class Context(NamedTuple):
@@ -20,7 +25,7 @@ class Context(NamedTuple):
     width: int
 
     @classmethod
-    def from_process(cls) -> "Context":
+    def from_process(cls) -> Context:
         # Streams that are closed when the program starts are None: they take and give nothing.
         sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
         sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -10,16 +10,20 @@ All of it is derived and may be deleted. Tantivy does not look at the checksum t
 end in, and answers wrongly from damaged ones; so each file is checked once, before it is used.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import zlib
-from typing import Literal, NamedTuple
 
 from ccgrep.errors import TextIndexError
 from ccgrep.index.text import TextReader
+from ccgrep.named import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ccgrep.kinds import Level
 
 VERSION = "v1"
-Level = Literal["whole", "discussion"]
 
 _SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
 _FOOTER = re.compile(rb'"crc":(\d+)')

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from ccgrep.errors import CorruptError, StoreError, TextIndexError
 from ccgrep.index import generations
 from ccgrep.index.document import Content, Document, turn_content, turn_document
-from ccgrep.index.generations import Generation, Level
+from ccgrep.index.generations import Generation
 from ccgrep.index.text import TextReader, TextWriter, place_of
+from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.store import fsio
 from ccgrep.store.database import Store

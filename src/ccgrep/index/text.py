@@ -6,17 +6,21 @@ discussion. What a record line needs is stored, and what ranking needs are numbe
 without opening the document. Imports nothing that a search does not need.
 """
 
+from __future__ import annotations
+
 import zlib
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 from ccgrep.errors import TextIndexError
 from ccgrep.index.terms import MAX_WORD_CHARS, expand, fold
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
     from ccgrep.index.document import Document
 
 __all__ = ["Hit", "Query", "Stored", "TextReader", "TextWriter", "key_of", "place_of"]
@@ -127,7 +131,7 @@ class TextWriter:
         self._writer = guarded(self._index.writer, heap, threads)
         self.added = 0
 
-    def put(self, document: "Document") -> None:
+    def put(self, document: Document) -> None:
         """Writes a turn anew."""
         if not self._is_new:
             self.delete(place_of(document.session, document.turn))
@@ -148,7 +152,7 @@ class TextWriter:
         guarded(self._writer.wait_merging_threads)
 
 
-def _made(document: "Document") -> tantivy.Document:
+def _made(document: Document) -> tantivy.Document:
     content = document.content
     made = tantivy.Document()
     made.add_text("place", place_of(document.session, document.turn))

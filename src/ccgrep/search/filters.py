@@ -1,12 +1,15 @@
 """Filters as queries: what must hold of a document, and what must not."""
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from __future__ import annotations
 
 from ccgrep.errors import NotFoundError, RefError
 from ccgrep.index.text import KINDS, Query, Stored, TextReader
+from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.request import Filters
 from ccgrep.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
 
 _RECENT_STEP = 1000
 

@@ -1,24 +1,27 @@
 """ccgrep search: the turns that match, one a line."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
-from collections.abc import Iterator
 from types import SimpleNamespace as Arguments
-from typing import TYPE_CHECKING, cast
 
 from ccgrep.cli.context import Context, refs_from, source_name
 from ccgrep.errors import UsageError
 from ccgrep.index.freshness import Check
-from ccgrep.kinds import TextKind
+from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
-from ccgrep.search.request import Filters, Mode, Place, Request
+from ccgrep.search.request import Filters, Place, Request
 from ccgrep.text import escape, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ccgrep.index.build import Progress
+    from ccgrep.kinds import Mode, TextKind
 
 _RANKED_LIMIT = 10
 _TIMEOUT_S = 5.0
@@ -54,11 +57,12 @@ def _request(arguments: Arguments, context: Context) -> Request:
     if arguments.extended_regexp and arguments.fixed_strings:
         raise UsageError("-E and -F exclude each other")
     timeout_s = _TIMEOUT_S if arguments.timeout is None else _seconds(arguments.timeout)
+    types: list[TextKind] = arguments.type or []
     return Request(
         patterns=tuple(patterns),
         mode=mode,
         filters=_filters(arguments, context),
-        types=tuple(dict.fromkeys(cast("list[TextKind]", arguments.type or []))),
+        types=tuple(dict.fromkeys(types)),
         limit=_limit(arguments, mode),
         per_session=max(arguments.per_session or 0, 0),
         ignore_case=arguments.ignore_case,
@@ -124,7 +128,7 @@ def _filters(arguments: Arguments, context: Context) -> Filters:
 
 
 def _how(arguments: Arguments, context: Context) -> How:
-    def on_progress(progress: "Progress") -> None:
+    def on_progress(progress: Progress) -> None:
         if context.is_error_terminal and not arguments.quiet:
             from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is built
 
