@@ -32,7 +32,7 @@ OUTCOMES: dict[int, Outcome] = {0: "fresh", 1: "stale", 2: "taken in"}
 _FRESH, _STALE, _TAKEN_IN = OUTCOMES
 
 
-def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -> str | None:
+def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -> bytes | None:
     """What `seen` is to hold after a run that took in everything that `scan` saw."""
     if scan.troubles or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
@@ -42,7 +42,7 @@ def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -
     lines += [f"{_time(time, scanned_ns)} {path}\n" for path, time in scan.folders.items()]
     lines.append("\n")
     lines += [_file(file, scanned_ns) for file in files]
-    return "".join([*lines, "end\n"])
+    return os.fsencode("".join([*lines, "end\n"]))
 
 
 def _head(head: str, roots: Sequence[Root]) -> list[str]:
@@ -57,22 +57,26 @@ def _time(mtime_ns: int, scanned_ns: int) -> str:
     return str(mtime_ns) if mtime_ns <= scanned_ns - _RACY_NS else "?"
 
 
-def described_anew(seen: str, head: str, scan: Scan, scanned_ns: int) -> str:
+def described_anew(seen: bytes, head: str, scan: Scan, scanned_ns: int) -> bytes:
     """`seen` after a run that took in the few files of `scan`."""
-    _, _, rest = seen.partition("\n")
-    folders, _, files = rest.partition("\n\n")
-    ends = tuple(f" {path}" for path in scan.files)
-    others = "\n".join(line for line in files.split("\n") if not line.endswith(ends))
-    anew = "".join(_file(file, scanned_ns) for file in scan.files.values())
-    return f"{_head(head, ())[0]}{folders}\n\n{anew}{others}"
+    at = seen.find(b"\n\n") + 2
+    folders, files = seen[seen.find(b"\n") + 1 : at], seen[at:]
+    for path, file in scan.files.items():
+        name = os.fsencode(f" {path}\n")
+        end = files.find(name)
+        if end >= 0:
+            start = files.rfind(b"\n", 0, end) + 1
+            files = files[:start] + files[end + len(name) :]
+        files = os.fsencode(_file(file, scanned_ns)) + files
+    return os.fsencode(_head(head, ())[0]) + folders + files
 
 
-def read_seen(store_dir: str) -> str:
+def read_seen(store_dir: str) -> bytes:
     try:
-        with open(os.path.join(store_dir, "seen"), encoding="utf-8") as file:
+        with open(os.path.join(store_dir, "seen"), "rb") as file:
             return file.read()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    except OSError:
+        return b""
 
 
 def read_head(store_dir: str) -> str:

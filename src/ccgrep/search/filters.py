@@ -139,9 +139,16 @@ def _shared(a: str, b: str) -> int:
 
 def short_ids(reader: Texts, ids: Iterable[str], shortest: int = 8) -> dict[str, str]:
     """For each id its shortest prefix of 8 or more characters that no other session has."""
+    families: dict[str, list[str]] = {}
     short = {}
     for id in set(ids):
-        others = [other for other in reader.values("session", id[:shortest]) if other != id]
-        shared = max((_shared(id, other) for other in others), default=0)
+        prefix = id[:shortest]
+        if prefix not in families:
+            families[prefix] = sorted({*reader.values("session", prefix), id})
+        family = families[prefix]
+        at = family.index(id)
+        # In alphabetical order no other id has more in common with it than its neighbours.
+        near = (*family[max(at - 1, 0) : at], *family[at + 1 : at + 2])
+        shared = max((_shared(id, other) for other in near), default=0)
         short[id] = id[: max(shared + 1, shortest)]
     return short
