@@ -109,7 +109,7 @@ def is_same_folders(store_dir: str, roots: Sequence[Root]) -> bool:
 
 
 def changed_files(
-    store_dir: str, roots: Sequence[Root], on_change: Callable[[], object] = int
+    store_dir: str, roots: Sequence[Root], on_change: Callable[[], object] | None = None
 ) -> list[str] | None:
     """The transcripts of the last run that are not as it saw them; `None` if one is gone, or if
     there was no such run.
@@ -125,15 +125,26 @@ def changed_files(
                 pass
             files = _section(seen, b"end\n")
             changed = _changed(islice(files, _NEWEST))
-            if changed:
-                others = _Other(files)
-                on_change()
-                changed += others.changed()
-            else:
-                changed = _changed(files)
+            if not changed or on_change is None:
+                changed += _changed(files)
+            elif not _is_same_beside(files, on_change):
+                return changed_files(store_dir, roots)
     except (OSError, ValueError):
         return None
     return [os.fsdecode(path) for path in changed]
+
+
+def _is_same_beside(files: Iterable[bytes], on_change: Callable[[], object]) -> bool:
+    """Whether the rest of the transcripts is as it was: a child looks during `on_change`."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 1 if _changed(files) else 0
+        finally:
+            os._exit(code)
+    on_change()
+    return os.waitpid(child, 0)[1] == 0
 
 
 def _first_lines(seen: BinaryIO, roots: Sequence[Root]) -> list[str]:
@@ -163,31 +174,6 @@ def _changed(lines: Iterable[bytes]) -> list[bytes]:
         ):
             changed.append(path)
     return changed
-
-
-class _Other:
-    """A child that looks at the rest while this process does something else."""
-
-    def __init__(self, files: Iterable[bytes]) -> None:
-        self._pipe, end = os.pipe()
-        self._child = os.fork()
-        if self._child == 0:
-            code = 1
-            try:
-                with open(end, "wb") as file:
-                    file.writelines(path + b"\n" for path in _changed(files))
-                code = 0
-            finally:
-                os._exit(code)
-        os.close(end)
-
-    def changed(self) -> list[bytes]:
-        with open(self._pipe, "rb") as file:
-            found = file.read().split(b"\n")[:-1]
-        _, status = os.waitpid(self._child, 0)
-        if status != 0:
-            raise ValueError("it could not look")
-        return found
 
 
 class Check(NamedTuple):

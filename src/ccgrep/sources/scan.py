@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ccgrep.kinds import FileKind, SourceName
-
+else:
+    FileKind = SourceName = str  # for msgspec, when it reads a worker's task
 
 _ROLLOUT = re.compile(r"rollout(-.*)?\.jsonl(\.zst)?")
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
