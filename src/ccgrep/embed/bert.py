@@ -22,14 +22,32 @@ _HIDDEN = np.float32(-1e30)
 
 # erf(x) for |x| <= 4 as x P(x²) / Q(x²): the minimax coefficients for float32 of Eigen and XLA.
 # Beyond 4 it is ±1 to float32.
-_P = (
+_ERF_P = (
     -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
     -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02,
 )  # fmt: skip
-_Q = (
+_ERF_Q = (
     -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
     -1.42647390514189e-02,
 )  # fmt: skip
+_ERF_LIMIT = 4
+_BLOCK = 32_768
+"""Numbers that gelu works on at once: few enough for the cache, enough to be worth the calls."""
+
+
+def _of_half_square(coefficients: tuple[float, ...], factor: float) -> tuple[np.float32, ...]:
+    """Coefficients of `factor` times the polynomial of x²/2, as a polynomial of x²."""
+    highest = len(coefficients) - 1
+    return tuple(
+        np.float32(factor * coefficient * 0.5 ** (highest - at))
+        for at, coefficient in enumerate(coefficients)
+    )
+
+
+# erf(x/√2) / 2 = x P(x²) / Q(x²)
+_P = _of_half_square(_ERF_P, math.sqrt(0.5) / 2)
+_Q = _of_half_square(_ERF_Q, 1)
+_LIMIT = np.float32(_ERF_LIMIT * math.sqrt(2))
 
 
 class Layer:
@@ -78,8 +96,8 @@ class Transformer:
     def forward(self, ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
         """Vectors (texts, pieces, hidden) of `ids`, of which the first `lengths` are text."""
         texts, pieces = ids.shape
-        rows = self._words[ids] + (self._positions[:pieces] + self._types[0])
-        rows = rows.reshape(texts * pieces, -1)
+        embedded = self._words[ids] + (self._positions[:pieces] + self._types[0])
+        rows: Floats = embedded.reshape(texts * pieces, -1)
         _normalise(rows, self._norm, self._bert.epsilon)
         is_padding = np.arange(pieces) >= lengths[:, None]
         hidden = (is_padding * _HIDDEN)[:, None, None, :] if is_padding.any() else None
@@ -97,12 +115,14 @@ class Transformer:
 
         query = heads(layer.query)
         query *= np.float32(1 / math.sqrt(size))
-        scores = query @ heads(layer.key).transpose(0, 1, 3, 2)
+        scores: Floats = query @ heads(layer.key).transpose(0, 1, 3, 2)
         if hidden is not None:
             scores += hidden
-        _softmax(scores)
-        mixed = (scores @ heads(layer.value)).transpose(0, 2, 1, 3).reshape(rows.shape)
-        out = _linear(mixed, layer.attended)
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        mixed: Floats = scores @ heads(layer.value)
+        mixed /= scores.sum(axis=-1, keepdims=True)
+        out = _linear(mixed.transpose(0, 2, 1, 3).reshape(rows.shape), layer.attended)
         out += rows
         return _normalise(out, layer.attended_norm, bert.epsilon)
 
@@ -114,30 +134,29 @@ class Transformer:
             gelu(wide)
             narrow = _linear(wide, layer.narrow)
             narrow += block
-            out[start : start + _ROWS] = _normalise(
-                narrow, layer.output_norm, self._bert.epsilon
-            )
+            out[start : start + _ROWS] = _normalise(narrow, layer.output_norm, self._bert.epsilon)
         return out
 
 
 def gelu(values: Floats) -> None:
-    """x Φ(x), in place; a few rows at a time, which keeps them in the nearest cache."""
-    for block in np.array_split(values, max(1, values.size // 32_768)):
-        x = np.clip(block * np.float32(math.sqrt(0.5)), -4, 4)
+    """x Φ(x), in place."""
+    flat = values.reshape(-1)
+    for start in range(0, flat.size, _BLOCK):
+        block = flat[start : start + _BLOCK]
+        x = np.clip(block, -_LIMIT, _LIMIT)
         square = x * x
         x *= _polynomial(square, _P)
         x /= _polynomial(square, _Q)
-        x += 1
-        x *= 0.5
+        x += np.float32(0.5)
         block *= x
 
 
-def _polynomial(values: Floats, coefficients: tuple[float, ...]) -> Floats:
-    total = values * np.float32(coefficients[0])
+def _polynomial(values: Floats, coefficients: tuple[np.float32, ...]) -> Floats:
+    total = values * coefficients[0]
     for coefficient in coefficients[1:-1]:
-        total += np.float32(coefficient)
+        total += coefficient
         total *= values
-    total += np.float32(coefficients[-1])
+    total += coefficients[-1]
     return total
 
 
@@ -161,9 +180,3 @@ def _normalise(rows: Floats, norm: Norm, epsilon: float) -> Floats:
     rows *= weight
     rows += bias
     return rows
-
-
-def _softmax(scores: Floats) -> None:
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)

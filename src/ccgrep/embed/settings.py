@@ -90,7 +90,8 @@ def read_settings(directory: str) -> Settings:
         raise DamagedModelError(f"{one_line(directory)} has no config.json: give another model")
     if not os.path.isfile(os.path.join(directory, folder, "tokenizer.json")):
         raise ModelError(
-            f"{one_line(directory)} has no tokenizer.json: save it with a current sentence-transformers"
+            f"{one_line(directory)} has no tokenizer.json: give another model, or save this one "
+            "with a current sentence-transformers"
         )
     sentence = _sentence_config(directory, folder)
     tokenizer = _mapping(directory, folder, "tokenizer_config.json")
@@ -135,6 +136,9 @@ def _is_inside(path: str) -> bool:
 
 
 def _sentence_config(directory: str, folder: str) -> Mapping[str, Any]:
+    """Its limits; a directory without a list of modules is a bare transformer and has none."""
+    if not os.path.isfile(os.path.join(directory, "modules.json")):
+        return {}
     found = (_mapping(directory, folder, name) for name in _SENTENCE_CONFIGS)
     return next(filter(None, found), {})
 
