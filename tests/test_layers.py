@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "named": set(),
     "model": {"kinds"},
     "text": set(),
+    "embed": {"errors", "text"},
     "sources": {"errors", "kinds", "model"},
     "store": {"errors", "model"},
     "index": {"errors", "kinds", "model", "sources", "store"},
@@ -41,15 +42,25 @@ ONE_IMPORTER = {
     "backports": {"store/objects.py", "sources/zst.py"},
     "compression": {"store/objects.py", "sources/zst.py"},
     "fcntl": {"store/lock.py"},
+    "huggingface_hub": {"embed/bulk.py", "embed/model.py"},
     "multiprocessing": {"index/pool.py"},
+    "numpy": {"embed/", "index/vectors"},
+    "sentence_transformers": {"embed/bulk.py"},
     "subprocess": {"index/pool.py"},
     "re2": {"search/regex.py"},
     "tantivy": {"index/text.py"},
+    "tokenizers": {"embed/light.py", "embed/tokenizer.py"},
+    "torch": {"embed/bulk.py"},
+    "transformers": {"embed/bulk.py"},
 }
 NEVER = {
-    "argparse", "asyncio", "http", "marshal", "numpy", "pickle", "requests", "socket", "torch",
-    "urllib",
+    "argparse", "asyncio", "http", "marshal", "pickle", "requests", "socket", "urllib",
 }  # fmt: skip
+
+AT_IMPORT_NEVER = {
+    "huggingface_hub", "numpy", "sentence_transformers", "tokenizers", "torch", "transformers",
+}  # fmt: skip
+"""What only functions may import, besides the one module that is itself imported late."""
 
 WRITES = {
     "chmod", "fsync", "ftruncate", "link", "makedirs", "mkdir", "pwrite", "remove", "rename",
@@ -120,6 +131,22 @@ def test_nothing_imports_what_ccgrep_never_needs() -> None:
     for path in MODULES:
         used = {module.split(".")[0] for module in imports(path)}
         assert not used & NEVER, f"{path} imports {used & NEVER}"
+
+
+def test_model_runtimes_are_imported_only_when_an_encoder_is_made() -> None:
+    for path in sorted((SOURCE / "embed").glob("*.py")):
+        at_import = {
+            name.name.split(".")[0]
+            for node in tree(path).body
+            if isinstance(node, ast.Import)
+            for name in node.names
+        } | {
+            (node.module or "").split(".")[0]
+            for node in tree(path).body
+            if isinstance(node, ast.ImportFrom)
+        }
+        allowed = {"numpy"} if path.name == "bert.py" else set()
+        assert at_import & AT_IMPORT_NEVER == allowed, path
 
 
 def test_the_environment_is_read_only_in_cli() -> None:

@@ -53,3 +53,15 @@ class LockedError(StoreError):
 
 class WriteError(StoreError):
     """The store could not be written (disk full, quota, read-only)."""
+
+
+class ModelError(CcgrepError):
+    """The embedding model cannot be used as it is."""
+
+
+class MissingModelError(ModelError):
+    """A package or a model that searching by meaning needs is not installed."""
+
+
+class DamagedModelError(ModelError):
+    """Files of the model are not what they should be."""
