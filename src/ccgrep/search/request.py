@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from ccgrep.kinds import SourceName, TextKind
+from ccgrep.kinds import SourceName, Subagents, TextKind
 
 Mode = Literal["words", "literal", "regex"]
 Tier = Literal["all", "most", "exact"]
@@ -20,7 +20,7 @@ class Filters(NamedTuple):
     tool: str | None = None
     branch: str | None = None
     model: str | None = None
-    subagents: Literal["include", "only", "exclude"] = "include"
+    subagents: Subagents = "include"
     max_sessions: int = 0
 
 
