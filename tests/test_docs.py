@@ -7,6 +7,7 @@ import pytest
 
 from ccgrep import __version__
 from ccgrep.cli.flags import COMMANDS
+from ccgrep.settings import KEYS, Key
 from ccgrep.store import refs
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +46,25 @@ def test_architecture_names_every_module() -> None:
     }
     small = {"context.py", "progress.py", "when.py", "style.py", "tools.py"}  # parts of cli, output
     assert {name for name in modules - small if name not in tour} == set()
+
+
+def described(key: Key) -> str:
+    """A key as the table of docs/configuration.md has it."""
+    value = key.default
+    texts = ", ".join(f'"{text}"' for text in value) if isinstance(value, tuple) else ""
+    shown = f"[{texts}]" if isinstance(value, tuple) else value
+    shown = f'"{value}"' if isinstance(value, str) else shown
+    variables = ", ".join(f"`{name}`" for name in key.environment)
+    flag = f"`{key.flag}`" if key.flag else ""
+    return f"| `{key.name}` | {key.kind} | `{shown}` | {variables} | {flag} | {key.help} |"
+
+
+def test_configuration_describes_every_key_as_it_is() -> None:
+    document = text("docs/configuration.md")
+    table = re.findall(r"^\| `.*", document, re.MULTILINE)
+    assert table == [described(key) for key in KEYS.values()]
+    words = {word for key in KEYS.values() for word in key.words}
+    assert [word for word in words if f"`{word}`" not in document] == []
 
 
 def test_changelog_has_this_version() -> None:

@@ -19,7 +19,8 @@ MAY_IMPORT = {
     "sources": {"errors", "kinds", "model"},
     "store": {"errors", "model"},
     "index": {"errors", "kinds", "model", "sources", "store"},
-    "config": {"errors", "kinds", "sources", "text"},
+    "settings": {"errors", "text"},
+    "config": {"errors", "kinds", "settings", "sources", "text"},
     "lookup": {"errors", "model", "store", "text"},
     "search": {"errors", "index", "kinds", "model", "store", "text"},
     "ops": {
@@ -33,8 +34,8 @@ MAY_IMPORT = {
         "sources",
         "store",
     },
-    "output": {"config", "index", "kinds", "model", "ops", "search", "store", "text"},
-    "cli": {"config", "errors", "index", "kinds", "ops", "output", "search", "text"},
+    "output": {"config", "index", "kinds", "model", "ops", "search", "settings", "store", "text"},
+    "cli": {"config", "errors", "index", "kinds", "ops", "output", "search", "settings", "text"},
 }
 """Rooms, and the rooms they may use besides themselves."""
 

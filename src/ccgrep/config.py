@@ -1,4 +1,4 @@
-"""Where things are: a frozen Config, made once from the environment and the flags."""
+"""What a run goes by: a frozen Config, made once from the settings and the flags."""
 
 from __future__ import annotations
 
@@ -6,48 +6,82 @@ import os
 
 from ccgrep.errors import UsageError
 from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.settings import Setting, config_path, read_settings
 from ccgrep.sources.scan import Root, roots_of
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
-    from ccgrep.kinds import SourceName
+    from ccgrep.kinds import SourceName, Subagents
 
 
 class Config(NamedTuple):
+    """Where things are, and one field for each of the other keys of `settings.KEYS`."""
+
     store_dir: str
     roots: tuple[Root, ...]
+    recalls_dir: str
+    limit: int
+    list_limit: int
+    subagents: Subagents
+    timeout_s: float
+    refresh_budget_s: float
+    color: str
+    pager: str
+    model: str
+    embed_window_days: int
+    surfaces: tuple[str, ...]
+    alpha: float
+
+
+def settings_of(environment: Mapping[str, str]) -> dict[str, Setting]:
+    """What is set in the environment and in the configuration file."""
+    return read_settings(environment, _home(environment))
+
+
+def settings_file(environment: Mapping[str, str]) -> str:
+    """Where the configuration file is, or would be."""
+    return config_path(environment, _home(environment))
 
 
 def make_config(
     environment: Mapping[str, str],
     roots: list[str] | None = None,
     source: SourceName | None = None,
+    settings: Mapping[str, Setting] | None = None,
 ) -> Config:
-    """The configuration; `roots` given by hand replace the usual directories."""
-    home = environment.get("HOME") or os.path.expanduser("~")
-    if not os.path.isabs(home) and not environment.get("CCGREP_DIR"):
+    """The configuration; `roots` given by hand replace all others."""
+    home = _home(environment)
+    settings = settings or read_settings(environment, home)
+    if not os.path.isabs(home) and settings["store"].origin == "default":
         raise UsageError("HOME is not set: set it, or CCGREP_DIR and --root")
+    values: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
+    further = [path for path in values.pop("roots") if os.path.isdir(path)]
     found = _given_roots(roots) if roots else _usual_roots(environment, home)
+    if not roots:
+        found += [root for root in _given_roots(further) if root not in found]
     return Config(
-        store_dir=os.path.abspath(_store_dir(environment, home)),
+        store_dir=values.pop("store"),
         roots=tuple(root for root in found if source in (None, root.source)),
+        recalls_dir=os.path.abspath(os.path.join(_claude_dir(environment, home), "recalls")),
+        **values,
     )
 
 
-def _store_dir(environment: Mapping[str, str], home: str) -> str:
-    if directory := environment.get("CCGREP_DIR"):
-        return directory
-    data = environment.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
-    return os.path.join(data, "ccgrep")
+def _home(environment: Mapping[str, str]) -> str:
+    return environment.get("HOME") or os.path.expanduser("~")
+
+
+def _claude_dir(environment: Mapping[str, str], home: str) -> str:
+    return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
 
 
 def _usual_roots(environment: Mapping[str, str], home: str) -> list[Root]:
     """The directories of both agents, as far as they are there."""
-    claude = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     codex = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
-    usual = [Root(claude, "claude_code"), Root(codex, "codex")]
+    usual = [Root(_claude_dir(environment, home), "claude_code"), Root(codex, "codex")]
     return [root for root in usual if os.path.isdir(root.path)]
 
 

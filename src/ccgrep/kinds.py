@@ -13,6 +13,7 @@ NoteKind = Literal[
     "error",  # the API's, not a tool's
     "machine",  # a prompt that a machine worker got
 ]
+Subagents = Literal["include", "only", "exclude"]
 TextKind = Literal["user", "assistant", "tool", "thinking"]
 Mode = Literal["words", "literal", "regex"]
 Tier = Literal["all", "most", "exact"]

@@ -6,11 +6,13 @@ import os
 import re
 import sys
 import time
+from functools import cached_property
 
-from ccgrep.config import Config, make_config
+from ccgrep.config import Config, make_config, settings_of
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.named import TYPE_CHECKING
 from ccgrep.output.style import Style
+from ccgrep.settings import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,11 +20,16 @@ if TYPE_CHECKING:
     from ccgrep.kinds import SourceName
 
 
-class Context(NamedTuple):
-    environment: Mapping[str, str]
-    is_terminal: bool
-    is_error_terminal: bool
-    width: int
+class Context:
+    """What a command knows of the process that it runs in."""
+
+    def __init__(
+        self, environment: Mapping[str, str], is_terminal: bool, is_error_terminal: bool, width: int
+    ) -> None:
+        self.environment = environment
+        self.is_terminal = is_terminal
+        self.is_error_terminal = is_error_terminal
+        self.width = width
 
     @classmethod
     def from_process(cls) -> Context:
@@ -41,16 +48,22 @@ class Context(NamedTuple):
         )
 
     def config(self, roots: list[str] | None = None, source: str | None = None) -> Config:
-        return make_config(self.environment, roots, source_name(source))
+        return make_config(self.environment, roots, source_name(source), self.settings)
+
+    @cached_property
+    def settings(self) -> dict[str, Setting]:
+        """What is set, read once and not before it is needed."""
+        return settings_of(self.environment)
 
     @property
     def style(self) -> Style:
-        is_plain = bool(self.environment.get("NO_COLOR")) or self.environment.get("TERM") == "dumb"
-        return Style(self.is_terminal and not is_plain)
+        return self.style_for(None)
 
     def style_for(self, color: str | None) -> Style:
-        """The colours that `--color` asks for."""
-        return Style(color == "always") if color in ("always", "never") else self.style
+        """The colours that `--color` asks for, else those that are set."""
+        wanted = color or self.settings["color"].value
+        is_plain = bool(self.environment.get("NO_COLOR")) or self.environment.get("TERM") == "dumb"
+        return Style(wanted == "always" or (wanted == "auto" and self.is_terminal and not is_plain))
 
     @property
     def now_ms(self) -> int:

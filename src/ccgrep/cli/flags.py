@@ -59,26 +59,19 @@ REFS = Argument(
     "+",
 )
 
-PROJECT = Option(("-p", "--project"), "part of the project's path", "value", "STR")
+COLOR = Option(
+    ("--color", "--colour"),
+    "colours: auto on a terminal (the default), always, never",
+    "value",
+    "WHEN",
+    ("auto", "always", "never"),
+)
 TIMES = "30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday"
-SEARCH_OPTIONS = (
-    Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
-    Option(("-F", "--fixed-strings"), "the text exactly as it stands"),
-    Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
-    Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
-    Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
-    Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
-    PROJECT,
+FILTERS = (
+    Option(("-p", "--project"), "part of the project's path", "value", "STR"),
     Option(("--here",), "only this directory's project"),
     Option(("-s", "--since"), f"turns begun at or after this time: {TIMES}", "value", "TIME"),
     Option(("--until",), "turns begun at or before this time", "value", "TIME"),
-    Option(
-        ("-t", "--type"),
-        "only this kind of text; may be repeated",
-        "list",
-        "KIND",
-        ("user", "assistant", "tool", "thinking"),
-    ),
     Option(("--tool",), "turns that used this tool; any: some tool", "value", "NAME"),
     SOURCE,
     Option(
@@ -97,6 +90,23 @@ SEARCH_OPTIONS = (
         ("include", "only", "exclude"),
     ),
     Option(("--max-sessions",), "only the N most recent sessions", "int", "N"),
+)
+"""Which turns are meant: `cli.filters` makes Filters of them."""
+SEARCH_OPTIONS = (
+    Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
+    Option(("-F", "--fixed-strings"), "the text exactly as it stands"),
+    Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
+    Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
+    Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
+    Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
+    Option(
+        ("-t", "--type"),
+        "only this kind of text; may be repeated",
+        "list",
+        "KIND",
+        ("user", "assistant", "tool", "thinking"),
+    ),
+    *FILTERS,
     Option(
         ("-n", "--limit", "-m", "--max-count"),
         "at most N hits; 0 is all; 10 for words, all for -F and -E",
@@ -116,13 +126,7 @@ SEARCH_OPTIONS = (
     Option(("-o", "--only-matching"), "each match alone; means -F unless -E is given"),
     Option(("-q", "--quiet", "--silent"), "print nothing; the exit status tells"),
     Option(("-0", "--null"), "end each record with NUL instead of a newline"),
-    Option(
-        ("--color", "--colour"),
-        "colours: auto on a terminal (the default), always, never",
-        "value",
-        "WHEN",
-        ("auto", "always", "never"),
-    ),
+    COLOR,
     Option(("--full-id",), "whole session ids"),
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
     JSON,
@@ -194,10 +198,7 @@ COMMANDS: dict[str, Command] = {
             "Prints one session a line: id, age, project, number of turns, title; separated by "
             "tabs when standard output is not a terminal.",
             (
-                PROJECT,
-                Option(("-s", "--since"), f"active at or after: {TIMES}", "value", "TIME"),
-                Option(("--until",), "begun at or before this time", "value", "TIME"),
-                SOURCE,
+                *FILTERS,
                 Option(
                     ("-n", "--limit"),
                     "at most N sessions; 0 is all; 20 on a terminal, else all",
@@ -239,6 +240,16 @@ COMMANDS: dict[str, Command] = {
                 (1, "its transcript or directory is gone"),
                 (2, "trouble"),
             ),
+        ),
+        Command(
+            "settings",
+            "what is set, and where",
+            "Prints each key of the configuration with the value that holds and where it came "
+            "from: a variable, the configuration file, or the default. The file is "
+            "~/.config/ccgrep/config.toml, or the one that CCGREP_CONFIG names; variables stand "
+            "above it, and options above both.",
+            (JSON,),
+            examples=(("ccgrep settings | grep -v 'default$'", "what is not as it comes"),),
         ),
         Command(
             "fsck",

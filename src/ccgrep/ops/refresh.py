@@ -21,7 +21,6 @@ from ccgrep.store.database import Store, create_store, open_store
 Opened = tuple[Texts, int, bool]
 """What is searched, when its newest turn began, and whether it has more than what was said."""
 
-_BUDGET_S = 1.0
 _WAIT_S = 0.2
 
 
@@ -33,7 +32,8 @@ def refresh(config: Config, how: How) -> Coverage:
             "there are no transcripts: neither ~/.claude nor ~/.codex is there; "
             "take in another directory with `ccgrep index --root`"
         )
-    options = Options(wait_s=_WAIT_S, roots=config.roots, budget_s=None if is_first else _BUDGET_S)
+    budget_s = None if is_first else config.refresh_budget_s
+    options = Options(wait_s=_WAIT_S, roots=config.roots, budget_s=budget_s)
     try:
         report = build(create_store(config.store_dir), scanner(config), options, how.on_progress)
     except (LockedError, WriteError) as error:

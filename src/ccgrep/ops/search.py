@@ -202,6 +202,21 @@ class Searcher:
         return turn_text(turn, kind) if turn is not None else ""
 
 
+def open_searcher(config: Config) -> Searcher:
+    """A searcher of the store as it is: by the text index if that reflects HEAD, else without."""
+    found = generations.current(config.store_dir)
+    if found is not None and found.snapshot == read_head(config.store_dir):
+        try:
+            reader = generations.open_reader(found.path)
+            return Searcher(config, reader, found.newest, found.level == "whole")
+        except TextIndexError:
+            pass  # What there is can be read without it.
+    from ccgrep.search.scan import StoreTexts  # noqa: PLC0415
+    from ccgrep.store.database import open_store  # noqa: PLC0415
+
+    return Searcher(config, StoreTexts(open_store(config.store_dir)))
+
+
 def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:
     return [Marked(kind, text, marks.spans(text)) for kind, text in texts if text]
 

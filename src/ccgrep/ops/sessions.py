@@ -7,9 +7,10 @@ from msgspec import Struct
 
 from ccgrep import lookup
 from ccgrep.config import Config
-from ccgrep.errors import RefError, StoreError
+from ccgrep.errors import NotFoundError, RefError, StoreError
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.ops.common import read
+from ccgrep.ops.search import open_searcher
 from ccgrep.search.request import Filters
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
@@ -43,23 +44,28 @@ def list_sessions(config: Config, filters: Filters, limit: int = 0) -> list[List
     """Sessions with turns, the most recent first."""
     rows = read(config, lambda store: list(store.rows()))
     short = lookup.abbreviations(row.session.id for row in rows)
-    wanted = [row for row in rows if row.session.turns and _passes(row, filters)]
+    passing = _passing(config, filters)
+    wanted = [
+        row
+        for row in rows
+        if row.session.turns
+        and not row.is_superseded
+        and (passing is None or row.session.id in passing)
+    ]
     wanted.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
     if limit:
         wanted = wanted[:limit]
     return [Listed(row, short[row.session.id]) for row in wanted]
 
 
-def _passes(row: Row, filters: Filters) -> bool:
-    session = row.session
-    times = [time for time in (session.started, session.ended) if time is not None]
-    return (
-        not row.is_superseded
-        and (filters.source is None or session.source == filters.source)
-        and (filters.project is None or filters.project.lower() in session.project.lower())
-        and (filters.since is None or (bool(times) and max(times) >= filters.since))
-        and (filters.until is None or (bool(times) and min(times) <= filters.until))
-    )
+def _passing(config: Config, filters: Filters) -> set[str] | None:
+    """The sessions that have a turn which a search with these filters would look at."""
+    if filters == Filters():
+        return None
+    try:
+        return set(open_searcher(config).sessions(filters))
+    except NotFoundError:
+        return set()
 
 
 def show(config: Config, ref: str) -> Shown:

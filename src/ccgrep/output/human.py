@@ -4,7 +4,7 @@ Everything that comes from a transcript passes `text` before it is put together 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from ccgrep.index.build import IndexReport
@@ -14,6 +14,7 @@ from ccgrep.ops.sessions import Listed, Shown, ShownTurn
 from ccgrep.ops.upkeep import Forgotten, FsckResult
 from ccgrep.output import tools
 from ccgrep.output.style import Style
+from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
 from ccgrep.text import clip, columns, escape, one_line
 
@@ -226,6 +227,26 @@ def _note_lines(note: Note, style: Style) -> Iterator[str]:
 
 def _blob_line(blob: Blob) -> str:
     return f"  [{one_line(blob.media_type) or 'payload'}, {size(blob.size)}, not kept]"
+
+
+def settings_lines(settings: Mapping[str, Setting], is_terminal: bool) -> Iterator[str]:
+    """Key, value and where it came from: aligned on a terminal, else separated by tabs."""
+    rows = [
+        (name, _setting(setting.value), one_line(setting.origin))
+        for name, setting in settings.items()
+    ]
+    if not is_terminal:
+        yield from ("\t".join(row) for row in rows)
+        return
+    names, values = (max(columns(row[at]) for row in rows) for at in (0, 1))
+    for name, value, origin in rows:
+        yield f"{name:<{names}}  {value}{' ' * (values - columns(value))}  {origin}"
+
+
+def _setting(value: Value) -> str:
+    if isinstance(value, tuple):
+        value = ", ".join(value)
+    return one_line(f"{value:g}" if isinstance(value, float) else str(value)) or "-"
 
 
 def fsck_lines(result: FsckResult) -> Iterator[str]:

@@ -4,6 +4,7 @@ Text is whole here. Characters that act instead of showing are written as JSON e
 so a parser gets the text as it was and a terminal shows it.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from ccgrep.ops.indexing import Status
 from ccgrep.ops.sessions import Listed, Shown, ShownTurn
 from ccgrep.ops.upkeep import Forgotten, FsckResult
 from ccgrep.output import tools
+from ccgrep.settings import Setting
 from ccgrep.store.gc import GcReport
 from ccgrep.text import json_escape
 
@@ -155,6 +157,11 @@ def _message(message: Message, with_tools: bool, with_thinking: bool) -> dict[st
             for c in calls
         ]
     return {"role": "assistant", **fields} if fields else {}
+
+
+def settings(settings: Mapping[str, Setting], path: str) -> dict[str, Any]:
+    found = {name: {"value": s.value, "origin": s.origin} for name, s in settings.items()}
+    return {"file": path, "settings": found}
 
 
 def fsck(result: FsckResult) -> dict[str, Any]:

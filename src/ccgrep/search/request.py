@@ -5,9 +5,7 @@ from __future__ import annotations
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from typing import Literal
-
-    from ccgrep.kinds import Mode, SourceName, TextKind, Tier
+    from ccgrep.kinds import Mode, SourceName, Subagents, TextKind, Tier
 
 
 class Filters(NamedTuple):
@@ -22,7 +20,7 @@ class Filters(NamedTuple):
     tool: str | None = None
     branch: str | None = None
     model: str | None = None
-    subagents: Literal["include", "only", "exclude"] = "include"
+    subagents: Subagents = "include"
     max_sessions: int = 0
 
 

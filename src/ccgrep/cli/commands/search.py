@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from types import SimpleNamespace as Arguments
 
-from ccgrep.cli.context import Context, refs_from, source_name
+from ccgrep.cli.context import Context
+from ccgrep.cli.filters import filters_of
+from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.index.freshness import Check
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
-from ccgrep.search.request import Filters, Place, Request
+from ccgrep.search.request import Place, Request
 from ccgrep.text import escape, one_line
 
 if TYPE_CHECKING:
@@ -23,15 +24,13 @@ if TYPE_CHECKING:
     from ccgrep.index.build import Progress
     from ccgrep.kinds import Mode, TextKind
 
-_RANKED_LIMIT = 10
-_TIMEOUT_S = 5.0
-
 
 def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
-    request = _request(arguments, context)
+    config = context.config()
+    request = _request(arguments, context, config)
     how = _how(arguments, context)
     try:
-        result, searcher = search(context.config(), request, how, check)
+        result, searcher = search(config, request, how, check)
     finally:
         _close_bar()
     _tell(result, context, arguments.quiet)
@@ -45,7 +44,7 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
     return 2 if result.answer.is_cut_short else code
 
 
-def _request(arguments: Arguments, context: Context) -> Request:
+def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     patterns = _patterns(arguments)
     mode: Mode = "words"
     if arguments.extended_regexp:
@@ -56,14 +55,14 @@ def _request(arguments: Arguments, context: Context) -> Request:
         raise UsageError("-L prints session ids: it has no JSON form")
     if arguments.extended_regexp and arguments.fixed_strings:
         raise UsageError("-E and -F exclude each other")
-    timeout_s = _TIMEOUT_S if arguments.timeout is None else _seconds(arguments.timeout)
+    timeout_s = config.timeout_s if arguments.timeout is None else _seconds(arguments.timeout)
     types: list[TextKind] = arguments.type or []
     return Request(
         patterns=tuple(patterns),
         mode=mode,
-        filters=_filters(arguments, context),
+        filters=filters_of(arguments, context, config),
         types=tuple(dict.fromkeys(types)),
-        limit=_limit(arguments, mode),
+        limit=_limit(arguments, mode, config),
         per_session=max(arguments.per_session or 0, 0),
         ignore_case=arguments.ignore_case,
         whole_word=arguments.word_regexp,
@@ -92,39 +91,14 @@ def _seconds(text: str) -> float:
         raise UsageError(f"{one_line(text)} is not a number of seconds") from None
 
 
-def _limit(arguments: Arguments, mode: Mode) -> int:
+def _limit(arguments: Arguments, mode: Mode, config: Config) -> int:
     if arguments.quiet and not arguments.files_without_match:
         return 1
     if arguments.files_with_matches or arguments.files_without_match or arguments.count:
         return 0  # The limit is on sessions there, see _print_sessions.
     if arguments.limit is not None:
         return max(int(arguments.limit), 0)
-    return _RANKED_LIMIT if mode == "words" else 0
-
-
-def _filters(arguments: Arguments, context: Context) -> Filters:
-    now_ms = context.now_ms
-    when = (arguments.since, arguments.until)
-    if any(when):
-        from ccgrep.cli.when import parse_when  # noqa: PLC0415 - datetime is slow to import
-
-        since, until = (parse_when(text, now_ms) if text else None for text in when)
-    else:
-        since = until = None
-    sessions = refs_from(arguments.session) if arguments.session else None
-    return Filters(
-        project=arguments.project,
-        here=os.getcwd() if arguments.here else None,
-        since=since,
-        until=until,
-        source=source_name(arguments.source),
-        sessions=tuple(sessions) if sessions is not None else None,
-        tool=arguments.tool,
-        branch=arguments.branch,
-        model=arguments.model_name,
-        subagents=arguments.subagents or "include",
-        max_sessions=max(arguments.max_sessions or 0, 0),
-    )
+    return config.limit if mode == "words" else 0
 
 
 def _how(arguments: Arguments, context: Context) -> How:
