@@ -23,7 +23,7 @@ from ccgrep.named import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from ccgrep.kinds import Level
 
-VERSION = "v1"
+VERSION = "v2"
 
 _SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
 _FOOTER = re.compile(rb'"crc":(\d+)')
@@ -45,14 +45,19 @@ def text_dir(store_dir: str) -> str:
     return os.path.join(store_dir, "text")
 
 
-def generation_paths(store_dir: str) -> list[str]:
-    """The directories of this version, the newest first."""
+def all_paths(store_dir: str) -> list[str]:
+    """The directories of all versions, the newest first."""
     try:
         names = os.listdir(text_dir(store_dir))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    own = sorted((name for name in names if name.startswith(VERSION + "-")), reverse=True)
-    return [os.path.join(text_dir(store_dir), name) for name in own]
+    return [os.path.join(text_dir(store_dir), name) for name in sorted(names, reverse=True)]
+
+
+def generation_paths(store_dir: str) -> list[str]:
+    """Those of this version."""
+    prefix = os.path.join(text_dir(store_dir), VERSION + "-")
+    return [path for path in all_paths(store_dir) if path.startswith(prefix)]
 
 
 def current(store_dir: str) -> Generation | None:
