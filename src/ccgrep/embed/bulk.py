@@ -5,7 +5,6 @@ long as the light encoder needs for a few hundred texts. It runs on what is on d
 a directory and told to stay offline, and neither prints nor warns.
 """
 
-import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -125,6 +124,8 @@ def _load(model: Model) -> Any:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Without the warnings and log lines of libraries, which would stand among records."""
+    import logging  # noqa: PLC0415 - not for a query
+
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -5,7 +5,6 @@ imported. The vectors are the same within 1e-5 (`tests/unit/test_embed_light.py`
 BERT-shaped models only; `Settings.why_not_light` says what another one has.
 """
 
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
 _BATCH_PIECES = 512
 """Measured: 1024 and 2048 take 3 to 10 % longer."""
@@ -35,13 +33,12 @@ class LightEncoder:
             )
         self.model = model
         self._threads = threads
-        loading = _Loading(model)  # meanwhile numpy is imported, which takes longer
         try:
             from ccgrep.embed.bert import Transformer  # noqa: PLC0415 - numpy
         except ImportError as error:
             raise MissingModelError(f"searching by meaning needs numpy: {INSTALL}") from error
-        self._transformer = Transformer(Tensors(model.weights[0]), bert)
-        self._tokenizer = loading.result()
+        self._transformer = Transformer(Tensors(model.transformer_path), bert)
+        self._tokenizer = tokenizer.load(model, model.settings.max_pieces)
 
     @property
     def dimensions(self) -> int:
@@ -99,25 +96,3 @@ class LightEncoder:
             norms = np.sqrt(np.einsum("ij,ij->i", pooled, pooled))
             pooled = pooled / np.maximum(norms, np.float32(1e-12))[:, None]
         return np.asarray(pooled, np.float32)
-
-
-class _Loading:
-    """The tokenizer, loaded in a thread of its own: its library leaves the interpreter free."""
-
-    def __init__(self, model: Model) -> None:
-        self._found: Tokenizer | Exception | None = None
-        self._thread = threading.Thread(target=self._load, args=(model,), daemon=True)
-        self._thread.start()
-
-    def _load(self, model: Model) -> None:
-        try:
-            self._found = tokenizer.load(model, model.settings.max_pieces)
-        except Exception as error:  # raised where it is waited for
-            self._found = error
-
-    def result(self) -> "Tokenizer":
-        self._thread.join()
-        if isinstance(self._found, Exception):
-            raise self._found
-        assert self._found is not None
-        return self._found

@@ -46,6 +46,11 @@ class Model(NamedTuple):
     def tokenizer_path(self) -> str:
         return os.path.join(self.directory, self.settings.folder, "tokenizer.json")
 
+    @property
+    def transformer_path(self) -> str:
+        """The weights of a model that the light encoder can use."""
+        return os.path.join(self.directory, self.settings.folder, "model.safetensors")
+
 
 def find(wanted: str | None, environment: Mapping[str, str]) -> Model:
     """The model that was asked for by name or path, or the usual one."""

@@ -29,6 +29,7 @@ _SENTENCE_CONFIGS = tuple(
 )
 _LIGHT_POOLING = frozenset(["cls", "max", "mean"])
 _LIGHT_MODULES = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+_MARKS = 2
 _NO_LIMIT = 10**9
 """Tokenizers without a limit say a number beyond any text."""
 
@@ -98,17 +99,21 @@ def read_settings(directory: str) -> Settings:
     pooling = _pooling(directory, modules)
     prompt = _prompt(directory)
     why_not = _why_not_light(directory, modules, config, sentence, pooling, prompt)
+    bert = None if why_not else _bert(directory, config)
+    dimensions = _dimensions(directory, modules, config, pooling)
+    if bert and bert.hidden != dimensions:
+        raise _damaged(os.path.join(directory, "1_Pooling", "config.json"))
     return Settings(
         folder,
         tuple(path for _, path in modules[1:] if path != folder),
-        _dimensions(directory, modules, config, pooling),
+        dimensions,
         _max_pieces(config, sentence, tokenizer),
         "+".join(_modes(pooling)),
         "Normalize" in [kind for kind, _ in modules],
         sentence.get("do_lower_case") is True,
         _normaliser(tokenizer),
         prompt,
-        None if why_not else _bert(directory, config),
+        bert,
         why_not,
     )
 
@@ -153,7 +158,8 @@ def _modes(pooling: Mapping[str, Any]) -> list[str]:
     modes = pooling.get("pooling_mode")
     if modes is None:
         modes = [mode for key, mode in _LEGACY_POOLING.items() if pooling.get(key)]
-    return [str(mode) for mode in ([modes] if isinstance(modes, str) else modes)] or ["mean"]
+    listed = modes if isinstance(modes, list) else [modes]
+    return [str(mode) for mode in listed] or ["mean"]
 
 
 def _prompt(directory: str) -> str:
@@ -192,10 +198,12 @@ def _max_pieces(
     limits = [sentence.get("max_seq_length") or tokenizer.get("model_max_length")]
     if config.get("model_type") != "xlnet":
         limits.append(config.get("max_position_embeddings"))
-    known = [limit for limit in limits if isinstance(limit, int) and 0 < limit < _NO_LIMIT]
-    if not known:
-        raise ModelError("the model's configuration does not say how much text it takes")
-    return max(min(known), 3)
+    known = [limit for limit in limits if isinstance(limit, int) and limit < _NO_LIMIT]
+    if not known or min(known) < _MARKS + 1:
+        raise ModelError(
+            "the model's configuration does not say how much text it takes: give another model"
+        )
+    return min(known)
 
 
 def _normaliser(tokenizer: Mapping[str, Any]) -> Normaliser | None:
