@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ccgrep.embed import bert
 from ccgrep.embed.bert import gelu
 from ccgrep.embed.light import LightEncoder
-from ccgrep.errors import DamagedModelError, ModelError
+from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
 from tests.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
 SOME = [text[:1500] for text in texts(40)]
@@ -144,6 +145,21 @@ def test_a_damaged_tokenizer_is_said(tmp_path: Path) -> None:
     (path / "tokenizer.json").write_text("{")
     with pytest.raises(DamagedModelError, match=r"tokenizer\.json is damaged"):
         LightEncoder(model_at(path))
+
+
+@pytest.mark.parametrize("library", ["numpy", "tokenizers"])
+def test_a_missing_library_is_said_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, "ccgrep.embed.bert")
+    if library == "tokenizers":
+        monkeypatch.setitem(sys.modules, "ccgrep.embed.bert", bert)
+    with pytest.raises(MissingModelError) as caught:
+        LightEncoder(MODEL)
+    assert (
+        str(caught.value) == f"searching by meaning needs {library}: pip install 'ccgrep[semantic]'"
+    )
 
 
 def test_gelu_is_exact_to_float32() -> None:
