@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from ccgrep.kinds import SourceName, Subagents
 
 
+MODEL_VARIABLES = (
+    "HOME",
+    "XDG_CACHE_HOME",
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "SENTENCE_TRANSFORMERS_HOME",
+)
+
+
 class Config(NamedTuple):
     """Where things are, and one field for each of the other keys of `settings.KEYS`."""
 
@@ -34,6 +43,8 @@ class Config(NamedTuple):
     embed_window_days: int
     surfaces: tuple[str, ...]
     alpha: float
+    embed: str
+    model_variables: Mapping[str, str]  # what says where models are kept
 
 
 def settings_of(environment: Mapping[str, str]) -> dict[str, Setting]:
@@ -66,6 +77,7 @@ def make_config(
         store_dir=values.pop("store"),
         roots=tuple(root for root in found if source in (None, root.source)),
         recalls_dir=os.path.abspath(os.path.join(_claude_dir(environment, home), "recalls")),
+        model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
     )
 

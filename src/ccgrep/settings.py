@@ -109,6 +109,14 @@ KEYS: dict[str, Key] = {
             "the embedding model of semantic search, by name or path",
             "--model",
         ),
+        Key(
+            "embed",
+            "word",
+            "auto",
+            "whether `index` embeds what is new; auto is yes, if there is a model",
+            "--no-embed",
+            words=("auto", "never"),
+        ),
         Key("embed_window_days", "count", 90, "how many days back turns are embedded; 0 is all"),
         Key(
             "surfaces",
@@ -121,7 +129,7 @@ KEYS: dict[str, Key] = {
         Key(
             "alpha",
             "number",
-            0.7,
+            0.5,
             "the weight of meaning in hybrid search; the rest is that of words",
             "--alpha",
             most=1.0,

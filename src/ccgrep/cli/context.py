@@ -47,8 +47,21 @@ class Context:
             width=_width(),
         )
 
-    def config(self, roots: list[str] | None = None, source: str | None = None) -> Config:
-        return make_config(self.environment, roots, source_name(source), self.settings)
+    def config(
+        self,
+        roots: list[str] | None = None,
+        source: str | None = None,
+        model: str | None = None,
+    ) -> Config:
+        made = make_config(self.environment, roots, source_name(source), self.settings)
+        return made._replace(model=model) if model else made
+
+    def prepare_encoders(self) -> None:
+        """Sets what numpy and its like go by, before they are imported."""
+        from ccgrep.embed import ENVIRONMENT  # noqa: PLC0415 - not for a search by words
+
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
 
     @cached_property
     def settings(self) -> dict[str, Setting]:

@@ -92,12 +92,30 @@ FILTERS = (
     Option(("--max-sessions",), "only the N most recent sessions", "int", "N"),
 )
 """Which turns are meant: `cli.filters` makes Filters of them."""
+MODEL = Option(
+    ("--model",),
+    "the embedding model, by name or directory",
+    "value",
+    "NAME",
+)
 SEARCH_OPTIONS = (
     Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
     Option(("-F", "--fixed-strings"), "the text exactly as it stands"),
     Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
     Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
     Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
+    Option(("--semantic",), "rank by meaning"),
+    Option(("--hybrid",), "rank by words and meaning together"),
+    Option(
+        ("--surface",),
+        "by meaning: compare only what was asked, the last answer, or all answers (which are "
+        "embedded only if `surfaces` is set to it); may be repeated",
+        "list",
+        "SIDE",
+        ("prompt", "answer", "full"),
+    ),
+    Option(("--alpha",), "the weight of meaning in --hybrid, from 0 to 1 (0.5)", "value", "WEIGHT"),
+    MODEL,
     Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
     Option(
         ("-t", "--type"),
@@ -131,6 +149,7 @@ SEARCH_OPTIONS = (
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
+    Option(("--explain",), "say on standard error what each score is made of"),
     Option(("--no-refresh",), "search what is indexed, without looking for changes"),
     Option(("--no-index",), "read every turn instead of using the index: slow, the same answer"),
     Option(("--timeout",), "give up -F and -E after so many seconds (5); 0 never", "value", "S"),
@@ -164,13 +183,18 @@ COMMANDS: dict[str, Command] = {
             "take in what changed",
             "Reads what was appended to the transcripts of Claude Code and Codex since the last "
             "run and keeps every turn in the store. Nothing is ever removed because a "
-            "transcript is gone.",
+            "transcript is gone. Then embeds what is new, the newest first, if there is a model: "
+            "that can be interrupted, and goes on next time.",
             (
                 Option(("--full",), "read every transcript again"),
                 Option(
                     ("--recreate",),
                     "set the store aside and build it anew, keeping turns whose transcript is gone",
                 ),
+                Option(("--no-embed",), "take in, but embed nothing"),
+                Option(("--embed-all",), "embed all turns, not only those of the last 90 days"),
+                Option(("--embed-since",), "embed turns begun after this time", "value", "TIME"),
+                MODEL,
                 SOURCE,
                 ROOT,
                 NO_WAIT,
@@ -239,6 +263,18 @@ COMMANDS: dict[str, Command] = {
                 (0, "it can be resumed"),
                 (1, "its transcript or directory is gone"),
                 (2, "trouble"),
+            ),
+        ),
+        Command(
+            "model",
+            "which embedding model is used",
+            "Says which model searches by meaning use, where it comes from and what it does. "
+            "`ccgrep model pull NAME` downloads one; nothing else ever does.",
+            (MODEL, JSON),
+            (Argument("WORDS", "`pull` and the name of a model to download", "*"),),
+            examples=(
+                ("ccgrep model", "the model that is used"),
+                ("ccgrep model pull BAAI/bge-small-en-v1.5", "download another one"),
             ),
         ),
         Command(

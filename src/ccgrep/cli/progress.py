@@ -3,9 +3,13 @@
 import sys
 import time
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ccgrep.index.build import Progress
 from ccgrep.output.human import size
+
+if TYPE_CHECKING:
+    from ccgrep.index.embedding import EmbedProgress
 
 _EVERY_S = 0.1
 _WIDTH = 24
@@ -29,16 +33,26 @@ class Bar:
         now = time.monotonic()
         if now < self._after or now - self._drawn < _EVERY_S or not progress.bytes:
             return
-        self._drawn = now
-        share = progress.bytes_done / progress.bytes
         rate = progress.bytes_done / max(now - self._started, 0.001)
         left = (progress.bytes - progress.bytes_done) / max(rate, 1)
+        done = f"{progress.files_done:,}/{progress.files:,} files  {size(rate)}/s"
+        self._draw(now, progress.bytes_done / progress.bytes, done, left)
+
+    def embedding(self, progress: "EmbedProgress") -> None:
+        """The same while texts are embedded."""
+        now = time.monotonic()
+        if now - self._drawn < _EVERY_S:
+            return
+        rate = progress.done / max(progress.seconds, 0.001)
+        left = (progress.total - progress.done) / max(rate, 0.001)
+        done = f"{progress.done:,}/{progress.total:,} texts embedded  {rate:.0f}/s"
+        self._draw(now, progress.done / progress.total, done, left)
+
+    def _draw(self, now: float, share: float, done: str, left: float) -> None:
+        self._drawn = now
         filled = int(share * _WIDTH)
         bar = "█" * filled + "░" * (_WIDTH - filled)
-        sys.stderr.write(
-            f"\r{bar} {share:4.0%}  {progress.files_done:,}/{progress.files:,} files  "
-            f"{size(rate)}/s  {left:.0f} s left\x1b[K"
-        )
+        sys.stderr.write(f"\r{bar} {share:4.0%}  {done}  {left:.0f} s left\x1b[K")
         sys.stderr.flush()
 
     def close(self) -> None:

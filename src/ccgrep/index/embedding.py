@@ -6,7 +6,7 @@ whose key has vectors is done, whichever turn it was embedded for.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from ccgrep.errors import StoreError
 from ccgrep.index.surfaces import NO_TEXT, surface_text, text_key
 from ccgrep.index.text import TextReader
-from ccgrep.index.vectors import Batch, Vectors, VectorWriter
+from ccgrep.index.vectors import Batch, VectorWriter
 from ccgrep.model import Turn
 from ccgrep.store.database import Store
 from ccgrep.store.lock import WriterLock
@@ -62,14 +62,12 @@ def pending(
     reader: TextReader, known: "NDArray[np.int64]", surfaces: Sequence[str], since: int | None
 ) -> Pending:
     """The texts of turns that began after `since` and have no vectors."""
-    query = reader.everything() if since is None else reader.between(since, None)
-    found = reader.search(query, order_by="started")
-    addresses = [one.address for one in found]
+    addresses = reader.newest_first(since)
     keys = {surface: reader.keys(addresses, surface) for surface in surfaces}
     done = set(known.tolist())
     wanted: dict[int, tuple[str, int]] = {}
     seen: set[int] = set()
-    for position in range(len(found)):
+    for position in range(len(addresses)):
         for surface in surfaces:
             key = keys[surface][position]
             if key != NO_TEXT and key not in seen:
@@ -175,10 +173,6 @@ class _Texts:
 
 def live_keys(reader: TextReader, surfaces: Sequence[str]) -> "NDArray[np.int64]":
     """The keys of all texts that some turn has."""
-    addresses = [one.address for one in reader.search(reader.everything())]
+    addresses = reader.newest_first(None)
     found = [np.array(reader.keys(addresses, surface), np.int64) for surface in surfaces]
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-
-
-def known_keys(directory: str) -> Iterator[int]:
-    yield from Vectors(directory).keys().tolist()

@@ -265,6 +265,12 @@ class TextReader:
     def count(self, query: Query) -> int:
         return int(guarded(self._searcher.search, query, 1, True).count or 0)
 
+    def newest_first(self, since: int | None) -> list[tantivy.DocAddress]:
+        """All documents, or those of turns that began after `since`."""
+        query = self.everything() if since is None else self.between(since, None)
+        size = max(self.documents(), 1)
+        return [a for _, a in guarded(self._searcher.search, query, size, False, "started").hits]
+
     def place(self, address: tantivy.DocAddress) -> tuple[str, int]:
         """The session and turn that a document is of."""
         return _place(guarded(self._searcher.doc, address))

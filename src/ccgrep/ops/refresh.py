@@ -53,7 +53,8 @@ def open_texts(config: Config, mode: Mode, how: How) -> Opened:
     """What a search runs on when the text index cannot be used as it is."""
     store = open_store(config.store_dir)
     if not how.is_indexed:
-        return (*temporary(store), True) if mode == "words" else (StoreTexts(store), 0, True)
+        is_ranked = mode not in ("literal", "regex")
+        return (*temporary(store), True) if is_ranked else (StoreTexts(store), 0, True)
     try:
         return _healed(store, how)
     except (LockedError, WriteError) as error:

@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from ccgrep.index.build import Progress
     from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
+    from ccgrep.ops.meaning import Covered
     from ccgrep.ops.sessions import Turns
+    from ccgrep.search.request import Passage
 
 
+MEANING = ("semantic", "hybrid")
 _FEW_HITS = 20
 
 
@@ -49,6 +52,7 @@ class Coverage(NamedTuple):
     behind_files: int = 0
     behind_bytes: int = 0
     is_whole: bool = True  # False: tool output is still being indexed
+    embedded: Covered | None = None  # how many texts, when searched by meaning
 
 
 class Result(NamedTuple):
@@ -71,9 +75,16 @@ class Searcher:
     """Answers requests from an open text index, or from the store alone."""
 
     def __init__(
-        self, config: Config, texts: Texts, newest: int = 0, is_whole: bool = True
+        self,
+        config: Config,
+        texts: Texts,
+        newest: int = 0,
+        is_whole: bool = True,
+        how: How | None = None,
     ) -> None:
         self._config = config
+        self._how = how or How()
+        self.embedded: Covered | None = None
         self._texts = texts
         self._newest = newest
         self.is_whole = is_whole
@@ -82,12 +93,24 @@ class Searcher:
 
     def run(self, request: Request) -> tuple[Answer, Marks]:
         """Answers a request. A query without a word in it is searched for as it stands."""
+        if request.mode in MEANING:
+            return self._run_meaning(request)
         if request.mode == "words" and isinstance(self._texts, TextReader):
             answer = search_words(self._texts, request, self._newest, self._field_text)
             if answer is not None:
                 return answer, _word_marks(self._texts, request, answer)
             request = request._replace(mode="literal")
         return self._run_exact(request)
+
+    def _run_meaning(self, request: Request) -> tuple[Answer, Marks]:
+        from ccgrep.ops.meaning import search_by_meaning  # noqa: PLC0415 - imports numpy
+
+        if not isinstance(self._texts, TextReader):
+            raise UsageError("--no-index reads every turn: what they mean is only in the index")
+        answer, self.embedded = search_by_meaning(
+            self._config, self._texts, request, self._newest, self._how
+        )
+        return answer, _word_marks(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, Marks]:
         from ccgrep.search.exact import indexed_candidates, search_exact  # noqa: PLC0415
@@ -128,6 +151,8 @@ class Searcher:
     def _texts_of(
         self, hit: Hit, stored: Stored, kinds: Sequence[TextKind], marks: Marks
     ) -> list[Marked]:
+        if hit.passage is not None:
+            return _marked([self._passage(hit.place, hit.passage)], marks)
         said = [("user", stored.prompt), ("assistant", stored.answer)]
         if kinds:
             known = dict(said)
@@ -138,6 +163,15 @@ class Searcher:
             return marked
         turn = self.turn(hit.place)
         return marked if turn is None else [*marked, *_marked(_rest(turn), marks)]
+
+    def _passage(self, place: Place, passage: Passage) -> tuple[str, str]:
+        from ccgrep.index.surfaces import surface_text  # noqa: PLC0415
+
+        turn = self.turn(place)
+        title = self.title(place.session)
+        text = surface_text(turn, passage.surface, title) if turn is not None else title
+        kind = {"prompt": "user", "title": "title"}.get(passage.surface, "assistant")
+        return kind, text[passage.start : passage.end]
 
     def stored(self, place: Place) -> Stored | None:
         """What is shown of a turn, from the index or, while that is being built, the store."""
@@ -257,10 +291,10 @@ def search(
     if tried is None:
         from ccgrep.ops.refresh import open_texts  # noqa: PLC0415
 
-        searcher = Searcher(config, *open_texts(config, request.mode, how))
+        searcher = Searcher(config, *open_texts(config, request.mode, how), how)
         tried = searcher, *searcher.run(request)
     searcher, answer, marks = tried
-    coverage = coverage._replace(is_whole=searcher.is_whole)
+    coverage = coverage._replace(is_whole=searcher.is_whole, embedded=searcher.embedded)
     seconds = time.monotonic() - started
     return Result(answer, marks, coverage, seconds), searcher
 
@@ -271,7 +305,9 @@ def _search_fresh(
     """Searches while a child looks for changes; what was found counts if there are none."""
     early, error = None, None
     try:
-        early = _try(config, request, how, is_strict=True)
+        # By meaning it is searched once, when everything is there: that takes longer than to look.
+        if request.mode not in MEANING:
+            early = _try(config, request, how, is_strict=True)
         if early is not None:
             searcher, answer, marks = early
             searcher.prepare(answer, marks, request.types)
@@ -301,7 +337,7 @@ def _try(config: Config, request: Request, how: How, is_strict: bool = False) ->
         return None
     try:
         reader = generations.open_reader(found.path)
-        searcher = Searcher(config, reader, found.newest, found.level == "whole")
+        searcher = Searcher(config, reader, found.newest, found.level == "whole", how)
         return searcher, *searcher.run(request)
     except TextIndexError:
         return None

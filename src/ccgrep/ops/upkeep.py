@@ -34,6 +34,7 @@ def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckR
         report = checks.check(store)
         lost = [] if report.is_clean else checks.repair(store)
         report.damaged += generations.damaged_files(config.store_dir)
+        report.damaged += _damaged_vectors(config)
         if not report.is_clean:
             # Built anew by indexing: it may lack turns that could not be read.
             for path in generations.generation_paths(config.store_dir):
@@ -72,7 +73,23 @@ def gc(config: Config, wait_s: float = 10.0) -> GcReport:
         purge(store)
         report = collector.collect_garbage(store)
         sync(store)
+        _drop_dead(config, store, is_model_dropped=True)
     return report
+
+
+def _drop_dead(config: Config, store: Store, is_model_dropped: bool) -> None:
+    if os.path.isdir(os.path.join(config.store_dir, "vectors")):
+        from ccgrep.ops.meaning import drop_dead  # noqa: PLC0415 - imports numpy
+
+        drop_dead(config, store, is_model_dropped)
+
+
+def _damaged_vectors(config: Config) -> list[str]:
+    if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
+        return []
+    from ccgrep.index.vectors import damaged_files  # noqa: PLC0415 - imports numpy
+
+    return damaged_files(config.store_dir)
 
 
 class Forgotten(Struct, frozen=True):
@@ -100,6 +117,7 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
         purge(store)  # Before the mark that the bytes are still there is taken away.
         report = collector.collect_garbage(store)
         sync(store)
+        _drop_dead(config, store, is_model_dropped=False)
     left = tuple(stores_set_aside(config.store_dir))
     return Forgotten(tuple(sorted(wanted)), report, left)
 

@@ -6,6 +6,7 @@ Everything that comes from a transcript passes `text` before it is put together 
 import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
@@ -17,6 +18,11 @@ from ccgrep.output.style import Style
 from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
 from ccgrep.text import clip, columns, escape, one_line
+
+if TYPE_CHECKING:
+    from ccgrep.ops.meaning import EmbedReport
+    from ccgrep.ops.modelling import ModelFacts
+
 
 _SOURCES = {"claude_code": "claude-code", "codex": "codex"}
 _AGE_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
@@ -65,6 +71,18 @@ def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
         yield f"{counted(report.bad_lines, 'damaged spot')} passed over (`ccgrep status -v`)"
     if set_aside:
         yield f"the old store is in {escape(set_aside)}; delete it when you no longer need it"
+
+
+def model_lines(shown: "ModelFacts") -> Iterator[str]:
+    for name, value in shown._asdict().items():
+        label = name.removeprefix("is_").replace("_", " ")
+        text = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+        yield f"{label:<12}{escape(str(text))}"
+
+
+def embed_line(report: "EmbedReport") -> str:
+    rate = report.done / max(report.seconds, 0.001)
+    return f"{counted(report.done, 'text')} embedded in {report.seconds:.1f} s ({rate:.0f}/s)"
 
 
 def status_lines(status: Status, now_ms: int) -> Iterator[str]:

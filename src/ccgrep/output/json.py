@@ -6,7 +6,7 @@ so a parser gets the text as it was and a terminal shows it.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +19,10 @@ from ccgrep.output import tools
 from ccgrep.settings import Setting
 from ccgrep.store.gc import GcReport
 from ccgrep.text import json_escape
+
+if TYPE_CHECKING:
+    from ccgrep.ops.meaning import EmbedReport
+
 
 SCHEMA = 1
 
@@ -37,9 +41,15 @@ def iso(time_ms: int | None) -> str | None:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def index_report(report: IndexReport, set_aside: str = "") -> dict[str, Any]:
+def index_report(
+    report: IndexReport, set_aside: str = "", embedded: "EmbedReport | None" = None
+) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(report)
-    return {**fields, **({"set_aside": set_aside} if set_aside else {})}
+    if set_aside:
+        fields["set_aside"] = set_aside
+    if embedded is not None:
+        fields["embedded"] = {"model": embedded.model, "texts": embedded.done}
+    return fields
 
 
 def status(status: Status) -> dict[str, Any]:

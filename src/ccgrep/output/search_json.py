@@ -5,7 +5,7 @@ from typing import Any
 
 from ccgrep.config import Config
 from ccgrep.model import Turn
-from ccgrep.ops.search import FoundHit, Result, Searcher
+from ccgrep.ops.search import Coverage, FoundHit, Result, Searcher
 from ccgrep.ops.sessions import row_of
 from ccgrep.output.json import dumps, iso, turn_messages
 from ccgrep.search.request import Place, Request
@@ -27,9 +27,15 @@ def results(
             "behind_files": coverage.behind_files,
             "behind_bytes": coverage.behind_bytes,
             "is_complete": coverage.is_whole and not result.answer.is_cut_short,
+            **_embedded(coverage),
         },
         "results": made,
     }
+
+
+def _embedded(coverage: Coverage) -> dict[str, Any]:
+    found = coverage.embedded
+    return {"embedded": found.texts, "to_embed": found.total} if found is not None else {}
 
 
 def whole(made: dict[str, Any]) -> str:
@@ -65,6 +71,7 @@ def _result(
         "timestamp": iso(hit.started or None),
         "messages": _messages(turn, request),
         "context": list(_context(searcher, hit.place)),
+        **({"parts": {name: round(value, 4) for name, value in hit.parts}} if hit.parts else {}),
         "also_in": [{"session_id": p.session, "turn": p.turn} for p in hit.also_in],
     }
 

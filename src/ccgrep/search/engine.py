@@ -32,6 +32,7 @@ _NEAR = 0.7  # the same for all: how near is counted differently in each segment
 _NEAR_SLOP = 8
 _STOP_WORD = 0.2
 _FIRST_FETCH = 100
+_MANY_WORDS = 1000
 _MANY = 200
 _LEAST = 0.4  # of the best score, for a hit that has not all words
 _SURE = 0.94
@@ -78,6 +79,17 @@ def search_words(reader: TextReader, request: Request, newest: int, load: Load) 
     return found._replace(relaxed=tuple(words))
 
 
+def word_scores(reader: TextReader, request: Request) -> list[Found]:
+    """The turns with any of the words in what was said, the best first, scored by words alone."""
+    queries = [parse(text, reader.stems, reader.tokens) for text in request.patterns]
+    queries = [units for units in queries if units]
+    if not queries:
+        return []
+    run = _Run(reader, request, scope(reader, request.filters), 0, lambda _place, _field: "")
+    stops = [unit for units in queries for unit in units if unit.is_stop_word]
+    return run.discussion([Need(content_units(units), 1) for units in queries], stops)
+
+
 class _Run:
     def __init__(
         self, reader: TextReader, request: Request, limits: Scope, newest: int, load: Load
@@ -101,6 +113,13 @@ class _Run:
         kept = at_most(ranked.values(), self._request.limit, self._request.per_session)
         place = self._place_by_key() if len(kept) > _MANY else self._place
         return Answer([_hit(one, place) for one in kept], len(ranked), tier)
+
+    def discussion(self, needs: list[Need], stops: Sequence[Unit]) -> list[Found]:
+        query = self._bands(needs, stops)[0].query
+        limits = self._limits
+        return self._reader.search(
+            self._reader.filtered(query, limits.must, limits.never), _MANY_WORDS
+        )
 
     def _kept(self, ranked: Iterable[Ranked]) -> list[Ranked]:
         return at_most(ranked, self._wanted, self._request.per_session)
@@ -229,6 +248,7 @@ def _hit(ranked: Ranked, place: Callable[[Found], Place]) -> Hit:
         started=found.started,
         kind=KINDS[found.kind],
         also_in=tuple(place(other) for other in ranked.others),
+        parts=(("words", found.score),),
     )
 
 

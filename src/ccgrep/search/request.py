@@ -38,12 +38,22 @@ class Request(NamedTuple):
     invert: bool = False
     is_every_match: bool = False  # whether each match is shown, or some of them are enough
     is_counted: bool = True  # whether the total must be right, or may be what was looked at
+    surfaces: tuple[str, ...] = ()  # what is compared by meaning; none is what is usual
+    alpha: float | None = None  # the weight of meaning in a hybrid search
     deadline: float | None = None  # on time.monotonic()'s clock
 
 
 class Place(NamedTuple):
     session: str
     turn: int
+
+
+class Passage(NamedTuple):
+    """The part of a turn's text that is nearest to the query, in characters."""
+
+    surface: str
+    start: int
+    end: int
 
 
 class Hit(NamedTuple):
@@ -55,6 +65,8 @@ class Hit(NamedTuple):
     kind: str
     also_in: tuple[Place, ...] = ()
     matches: int = 1  # in the exact modes
+    passage: Passage | None = None  # when searched by meaning
+    parts: tuple[tuple[str, float], ...] = ()  # what the score is made of
 
 
 class Answer(NamedTuple):

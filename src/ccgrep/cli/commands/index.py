@@ -1,18 +1,25 @@
 """ccgrep index: take in what changed."""
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.progress import Bar
-from ccgrep.errors import UsageError
+from ccgrep.cli.when import parse_when
+from ccgrep.config import Config
+from ccgrep.errors import LockedError, MissingModelError, UsageError
 from ccgrep.index.build import IndexReport, Progress
 from ccgrep.ops import indexing
 from ccgrep.output import human, json
 from ccgrep.text import escape
 
+if TYPE_CHECKING:
+    from ccgrep.index.embedding import EmbedProgress
+    from ccgrep.ops.meaning import EmbedReport
+
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    config = context.config(arguments.root, arguments.source)
+    config = context.config(arguments.root, arguments.source, arguments.model)
     if not config.roots and not arguments.recreate:
         raise UsageError(
             "there are no transcripts: neither ~/.claude nor ~/.codex is there; "
@@ -33,13 +40,47 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
             report, set_aside = indexing.recreate(config, wait_s, on_progress)
         else:
             report = indexing.index(config, arguments.full, wait_s, on_progress)
+        if not arguments.quiet:
+            bar.close()
+            _tell(report, set_aside, arguments.json, context)
+        embedded = _embed(arguments, context, config, bar)
     finally:
         bar.close()
     if arguments.json:
-        context.write(json.dumps(json.index_report(report, set_aside)))
-    if not arguments.quiet:
-        _tell(report, set_aside, arguments.json, context)
+        context.write(json.dumps(json.index_report(report, set_aside, embedded)))
+    elif embedded is not None and embedded.done and not arguments.quiet:
+        context.say(human.embed_line(embedded))
     return 0
+
+
+def _embed(
+    arguments: SimpleNamespace, context: Context, config: Config, bar: Bar
+) -> "EmbedReport | None":
+    """Embeds what is new; without a model that is left out, unless it was asked for."""
+    is_asked = arguments.embed_all or arguments.embed_since or arguments.model
+    if arguments.no_embed or (config.embed == "never" and not is_asked):
+        return None
+    context.prepare_encoders()
+    from ccgrep.ops.meaning import embed_pending  # noqa: PLC0415 - imports numpy
+
+    def on_progress(progress: "EmbedProgress") -> None:
+        if context.is_error_terminal and not arguments.quiet:
+            bar.embedding(progress)
+
+    since = parse_when(arguments.embed_since, context.now_ms) if arguments.embed_since else None
+    try:
+        found = embed_pending(config, 0 if arguments.embed_all else None, since, on_progress)
+    except MissingModelError:
+        if is_asked:
+            raise
+        return None
+    except LockedError:
+        if is_asked:
+            raise
+        return None  # Another process is embedding.
+    if found.note and not arguments.quiet:
+        context.say(f"ccgrep: {escape(found.note)}")
+    return found
 
 
 def _tell(report: IndexReport, set_aside: str, is_json: bool, context: Context) -> None:

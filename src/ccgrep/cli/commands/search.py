@@ -12,7 +12,7 @@ from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.index.freshness import Check
 from ccgrep.named import TYPE_CHECKING
-from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
+from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
 from ccgrep.search.request import Place, Request
@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
-    config = context.config()
+    config = context.config(model=arguments.model)
     request = _request(arguments, context, config)
+    if request.mode in MEANING:
+        context.prepare_encoders()
     how = _how(arguments, context)
     try:
         result, searcher = search(config, request, how, check)
     finally:
         _close_bar()
     _tell(result, context, arguments.quiet)
+    if arguments.explain and not arguments.quiet:
+        _explain(result, searcher, context)
     if arguments.files_without_match:
         code = _print_without(arguments, context, request, result, searcher)
     elif arguments.quiet:
@@ -46,15 +50,9 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
 
 def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     patterns = _patterns(arguments)
-    mode: Mode = "words"
-    if arguments.extended_regexp:
-        mode = "regex"
-    elif arguments.fixed_strings or arguments.only_matching or arguments.invert_match:
-        mode = "literal"  # What has no order but a match or none.
+    mode = _mode(arguments)
     if arguments.files_without_match and (arguments.json or arguments.jsonl):
         raise UsageError("-L prints session ids: it has no JSON form")
-    if arguments.extended_regexp and arguments.fixed_strings:
-        raise UsageError("-E and -F exclude each other")
     timeout_s = config.timeout_s if arguments.timeout is None else _seconds(arguments.timeout)
     types: list[TextKind] = arguments.type or []
     return Request(
@@ -69,8 +67,40 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         invert=arguments.invert_match,
         is_every_match=arguments.only_matching,
         is_counted=arguments.json,
-        deadline=time.monotonic() + timeout_s if timeout_s and mode != "words" else None,
+        surfaces=tuple(dict.fromkeys(arguments.surface or ())),
+        alpha=_alpha(arguments.alpha),
+        deadline=time.monotonic() + timeout_s if timeout_s and not _is_ranked(mode) else None,
     )
+
+
+def _mode(arguments: Arguments) -> Mode:
+    if arguments.extended_regexp and arguments.fixed_strings:
+        raise UsageError("-E and -F exclude each other")
+    # What is inverted or shown match by match has no order but a match or none.
+    is_exact = arguments.fixed_strings or arguments.only_matching or arguments.invert_match
+    if arguments.semantic or arguments.hybrid:
+        if is_exact or arguments.extended_regexp or (arguments.semantic and arguments.hybrid):
+            raise UsageError("--semantic and --hybrid exclude each other, -F, -E, -o and -v")
+        return "semantic" if arguments.semantic else "hybrid"
+    if arguments.extended_regexp:
+        return "regex"
+    return "literal" if is_exact else "words"
+
+
+def _is_ranked(mode: Mode) -> bool:
+    return mode not in ("literal", "regex")
+
+
+def _alpha(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        alpha = float(text)
+    except ValueError:
+        alpha = -1.0
+    if not 0 <= alpha <= 1:
+        raise UsageError(f"--alpha is a number from 0 to 1, not {one_line(text)}")
+    return alpha
 
 
 def _patterns(arguments: Arguments) -> list[str]:
@@ -98,7 +128,7 @@ def _limit(arguments: Arguments, mode: Mode, config: Config) -> int:
         return 0  # The limit is on sessions there, see _print_sessions.
     if arguments.limit is not None:
         return max(int(arguments.limit), 0)
-    return config.limit if mode == "words" else 0
+    return config.limit if _is_ranked(mode) else 0
 
 
 def _how(arguments: Arguments, context: Context) -> How:
@@ -130,6 +160,14 @@ def _tell(result: Result, context: Context, is_quiet: bool) -> None:
     if answer.tier == "most" and answer.hits and not is_quiet:
         words = " ".join(escape(" ".join(word.split())) for word in answer.relaxed)
         context.say(f"ccgrep: no turn has all words; these have most of: {words}")
+
+
+def _explain(result: Result, searcher: Searcher, context: Context) -> None:
+    short = searcher.short_ids(hit.place.session for hit in result.answer.hits)
+    for hit in result.answer.hits:
+        parts = "".join(f"  {name} {value:.3f}" for name, value in hit.parts)
+        place = f"{short[hit.place.session]}:{hit.place.turn}"
+        context.say(f"ccgrep: {place}  score {hit.score:.3f}{parts}")
 
 
 def _print(

@@ -1,0 +1,22 @@
+"""ccgrep model: which embedding model is used, and the one way to download another."""
+
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context
+from ccgrep.errors import UsageError
+from ccgrep.ops import modelling
+from ccgrep.output import human, json
+
+
+def run(arguments: SimpleNamespace, context: Context) -> int:
+    context.prepare_encoders()
+    config = context.config(model=arguments.model)
+    words = arguments.words
+    if words and (words[0] != "pull" or len(words) != 2):
+        raise UsageError("say `ccgrep model`, or `ccgrep model pull NAME`")
+    shown = modelling.pulled(config, words[1]) if words else modelling.shown(config)
+    if arguments.json:
+        context.write(json.dumps(shown._asdict()))
+    else:
+        context.write_lines(human.model_lines(shown))
+    return 0
