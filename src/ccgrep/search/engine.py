@@ -17,7 +17,7 @@ from ccgrep.search.filters import Scope, scope
 from ccgrep.search.phrases import Need, Phrases
 from ccgrep.search.query import Unit, content_units, most, parse
 from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, joined, rank, scaled
-from ccgrep.search.request import Answer, Hit, Place, Request
+from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import SimpleNamespace as Arguments
@@ -9,7 +10,7 @@ from types import SimpleNamespace as Arguments
 from ccgrep.cli.context import Context
 from ccgrep.cli.filters import filters_of
 from ccgrep.config import Config
-from ccgrep.errors import UsageError
+from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.index.freshness import Check
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from ccgrep.index.build import Progress
     from ccgrep.kinds import Mode, TextKind
+
+_CLOSEST = 3
 
 
 def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
@@ -45,6 +48,8 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
     else:
         _print(arguments, context, request, result, searcher)
         code = 0 if result.answer.hits else 1
+        if code and request.mode == "words" and context.is_terminal and not arguments.json:
+            _print_closest(arguments, context, config, request)
     return 2 if result.answer.is_cut_short else code
 
 
@@ -194,6 +199,23 @@ def _print(
     else:
         found = searcher.found(result, request.types)
         _write(_record_lines(arguments, found, searcher, style), end)
+
+
+def _print_closest(
+    arguments: Arguments, context: Context, config: Config, request: Request
+) -> None:
+    """What is closest by meaning, for a person whose words are nowhere; if it can be told."""
+    if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
+        return
+    context.prepare_encoders()
+    request = request._replace(mode="semantic", limit=_CLOSEST)
+    try:
+        result, searcher = search(config, request, How(is_refreshed=False))
+    except CcgrepError:
+        return  # It was not asked for: no model, say, is no trouble.
+    if result.answer.hits:
+        context.say("ccgrep: no turn has these words; the closest by meaning:")
+        _print(arguments, context, request, result, searcher)
 
 
 def _is_record(arguments: Arguments) -> bool:
