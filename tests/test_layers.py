@@ -31,6 +31,7 @@ MAY_IMPORT = {
         "search",
         "sources",
         "store",
+        "text",
     },
     "output": {"config", "index", "kinds", "model", "ops", "search", "settings", "store", "text"},
     "cli": {"config", "errors", "index", "kinds", "ops", "output", "search", "settings", "text"},
@@ -42,7 +43,7 @@ ONE_IMPORTER = {
     "compression": {"store/objects.py", "sources/zst.py"},
     "fcntl": {"store/lock.py"},
     "multiprocessing": {"index/pool.py"},
-    "subprocess": {"index/pool.py"},
+    "subprocess": {"cli/pager.py", "index/pool.py"},
     "re2": {"search/regex.py"},
     "tantivy": {"index/text.py"},
 }

@@ -61,6 +61,15 @@ COLOR = Option(
     "WHEN",
     ("auto", "always", "never"),
 )
+CONTEXT = (
+    Option(("-A", "--after-context"), "N turns after the one that is meant", "int", "N"),
+    Option(("-B", "--before-context"), "N turns before the one that is meant", "int", "N"),
+    Option(("-C", "--context"), "N turns on either side", "int", "N"),
+)
+WHOLE = (
+    Option(("--tools",), "include tool calls"),
+    Option(("--thinking",), "include thinking"),
+)
 TIMES = "30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday"
 FILTERS = (
     Option(("-p", "--project"), "part of the project's path", "value", "STR"),
@@ -109,9 +118,7 @@ SEARCH_OPTIONS = (
         "N",
     ),
     Option(("--per-session",), "at most N hits of one session", "int", "N"),
-    Option(("-A", "--after-context"), "N turns after each hit", "int", "N"),
-    Option(("-B", "--before-context"), "N turns before each hit", "int", "N"),
-    Option(("-C", "--context"), "N turns before and after each hit", "int", "N"),
+    *CONTEXT,
     Option(("-l", "--files-with-matches", "--sessions-with-matches"), "only session ids"),
     Option(
         ("-L", "--files-without-match", "--sessions-without-match"),
@@ -210,16 +217,26 @@ COMMANDS: dict[str, Command] = {
         Command(
             "show",
             "a turn or a session as conversation",
-            "Prints a session, or one turn of it, as conversation.",
+            "Prints a session, or one turn of it, as conversation; on a terminal through a pager "
+            "($PAGER, else less) when it is long.",
             (
-                Option(("--tools",), "include tool calls"),
-                Option(("--thinking",), "include thinking"),
+                *WHOLE,
+                *CONTEXT,
+                Option(("--raw",), "each turn's object as it is stored, as JSON, one a line"),
+                Option(
+                    ("--save",),
+                    "write Markdown to ~/.claude/recalls, one file a REF, and print its path",
+                ),
+                Option(("--no-pager",), "print it all at once, on a terminal too"),
+                COLOR,
                 JSON,
             ),
             (REFS,),
             examples=(
                 ("ccgrep show 1f0c9a2e", "the session whose id begins like this"),
                 ("ccgrep show 1f0c9a2e:3 --tools", "its fourth turn, with what the agent did"),
+                ("ccgrep show 1f0c9a2e:3 -C2", "that turn and two on either side"),
+                ("ccgrep show 1f0c9a2e --save", "keep it where Claude Code finds it"),
             ),
         ),
         Command(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from ccgrep import lookup
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, StoreError
-from ccgrep.model import Entry, ObjectId, Session, Turn
+from ccgrep.model import Entry, Session, Turn
 from ccgrep.ops.common import read
 from ccgrep.ops.search import open_searcher
 from ccgrep.search.request import Filters
@@ -32,10 +32,14 @@ class ShownTurn(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True):
-    """A session with the turns that were asked for; `session` is None for a bare object."""
+    """A session with the turns that were asked for; `session` is None for a bare object.
+
+    `turn` is the one that was named, if one was; the others are those around it.
+    """
 
     session: Session | None
     places: tuple[ShownTurn, ...]
+    turn: int | None = None
     path: str = ""
     is_gone: bool = False
 
@@ -68,36 +72,37 @@ def _passing(config: Config, filters: Filters) -> set[str] | None:
         return set()
 
 
-def show(config: Config, ref: str) -> Shown:
-    """The session or turn that `ref` names."""
-    return read(config, lambda store: _show(store, ref))
+def show(config: Config, ref: str, before: int = 0, after: int = 0) -> Shown:
+    """The session that `ref` names, or the turn and so many around it."""
+    return read(config, lambda store: _show(store, ref, before, after))
 
 
-def _show(store: Store, ref: str) -> Shown:
+def _show(store: Store, ref: str, before: int, after: int) -> Shown:
     target = lookup.find(store, list(store.rows()), ref)
-    if target.row is None:
-        assert target.object is not None
-        return _show_object(store, target.object)
-    manifest = store.manifest(target.row)
-    numbers = range(len(manifest.entries)) if target.turn is None else [target.turn]
-    return Shown(
-        session=target.row.session,
-        places=tuple(_place(store, manifest, number) for number in numbers),
-        path=target.row.files[0].path if target.row.files else "",
-        is_gone=target.row.is_gone,
-    )
-
-
-def _show_object(store: Store, id: ObjectId) -> Shown:
-    """A turn by its id, at the first place that refers to it."""
+    if target.row is not None:
+        return _show_row(store, target.row, store.manifest(target.row), target.turn, before, after)
+    assert target.object is not None
     for row, manifest in _manifests(store):
         for number, entry in enumerate(manifest.entries):
-            if entry.turn == id:
-                place = _place(store, manifest, number)
-                path = row.files[0].path if row.files else ""
-                return Shown(row.session, (place,), path, row.is_gone)
-    bare = Entry(turn=id, start=0, end=0)
-    return Shown(None, (ShownTurn(0, bare, store.load(id, Turn)),))
+            if entry.turn == target.object:  # The first place that refers to it.
+                return _show_row(store, row, manifest, number, before, after)
+    bare = Entry(turn=target.object, start=0, end=0)
+    return Shown(None, (ShownTurn(0, bare, store.load(target.object, Turn)),))
+
+
+def _show_row(
+    store: Store, row: Row, manifest: Manifest, turn: int | None, before: int, after: int
+) -> Shown:
+    numbers = range(len(manifest.entries))
+    if turn is not None:
+        numbers = numbers[max(turn - before, 0) : turn + after + 1]
+    return Shown(
+        session=row.session,
+        places=tuple(_place(store, manifest, number) for number in numbers),
+        turn=turn,
+        path=row.files[0].path if row.files else "",
+        is_gone=row.is_gone,
+    )
 
 
 def _manifests(store: Store) -> Iterator[tuple[Row, Manifest]]:

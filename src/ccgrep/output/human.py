@@ -19,6 +19,7 @@ from ccgrep.store.gc import GcReport
 from ccgrep.text import clip, columns, escape, one_line
 
 _SOURCES = {"claude_code": "claude-code", "codex": "codex"}
+LOST = "(this turn is lost: run `ccgrep fsck --repair`)"
 _AGE_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
 
 
@@ -161,12 +162,20 @@ def _session_head(session: Session, is_gone: bool, style: Style) -> Iterator[str
         yield f"Parent: {one_line(session.parent)}"
     if session.forked_from:
         yield f"Forked from: {one_line(session.forked_from)}"
-    facts = f"Duration: {_duration(session.duration_s)} | Messages: {session.messages}"
-    yield f"{facts} | Tools: {session.tools}"
+    yield session_facts(session)
+    yield from session_notes(session, is_gone)
+
+
+def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
     if session.is_prompt_only:
         yield "Only the prompts are left: the transcript was deleted before it was indexed."
     elif is_gone:
         yield "The transcript is gone; this is ccgrep's copy."
+
+
+def session_facts(session: Session) -> str:
+    facts = f"Duration: {_duration(session.duration_s)} | Messages: {session.messages}"
+    return f"{facts} | Tools: {session.tools}"
 
 
 def _duration(seconds: int | None) -> str:
@@ -189,7 +198,7 @@ def _place_lines(
     head = f"--- {place.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}{marks}"
     yield style.dim(head)
     if place.turn is None:
-        yield "(this turn is lost: run `ccgrep fsck --repair`)"
+        yield LOST
         return
     yield from turn_lines(place.turn, with_tools, with_thinking, style)
 
@@ -197,7 +206,7 @@ def _place_lines(
 def turn_lines(turn: Turn, with_tools: bool, with_thinking: bool, style: Style) -> Iterator[str]:
     if turn.prompt or turn.attached:
         yield f"{style.cyan('user:')} {escape(turn.prompt)}".rstrip()
-        yield from (_blob_line(blob) for blob in turn.attached)
+        yield from (f"  {blob_line(blob)}" for blob in turn.attached)
     for step in turn.steps:
         if isinstance(step, Note):
             yield from _note_lines(step, style)
@@ -217,7 +226,7 @@ def _message_lines(
         elif with_tools:
             yield f"  {one_line(tools.line(part))}"
             if part.result is not None:
-                yield from (_blob_line(blob) for blob in part.result.blobs)
+                yield from (f"  {blob_line(blob)}" for blob in part.result.blobs)
 
 
 def _note_lines(note: Note, style: Style) -> Iterator[str]:
@@ -225,8 +234,8 @@ def _note_lines(note: Note, style: Style) -> Iterator[str]:
     yield style.dim(f"  ({note.kind}) {clip(one_line(note.text), 160)}")
 
 
-def _blob_line(blob: Blob) -> str:
-    return f"  [{one_line(blob.media_type) or 'payload'}, {size(blob.size)}, not kept]"
+def blob_line(blob: Blob) -> str:
+    return f"[{one_line(blob.media_type) or 'payload'}, {size(blob.size)}, not kept]"
 
 
 def settings_lines(settings: Mapping[str, Setting], is_terminal: bool) -> Iterator[str]:

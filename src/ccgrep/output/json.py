@@ -47,6 +47,11 @@ def status(status: Status) -> dict[str, Any]:
     return {**fields, "last_indexed": iso(status.last_indexed)}
 
 
+def raw(turn: Turn) -> str:
+    """A turn's object as it is stored, every field of it."""
+    return json_escape(msgspec.json.encode(turn).decode())
+
+
 def session(session: Session) -> dict[str, Any]:
     """A session as `list --json` and `show --json` give it."""
     return {
