@@ -240,6 +240,28 @@ COMMANDS: dict[str, Command] = {
             ),
         ),
         Command(
+            "export",
+            "conversations as Markdown, an HTML page or JSON",
+            "Writes sessions, or turns of them, as one document: Markdown, an HTML page that needs "
+            "neither network nor scripts, or JSON.",
+            (
+                Option(
+                    ("-f", "--format"),
+                    "the form; without it what the name of FILE tells, else md",
+                    "value",
+                    "FORM",
+                    ("md", "html", "json"),
+                ),
+                Option(("-o", "--output"), "write FILE instead of printing", "value", "FILE"),
+                *WHOLE,
+            ),
+            (REFS,),
+            examples=(
+                ("ccgrep export 1f0c9a2e --tools -o auth.html", "a page to read or to send"),
+                ("ccgrep -l auth | ccgrep export - > auth.md", "every session that mentions it"),
+            ),
+        ),
+        Command(
             "resume",
             "the command that resumes a session",
             "Prints the command that resumes a session where it was, in the directory where it "
