@@ -198,20 +198,27 @@ COMMANDS: dict[str, Command] = {
             "list",
             "sessions, most recent first",
             "Prints one session a line: id, age, project, number of turns, title; separated by "
-            "tabs when standard output is not a terminal.",
+            "tabs when standard output is not a terminal. A session is listed if it has a turn "
+            "that passes the filters.",
             (
                 *FILTERS,
                 Option(
+                    ("--tree",),
+                    "each with the sub-agents that served it and its forks below it",
+                ),
+                Option(
                     ("-n", "--limit"),
-                    "at most N sessions; 0 is all; 20 on a terminal, else all",
+                    "at most N sessions, or trees; 0 is all; 20 on a terminal, else all",
                     "int",
                     "N",
                 ),
+                COLOR,
                 JSON,
             ),
             examples=(
                 ("ccgrep list --since 7d", "what happened this week"),
                 ("ccgrep list | fzf | cut -f1 | ccgrep show -", "choose a session and read it"),
+                ("ccgrep list --tree --here", "who served whom in this project"),
             ),
         ),
         Command(

@@ -17,10 +17,11 @@ from ccgrep.store.manifest import Manifest, Row
 
 
 class Listed(Struct, frozen=True):
-    """A session in a list, with the shortest id that names it."""
+    """A session in a list, with the shortest id that names it; in a tree how deep it stands."""
 
     row: Row
     short_id: str
+    depth: int | None = None
 
 
 class ShownTurn(Struct, frozen=True):
@@ -44,8 +45,13 @@ class Shown(Struct, frozen=True):
     is_gone: bool = False
 
 
-def list_sessions(config: Config, filters: Filters, limit: int = 0) -> list[Listed]:
-    """Sessions with turns, the most recent first."""
+def list_sessions(
+    config: Config, filters: Filters, limit: int = 0, is_tree: bool = False
+) -> list[Listed]:
+    """Sessions with turns, the most recent first; as trees each with those that came of it.
+
+    At most `limit` sessions, or trees.
+    """
     rows = read(config, lambda store: list(store.rows()))
     short = lookup.abbreviations(row.session.id for row in rows)
     passing = _passing(config, filters)
@@ -57,9 +63,35 @@ def list_sessions(config: Config, filters: Filters, limit: int = 0) -> list[List
         and (passing is None or row.session.id in passing)
     ]
     wanted.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
-    if limit:
-        wanted = wanted[:limit]
-    return [Listed(row, short[row.session.id]) for row in wanted]
+    if is_tree:
+        return [Listed(row, short[row.session.id], depth) for row, depth in _trees(wanted, limit)]
+    return [Listed(row, short[row.session.id]) for row in wanted[: limit or None]]
+
+
+def _trees(rows: list[Row], limit: int) -> Iterator[tuple[Row, int]]:
+    """Each session, and below it the sub-agents that served it and its forks."""
+    ids = {row.session.id for row in rows}
+    below: dict[str, list[Row]] = {}
+    tops = []
+    for row in rows:
+        above = row.session.parent or row.session.forked_from
+        if above in ids:
+            below.setdefault(above, []).append(row)
+        else:
+            tops.append(row)
+    seen: set[str] = set()
+    trees = 0
+    for top in (*tops, *rows):  # Those that claim to come of each other have no top.
+        if top.session.id in seen or (limit and trees == limit):
+            continue
+        trees += 1
+        left = [(top, 0)]
+        while left:
+            row, depth = left.pop()
+            if row.session.id not in seen:
+                seen.add(row.session.id)
+                yield row, depth
+                left += ((one, depth + 1) for one in reversed(below.get(row.session.id, [])))
 
 
 def _passing(config: Config, filters: Filters) -> set[str] | None:

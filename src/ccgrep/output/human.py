@@ -20,6 +20,9 @@ from ccgrep.text import clip, columns, escape, one_line
 
 _SOURCES = {"claude_code": "claude-code", "codex": "codex"}
 LOST = "(this turn is lost: run `ccgrep fsck --repair`)"
+_AGE_COLUMNS = 4
+_PROJECT_COLUMNS = 20
+_MAX_INDENT = 10
 _AGE_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
 
 
@@ -102,16 +105,18 @@ def list_lines(
     if width is None:
         yield from ("\t".join(fields) for fields in rows)
         return
-    id_width = max((columns(fields[0]) for fields in rows), default=8)
-    project_width = min(max((columns(fields[2]) for fields in rows), default=0), 20)
+    ids, projects, numbers = (
+        max((columns(row[at]) for row in rows), default=0) for at in (0, 2, 3)
+    )
+    left = max(width - ids - numbers - _AGE_COLUMNS - 4, 2)  # between the columns stands a blank
+    projects = min(projects, _PROJECT_COLUMNS, left // 3)
     for id, old, project, turns, title in rows:
-        head = f"{id:<{id_width}} {old:>4} "
-        name = clip(project, project_width)
-        name += " " * (project_width - columns(name))
-        left = max(width - columns(head) - project_width - 7, 10)
-        yield f"{id:<{id_width}} {style.dim(f'{old:>4}')} {style.green(name)} {turns:>4}  " + clip(
-            title, left
-        )
+        name = clip(project, projects) if projects else ""
+        name += " " * (projects - columns(name))
+        when, titled = f"{old:>{_AGE_COLUMNS}}", clip(title, left - projects)
+        yield (
+            f"{id:<{ids}} {style.dim(when)} {style.green(name)} {turns:>{numbers}} {titled}"
+        ).rstrip()
 
 
 def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
@@ -120,6 +125,7 @@ def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
         mark
         for mark, is_set in (
             ("sub-agent", session.kind == "subagent"),
+            ("fork", bool(session.forked_from) and session.kind == "main"),
             ("machine", session.kind == "worker"),
             ("prompts only", session.is_prompt_only),
             ("gone", item.row.is_gone and not session.is_prompt_only),
@@ -128,13 +134,15 @@ def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
     ]
     title = clip(one_line(session.title), 200)
     if marks:
-        title = f"({', '.join(marks)}) {title}"
+        title = f"({', '.join(marks)}) {title}".rstrip()
+    if item.depth:
+        title = f"{'  ' * min(item.depth - 1, _MAX_INDENT)}└─ {title}"
     return (
         item.short_id,
         age(session.ended, now_ms),
         project_name(session),
         str(session.turns),
-        title.strip(),
+        title,
     )
 
 

@@ -94,6 +94,7 @@ def _listed(item: Listed) -> dict[str, Any]:
         "short_id": item.short_id,
         "session_path": path,
         "is_gone": row.is_gone,
+        **({"depth": item.depth} if item.depth is not None else {}),
     }
 
 
