@@ -61,6 +61,7 @@ COLOR = Option(
     "WHEN",
     ("auto", "always", "never"),
 )
+FULL_ID = Option(("--full-id",), "whole session ids")
 CONTEXT = (
     Option(("-A", "--after-context"), "N turns after the one that is meant", "int", "N"),
     Option(("-B", "--before-context"), "N turns before the one that is meant", "int", "N"),
@@ -129,7 +130,7 @@ SEARCH_OPTIONS = (
     Option(("-q", "--quiet", "--silent"), "print nothing; the exit status tells"),
     Option(("-0", "--null"), "end each record with NUL instead of a newline"),
     COLOR,
-    Option(("--full-id",), "whole session ids"),
+    FULL_ID,
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
@@ -266,6 +267,36 @@ COMMANDS: dict[str, Command] = {
             examples=(
                 ("ccgrep export 1f0c9a2e --tools -o auth.html", "a page to read or to send"),
                 ("ccgrep -l auth | ccgrep export - > auth.md", "every session that mentions it"),
+            ),
+        ),
+        Command(
+            "blame",
+            "the turns that read or changed a file",
+            "Prints a record line for each turn that read, wrote or edited a file, the newest "
+            "first. It goes by what tools were given: what a shell command did is not known.",
+            (
+                Option(
+                    ("-L", "--line"),
+                    "only the turn that wrote line N of the file as it is now, where that can be "
+                    "told",
+                    "int",
+                    "N",
+                ),
+                *FILTERS,
+                Option(("-n", "--limit"), "at most N turns; 0 is all, as without it", "int", "N"),
+                FULL_ID,
+                COLOR,
+                JSON,
+            ),
+            (Argument("FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts"),),
+            examples=(
+                ("ccgrep blame src/auth/jwt.ts", "who touched it, and what for?"),
+                ("ccgrep blame -L 21 src/auth/jwt.ts | ccgrep show - --tools", "why is it so?"),
+            ),
+            exit_status=(
+                (0, "some turn did"),
+                (1, "none did, or it cannot be told who wrote the line"),
+                (2, "trouble"),
             ),
         ),
         Command(

@@ -10,7 +10,7 @@ from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, StoreError
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.ops.common import read
-from ccgrep.ops.search import open_searcher
+from ccgrep.ops.search import open_index, open_searcher
 from ccgrep.search.request import Filters
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
@@ -99,7 +99,7 @@ def _passing(config: Config, filters: Filters) -> set[str] | None:
     if filters == Filters():
         return None
     try:
-        return set(open_searcher(config).sessions(filters))
+        return set(open_searcher(config, open_index(config)).sessions(filters))
     except NotFoundError:
         return set()
 
@@ -171,6 +171,11 @@ class Turns:
         """A turn's id; nothing when it is not there."""
         entries = self._entries_of(session)
         return entries[number].turn.hex() if number < len(entries) else ""
+
+    def entry_at(self, session: str, number: int) -> Entry | None:
+        """A turn's place; nothing when it is not there."""
+        entries = self._entries_of(session)
+        return entries[number] if number < len(entries) else None
 
     def _entries_of(self, session: str) -> tuple[Entry, ...]:
         if session not in self._entries:
