@@ -12,8 +12,10 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 MAY_IMPORT = {
     "errors": set(),
     "kinds": set(),
+    "named": set(),
     "model": {"kinds"},
     "text": set(),
+    "embed": {"errors", "text"},
     "sources": {"errors", "kinds", "model"},
     "store": {"errors", "model"},
     "index": {"errors", "kinds", "model", "sources", "store"},
@@ -42,17 +44,27 @@ ONE_IMPORTER = {
     "backports": {"store/objects.py", "sources/zst.py"},
     "compression": {"store/objects.py", "sources/zst.py"},
     "fcntl": {"store/lock.py"},
+    "huggingface_hub": {"embed/bulk.py", "embed/model.py"},
     "markdown_it": {"output/prose.py"},
     "multiprocessing": {"index/pool.py"},
+    "numpy": {"embed/", "index/vectors"},
     "pygments": {"output/prose.py"},
+    "sentence_transformers": {"embed/bulk.py"},
     "subprocess": {"cli/pager.py", "index/pool.py"},
     "re2": {"search/regex.py"},
     "tantivy": {"index/text.py"},
+    "tokenizers": {"embed/tokenizer.py"},
+    "torch": {"embed/bulk.py"},
+    "transformers": {"embed/bulk.py"},
 }
 NEVER = {
-    "argparse", "asyncio", "http", "marshal", "numpy", "pickle", "requests", "socket", "torch",
-    "urllib",
+    "argparse", "asyncio", "http", "marshal", "pickle", "requests", "socket", "urllib",
 }  # fmt: skip
+
+AT_IMPORT_NEVER = {
+    "huggingface_hub", "numpy", "sentence_transformers", "tokenizers", "torch", "transformers",
+}  # fmt: skip
+"""What only functions may import, besides the one module that is itself imported late."""
 
 WRITES = {
     "chmod", "fsync", "ftruncate", "link", "makedirs", "mkdir", "pwrite", "remove", "rename",
@@ -105,7 +117,7 @@ def test_rooms_import_only_what_they_may(path: Path) -> None:
     if here in ("__init__", "__main__"):
         return
     used = {name.split(".")[1] for name in imports(path) if name.startswith("ccgrep.")}
-    used.discard("__version__")
+    used -= {"__version__", "named"}
     assert used - {here} <= MAY_IMPORT[here]
 
 
@@ -123,6 +135,22 @@ def test_nothing_imports_what_ccgrep_never_needs() -> None:
     for path in MODULES:
         used = {module.split(".")[0] for module in imports(path)}
         assert not used & NEVER, f"{path} imports {used & NEVER}"
+
+
+def test_model_runtimes_are_imported_only_when_an_encoder_is_made() -> None:
+    for path in sorted((SOURCE / "embed").glob("*.py")):
+        at_import = {
+            name.name.split(".")[0]
+            for node in tree(path).body
+            if isinstance(node, ast.Import)
+            for name in node.names
+        } | {
+            (node.module or "").split(".")[0]
+            for node in tree(path).body
+            if isinstance(node, ast.ImportFrom)
+        }
+        allowed = {"numpy"} if path.name == "bert.py" else set()
+        assert at_import & AT_IMPORT_NEVER == allowed, path
 
 
 def test_the_environment_is_read_only_in_cli() -> None:

@@ -1,7 +1,5 @@
 """`python -m ccgrep` is the `ccgrep` command."""
 
-import sys
+from ccgrep.cli import entry
 
-from ccgrep.cli import main
-
-sys.exit(main())
+entry()

@@ -1,14 +1,20 @@
 """What a run goes by: a frozen Config, made once from the settings and the flags."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
 
 from ccgrep.errors import UsageError
-from ccgrep.kinds import SourceName, Subagents
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.settings import Setting, config_path, read_settings
 from ccgrep.sources.scan import Root, roots_of
 from ccgrep.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ccgrep.kinds import SourceName, Subagents
 
 
 class Config(NamedTuple):
@@ -57,7 +63,7 @@ def make_config(
     if not roots:
         found += [root for root in _given_roots(further) if root not in found]
     return Config(
-        store_dir=cast(str, values.pop("store")),
+        store_dir=values.pop("store"),
         roots=tuple(root for root in found if source in (None, root.source)),
         recalls_dir=os.path.abspath(os.path.join(_claude_dir(environment, home), "recalls")),
         **values,

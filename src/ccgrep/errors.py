@@ -4,6 +4,8 @@ Only what a user can act on is an error here: trouble in a transcript is counted
 the readers and never raised; a bug stays a plain exception with a traceback.
 """
 
+from __future__ import annotations
+
 
 class CcgrepError(Exception):
     """Something went wrong that one sentence can explain."""
@@ -51,3 +53,15 @@ class LockedError(StoreError):
 
 class WriteError(StoreError):
     """The store could not be written (disk full, quota, read-only)."""
+
+
+class ModelError(CcgrepError):
+    """The embedding model cannot be used as it is."""
+
+
+class MissingModelError(ModelError):
+    """A package or a model that searching by meaning needs is not installed."""
+
+
+class DamagedModelError(ModelError):
+    """Files of the model are not what they should be."""

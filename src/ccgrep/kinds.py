@@ -15,3 +15,7 @@ NoteKind = Literal[
 ]
 Subagents = Literal["include", "only", "exclude"]
 TextKind = Literal["user", "assistant", "tool", "thinking"]
+Mode = Literal["words", "literal", "regex"]
+Tier = Literal["all", "most", "exact"]
+Level = Literal["whole", "discussion"]
+FileKind = Literal["session", "history", "sessions_index"]

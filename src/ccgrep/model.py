@@ -80,6 +80,10 @@ class Turn(Struct, frozen=True, omit_defaults=True):
     def messages(self) -> Iterator[Message]:
         return (step for step in self.steps if isinstance(step, Message))
 
+    def said(self) -> Iterator[str]:
+        for message in self.messages():
+            yield from (part.text for part in message.parts if isinstance(part, Text))
+
     def calls(self) -> Iterator[ToolCall]:
         for message in self.messages():
             yield from (part for part in message.parts if isinstance(part, ToolCall))

@@ -5,15 +5,22 @@ on the command line stand above all of them. Every start comes through here, so 
 the file is imported only when there is a file.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
 
 from ccgrep.errors import UsageError
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.text import one_line
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Literal
+
+    Kind = Literal["text", "path", "paths", "count", "number", "word", "words"]
+
+
 Value = str | int | float | tuple[str, ...]
-Kind = Literal["text", "path", "paths", "count", "number", "word", "words"]
 
 _MOST = 1e9
 

@@ -5,6 +5,8 @@ characters, newlines in titles and paths. Whatever is printed goes through here,
 into pipes, because fzf's preview window and agents read those.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from functools import cache
@@ -97,7 +99,7 @@ def one_line(text: str) -> str:
 
 def clip(text: str, width: int) -> str:
     """At most `width` columns of `text`, with an ellipsis when something was cut."""
-    if text.isascii():
+    if _is_narrow(text):
         return text if len(text) <= width else text[: width - 1] + "…"
     if columns(text) <= width:
         return text
@@ -113,9 +115,14 @@ def clip(text: str, width: int) -> str:
 
 def columns(text: str) -> int:
     """How many terminal columns `text` takes."""
-    if text.isascii():
+    if _is_narrow(text):
         return len(text)
     return sum(map(_char_columns, text))
+
+
+def _is_narrow(text: str) -> bool:
+    """Whether each character takes one column, and none belongs to the one before."""
+    return text.isascii() or max(text) < "\u0300"
 
 
 def _char_columns(char: str) -> int:

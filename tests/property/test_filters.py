@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccgrep.errors import NotFoundError
-from ccgrep.kinds import TextKind
+from ccgrep.kinds import Mode, TextKind
 from ccgrep.ops.search import How, search
-from ccgrep.search.request import Filters, Mode, Request
+from ccgrep.search.request import Filters, Request
 from tests.homes import Home
 from tests.property.test_exact import KINDS, SAID, Corpus, Said, make_corpus, places
 

@@ -4,8 +4,23 @@ Start-up is a feature: this module imports nothing heavy, and a command's module
 that command runs.
 """
 
+from __future__ import annotations
+
+import gc
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def entry() -> NoReturn:
+    """The program. It neither looks for garbage while it is loading, nor takes itself down piece
+    by piece when all is written: together that was ten milliseconds of a search."""
+    gc.set_threshold(100_000)
+    code = main()
+    os._exit(code)
 
 
 def main(arguments: list[str] | None = None) -> int:

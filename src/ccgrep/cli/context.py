@@ -1,17 +1,23 @@
 """The process around a command: environment, terminal, streams, clock."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from ccgrep.config import Config, make_config, settings_of
 from ccgrep.errors import UsageError
-from ccgrep.kinds import SourceName
+from ccgrep.named import TYPE_CHECKING
 from ccgrep.output.style import Style
 from ccgrep.settings import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ccgrep.kinds import SourceName
 
 
 class Context:
@@ -26,7 +32,7 @@ class Context:
         self.width = width
 
     @classmethod
-    def from_process(cls) -> "Context":
+    def from_process(cls) -> Context:
         # Streams that are closed when the program starts are None: they take and give nothing.
         sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
         sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -1,5 +1,7 @@
 """Options that several commands have, with the same meaning in each: Filters, and context."""
 
+from __future__ import annotations
+
 import os
 from types import SimpleNamespace
 

@@ -1,6 +1,11 @@
 """The one table of commands and options; parser, help, man pages and completions follow it."""
 
-from typing import Literal, NamedTuple
+from __future__ import annotations
+
+from ccgrep.named import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 
 class Option(NamedTuple):

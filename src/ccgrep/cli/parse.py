@@ -5,13 +5,18 @@ search may take, and loses `--` when options stand between words. The grammar is
 `-n5`, `-n 5`, `--limit=5`, `--limit 5`, `-il`, options and words in any order until `--`.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from types import SimpleNamespace
-from typing import Any, NoReturn
 
 from ccgrep.cli.flags import COMMANDS, Command, Option
 from ccgrep.errors import UsageError
+from ccgrep.named import TYPE_CHECKING
 from ccgrep.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
 
 _HELP = Option(("-h", "--help"), "show this help")
 

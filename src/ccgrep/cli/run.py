@@ -1,6 +1,7 @@
 """Finds the command, runs it, and turns errors into one line and an exit code."""
 
-import importlib
+from __future__ import annotations
+
 import sys
 from types import SimpleNamespace
 
@@ -46,7 +47,8 @@ def _dispatch(typed: list[str], context: Context) -> int:
         context.write(help_text(command))
         return 0
     early = _begun(arguments, context) if command.name == "search" else ()
-    module = importlib.import_module(f"ccgrep.cli.commands.{command.name}")
+    # importlib would be imported for this alone.
+    module = __import__(f"ccgrep.cli.commands.{command.name}", fromlist=["run"])
     code: int = module.run(arguments, context, *early)
     return code
 

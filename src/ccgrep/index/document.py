@@ -6,9 +6,10 @@ Also says what the text of a turn is, by kind: the exact modes verify on the sam
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ccgrep.index.surfaces import SURFACES, surface_text, text_key
 from ccgrep.index.terms import expand, gram_text
 from ccgrep.kinds import TextKind
-from ccgrep.model import Entry, Note, Text, Thinking, ToolCall, Turn
+from ccgrep.model import Entry, Note, Thinking, ToolCall, Turn
 from ccgrep.store.manifest import Row
 
 MAX_INDEXED_CHARS = 1024 * 1024
@@ -26,6 +27,7 @@ class Content(NamedTuple):
     partial: list[str]
     prompt: str = ""
     answer: str = ""
+    keys: tuple[int, ...] = ()  # of prompt, answer and full
 
 
 class Document(NamedTuple):
@@ -48,9 +50,9 @@ def turn_text(turn: Turn, kind: TextKind) -> str:
         case "user":
             return turn.prompt
         case "assistant":
-            return "\n".join(_parts(turn, Text))
+            return "\n".join(turn.said())
         case "thinking":
-            return "\n".join(_parts(turn, Thinking))
+            return "\n".join(_thoughts(turn))
         case "tool":
             return "\n".join(text for text in (_tool_input(turn), _tool_output(turn)) if text)
 
@@ -101,6 +103,7 @@ def turn_content(turn: Turn) -> Content:
         partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
         prompt=prompt,
         answer=answer,
+        keys=tuple(text_key(surface_text(turn, surface)) for surface in SURFACES[:-1]),
     )
 
 
@@ -144,9 +147,9 @@ def _tools(turn: Turn) -> list[str]:
     return sorted({call.name.lower() for call in turn.calls()})
 
 
-def _parts(turn: Turn, kind: type[Text] | type[Thinking]) -> Iterator[str]:
+def _thoughts(turn: Turn) -> Iterator[str]:
     for message in turn.messages():
-        yield from (part.text for part in message.parts if isinstance(part, kind))
+        yield from (part.text for part in message.parts if isinstance(part, Thinking))
 
 
 def _tool_input(turn: Turn) -> str:

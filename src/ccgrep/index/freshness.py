@@ -1,64 +1,82 @@
 """What has changed since the last run? A child looks while the search is under way.
 
-    seen    "ccgrep seen 1 <HEAD>\\n", "root <path>\\n" for each root, then for each folder
-            "<mtime_ns> <path>\\n" (-1: it was not there), an empty line, and for each transcript
-            "<mtime_ns> <size> <inode> <path>\\n"
+    seen    "ccgrep seen 2 <HEAD>\\n", "root <path>\\n" for each root, then for each folder
+            "<mtime_ns> <path>\\n" (-1: it was not there), an empty line, for each transcript
+            "<mtime_ns> <size> <inode> <path>\\n", and "end\\n"
 
 `?` stands for a time within two seconds of the look: such a file or folder can change without
 its stat saying so, and counts as changed. A folder that was not changed has the files that it
-had, so nothing is listed. What only recovers lost sessions is not looked at: a run that reads
-anything new takes that in. Derived: without it, or when it is wrong, a search looks for itself.
+had, so nothing is listed. The newest transcripts come first: what changes is mostly what was
+changed last. What only recovers lost sessions is not looked at: a run that reads anything new
+takes that in. Derived: without it, or when it is wrong, a search looks for itself.
 """
+
+from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from itertools import islice
 
-from ccgrep.sources.scan import Root, Scan
+from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.sources.scan import FoundFile, Root, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import BinaryIO, Literal
+
+    Outcome = Literal["fresh", "stale", "taken in"]
 
 _RACY_NS = 2_000_000_000
-Outcome = Literal["fresh", "stale", "taken in"]
+_NEWEST = 64  # transcripts that are looked at first
 OUTCOMES: dict[int, Outcome] = {0: "fresh", 1: "stale", 2: "taken in"}
 _FRESH, _STALE, _TAKEN_IN = OUTCOMES
 
 
-def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -> str | None:
+def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -> bytes | None:
     """What `seen` is to hold after a run that took in everything that `scan` saw."""
     if scan.troubles or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
-    lines = [f"ccgrep seen 1 {head}", *(f"root {root.path}" for root in roots)]
-    lines += [f"{_time(time, scanned_ns)} {path}" for path, time in scan.folders.items()]
-    lines.append("")
-    for file in scan.files.values():
-        if file.kind == "session":
-            time = _time(file.mtime_ns, scanned_ns)
-            lines.append(f"{time} {file.size} {file.inode} {file.path}")
-    return "\n".join(lines) + "\n"
+    lines = _head(head, roots)
+    files = [file for file in scan.files.values() if file.kind == "session"]
+    files.sort(key=lambda file: file.mtime_ns, reverse=True)
+    lines += [f"{_time(time, scanned_ns)} {path}\n" for path, time in scan.folders.items()]
+    lines.append("\n")
+    lines += [_file(file, scanned_ns) for file in files]
+    return os.fsencode("".join([*lines, "end\n"]))
+
+
+def _head(head: str, roots: Sequence[Root]) -> list[str]:
+    return [f"ccgrep seen 2 {head}\n", *(f"root {root.path}\n" for root in roots)]
+
+
+def _file(file: FoundFile, scanned_ns: int) -> str:
+    return f"{_time(file.mtime_ns, scanned_ns)} {file.size} {file.inode} {file.path}\n"
 
 
 def _time(mtime_ns: int, scanned_ns: int) -> str:
     return str(mtime_ns) if mtime_ns <= scanned_ns - _RACY_NS else "?"
 
 
-def described_anew(seen: str, head: str, scan: Scan, scanned_ns: int) -> str:
+def described_anew(seen: bytes, head: str, scan: Scan, scanned_ns: int) -> bytes:
     """`seen` after a run that took in the few files of `scan`."""
-    _, _, rest = seen.partition("\n")
+    at = seen.find(b"\n\n") + 2
+    folders, files = seen[seen.find(b"\n") + 1 : at], seen[at:]
     for path, file in scan.files.items():
-        end = rest.find(f" {path}\n") + 1
-        if end:
-            start = rest.rfind("\n", 0, end) + 1
-            stat = f"{_time(file.mtime_ns, scanned_ns)} {file.size} {file.inode} "
-            rest = f"{rest[:start]}{stat}{rest[end:]}"
-    return f"ccgrep seen 1 {head}\n{rest}"
+        name = os.fsencode(f" {path}\n")
+        end = files.find(name)
+        if end >= 0:
+            start = files.rfind(b"\n", 0, end) + 1
+            files = files[:start] + files[end + len(name) :]
+        files = os.fsencode(_file(file, scanned_ns)) + files
+    return os.fsencode(_head(head, ())[0]) + folders + files
 
 
-def read_seen(store_dir: str) -> str:
+def read_seen(store_dir: str) -> bytes:
     try:
-        with open(os.path.join(store_dir, "seen"), encoding="utf-8") as file:
+        with open(os.path.join(store_dir, "seen"), "rb") as file:
             return file.read()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    except OSError:
+        return b""
 
 
 def read_head(store_dir: str) -> str:
@@ -70,40 +88,86 @@ def read_head(store_dir: str) -> str:
         return ""
 
 
-def changed_files(store_dir: str, roots: Sequence[Root]) -> list[str] | None:
-    """The transcripts that are not as the last run saw them; `None` when only a look at all
-    folders can tell."""
-    folders, _, files = read_seen(store_dir).partition("\n\n")
-    head = [f"ccgrep seen 1 {read_head(store_dir)}", *(f"root {root.path}" for root in roots)]
-    lines = folders.split("\n")
-    if lines[: len(head)] != head or not _is_same_folders(lines[len(head) :]):
-        return None
+def is_same_folders(store_dir: str, roots: Sequence[Root]) -> bool:
+    """Whether no file was added or removed since the last run, whichever HEAD that made: a child
+    may be taking in what grew."""
     try:
-        return _changed(files.splitlines())
+        with open(os.path.join(store_dir, "seen"), "rb") as seen:
+            if _first_lines(seen, roots)[1:] != _head("", roots)[1:]:
+                return False
+            for line in _section(seen, b"\n"):
+                time, _, path = line[:-1].partition(b" ")
+                try:
+                    is_same = os.stat(path).st_mtime_ns == int(time)
+                except FileNotFoundError:
+                    is_same = time == b"-1"
+                if not is_same:
+                    return False
     except (OSError, ValueError):
-        return None
-
-
-def _is_same_folders(lines: list[str]) -> bool:
-    for line in lines:
-        time, _, path = line.partition(" ")
-        try:
-            if str(os.stat(path).st_mtime_ns) != time:
-                return False
-        except OSError:
-            if time != "-1":
-                return False
+        return False
     return True
 
 
-def _changed(lines: list[str]) -> list[str]:
+def changed_files(
+    store_dir: str, roots: Sequence[Root], on_change: Callable[[], object] | None = None
+) -> list[str] | None:
+    """The transcripts of the last run that are not as it saw them; `None` if one is gone, or if
+    there was no such run.
+
+    `on_change` is called when one of the newest has changed, and the look goes on beside it.
+    """
+    try:
+        with open(os.path.join(store_dir, "seen"), "rb") as seen:
+            if _first_lines(seen, roots) != _head(read_head(store_dir), roots):
+                return None
+            # Line by line: memory that is touched here has to be copied first.
+            for _ in _section(seen, b"\n"):
+                pass
+            files = _section(seen, b"end\n")
+            changed = _changed(islice(files, _NEWEST))
+            if not changed or on_change is None:
+                changed += _changed(files)
+            elif not _is_same_beside(files, on_change):
+                return changed_files(store_dir, roots)
+    except (OSError, ValueError):
+        return None
+    return [os.fsdecode(path) for path in changed]
+
+
+def _is_same_beside(files: Iterable[bytes], on_change: Callable[[], object]) -> bool:
+    """Whether the rest of the transcripts is as it was: a child looks during `on_change`."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 1 if _changed(files) else 0
+        finally:
+            os._exit(code)
+    on_change()
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _first_lines(seen: BinaryIO, roots: Sequence[Root]) -> list[str]:
+    return [os.fsdecode(seen.readline()) for _ in _head("", roots)]
+
+
+def _section(seen: BinaryIO, end: bytes) -> Iterator[bytes]:
+    for line in seen:
+        if line == end:
+            return
+        yield line
+    raise ValueError("it is not whole")
+
+
+def _changed(lines: Iterable[bytes]) -> list[bytes]:
     changed = []
     stat = os.lstat
     for line in lines:
-        time, size, inode, path = line.split(" ", 3)
+        time, size, inode, path = line.split(b" ", 3)
+        path = path[:-1]
         info = stat(path)
         if (
-            time == "?"
+            time == b"?"
             or info.st_mtime_ns != int(time)
             or info.st_size != int(size)
             or info.st_ino != int(inode)
@@ -113,20 +177,24 @@ def _changed(lines: list[str]) -> list[str]:
 
 
 class Check(NamedTuple):
-    """A look at the source files that is under way in a child."""
+    """A look at the source files: a child looks at the transcripts, the asker at the folders."""
 
     child: int
+    store_dir: str
+    roots: Sequence[Root]
 
     def outcome(self) -> Outcome:
         """Waits for the answer; a child that died gives none, and then it is stale."""
+        is_same = is_same_folders(self.store_dir, self.roots)
         _, status = os.waitpid(self.child, 0)
-        return OUTCOMES.get(os.waitstatus_to_exitcode(status), "stale")
+        found = OUTCOMES.get(os.waitstatus_to_exitcode(status), "stale")
+        return found if is_same else "stale"
 
 
 def start_check(
-    store_dir: str, roots: Sequence[Root], take_in: Callable[[list[str]], bool]
+    store_dir: str, roots: Sequence[Root], load: Callable[[], Callable[[list[str]], bool]]
 ) -> Check:
-    """Begins to look, and if few transcripts have changed, to take them in.
+    """Begins to look, and if few transcripts have changed, to take them in by what `load` gives.
 
     A fork, because the look would hold Python's lock in a thread.
     """
@@ -136,9 +204,9 @@ def start_check(
         # msgspec would take it instead of typing, and it takes ten milliseconds to import.
         sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]
         try:
-            changed = changed_files(store_dir, roots)
+            changed = changed_files(store_dir, roots, load)
             if changed is not None:
-                code = _FRESH if not changed else _TAKEN_IN if take_in(changed) else _STALE
+                code = _FRESH if not changed else _TAKEN_IN if load()(changed) else _STALE
         finally:
             os._exit(code)
-    return Check(child)
+    return Check(child, store_dir, roots)

@@ -10,21 +10,25 @@ All of it is derived and may be deleted. Tantivy does not look at the checksum t
 end in, and answers wrongly from damaged ones; so each file is checked once, before it is used.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import zlib
-from typing import Literal, NamedTuple
 
 from ccgrep.errors import TextIndexError
 from ccgrep.index.text import TextReader
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 
-VERSION = "v1"
-Level = Literal["whole", "discussion"]
+if TYPE_CHECKING:
+    from ccgrep.kinds import Level
+
+VERSION = "v2"
 
 _SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
 _FOOTER = re.compile(rb'"crc":(\d+)')
+_SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
 _MAGIC = (1337).to_bytes(4, "little")
-_OWN_FILES = frozenset(["SYNCED", "CHECKED"])
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
 """Files without a checksum of their own; CHECKED has it."""
 _BLOCK_BYTES = 1024 * 1024
@@ -41,14 +45,19 @@ def text_dir(store_dir: str) -> str:
     return os.path.join(store_dir, "text")
 
 
-def generation_paths(store_dir: str) -> list[str]:
-    """The directories of this version, the newest first."""
+def all_paths(store_dir: str) -> list[str]:
+    """The directories of all versions, the newest first."""
     try:
         names = os.listdir(text_dir(store_dir))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    own = sorted((name for name in names if name.startswith(VERSION + "-")), reverse=True)
-    return [os.path.join(text_dir(store_dir), name) for name in own]
+    return [os.path.join(text_dir(store_dir), name) for name in sorted(names, reverse=True)]
+
+
+def generation_paths(store_dir: str) -> list[str]:
+    """Those of this version."""
+    prefix = os.path.join(text_dir(store_dir), VERSION + "-")
+    return [path for path in all_paths(store_dir) if path.startswith(prefix)]
 
 
 def current(store_dir: str) -> Generation | None:
@@ -101,23 +110,32 @@ def _open_read_only(path: str) -> TextReader:
         return TextReader(links)
 
 
+def pieces(path: str) -> set[str]:
+    """The segments that a generation consists of. Files of others were left by merges that came
+    to nothing."""
+    try:
+        with open(os.path.join(path, "meta.json"), "rb") as file:
+            found = _SEGMENT.findall(file.read())
+    except FileNotFoundError as error:
+        raise TextIndexError("the text index is gone") from error
+    return {id.replace(b"-", b"").decode() for id in found}
+
+
 def file_stamps(path: str) -> dict[str, str]:
     """The files of tantivy, and what CHECKED says of each when it is right."""
     stamps = {}
-    try:
-        with os.scandir(path) as listing:
-            for entry in listing:
-                name = entry.name
-                if name in _OWN_FILES or (name.startswith(".") and name not in _UNCHECKED):
-                    continue
-                try:
-                    info = entry.stat()
-                    crc = f" {_crc(entry.path)}" if name in _UNCHECKED else ""
-                except FileNotFoundError:
-                    continue  # merged meanwhile
-                stamps[name] = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}{crc}\n"
-    except FileNotFoundError as error:
-        raise TextIndexError("the text index is gone") from error
+    own = pieces(path)
+    with os.scandir(path) as listing:
+        for entry in listing:
+            name = entry.name
+            if name not in _UNCHECKED and name.partition(".")[0] not in own:
+                continue
+            try:
+                info = entry.stat()
+                crc = f" {_crc(entry.path)}" if name in _UNCHECKED else ""
+            except FileNotFoundError:
+                continue  # merged meanwhile
+            stamps[name] = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}{crc}\n"
     return stamps
 
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.index.generations import Level
+from ccgrep.kinds import Level
 from ccgrep.model import BadSpot, ObjectId, Turn
 from ccgrep.sources import claude
 from ccgrep.sources.files import open_regular

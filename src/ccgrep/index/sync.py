@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ccgrep.errors import CorruptError, StoreError, TextIndexError
-from ccgrep.index import generations
+from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, turn_content, turn_document
-from ccgrep.index.generations import Generation, Level
+from ccgrep.index.generations import Generation
 from ccgrep.index.text import TextReader, TextWriter, place_of
+from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.store import fsio
 from ccgrep.store.database import Store
@@ -42,7 +43,7 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
 
 def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
     """Builds a new generation from the objects; the old ones go when it is finished."""
-    old = generations.generation_paths(store.directory)
+    old = generations.all_paths(store.directory)
     path = _new_generation(store)
     with _no_gc():
         written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
@@ -84,8 +85,8 @@ def purge(store: Store) -> int:
     written = sync(store)
     found = generations.current(store.directory)
     names = list(generations.file_stamps(found.path)) if found else []
-    pieces = sum(name.endswith(".term") for name in names)
-    if pieces > 1 or any(name.endswith(".del") for name in names):
+    is_in_pieces = found is not None and len(generations.pieces(found.path)) > 1
+    if is_in_pieces or any(name.endswith(".del") for name in names):
         written = rebuild(store)
     return written
 
@@ -115,6 +116,9 @@ class _Sync:
         self._store = store
         self._path = path
         self._prepared = prepared or {}
+        self._is_new = is_new
+        self._written: pieces.Piece = []
+        self._pieces: list[pieces.Piece] = []
         self.writer = TextWriter(path, is_new, threads)
 
     def run(self, old: Snapshot) -> int:
@@ -124,8 +128,26 @@ class _Sync:
                 self._update(before, after)
             elif before is not None:
                 self.writer.delete_session(before.session.id)
+        written = self.writer.added
+        if not self._is_new:
+            self._write_again()
         self.finish("whole")
-        return self.writer.added
+        return written
+
+    def _write_again(self) -> None:
+        """Adds the last small pieces to this one, so that tantivy has none to merge."""
+        kept, last = pieces.folded(pieces.read(self._path), self._written)
+        places: dict[str, list[str]] = {}
+        for place in sorted({*last} - {*self._written}):
+            session, _, turn = place.rpartition(":")
+            places.setdefault(session, []).append(turn)
+        for session, turns in places.items():
+            row = self._store.row(session)
+            entries = self._store.manifest(row).entries if row else ()
+            for number in (int(turn) for turn in turns if turn.isdigit()):
+                if row is not None and number < len(entries):
+                    self._put(row, number, entries[number])
+        self._pieces = [*kept, last] if last else kept
 
     def fill(self) -> None:
         """Writes every turn of HEAD."""
@@ -149,9 +171,14 @@ class _Sync:
         newest = TextReader(self._path).newest()
         generation = Generation(self._path, self._store.head().hex(), level, newest)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
-        for name, text in (("CHECKED", stamps), ("SYNCED", generations.synced_text(generation))):
+        notes = {
+            "PIECES": pieces.described(self._pieces),
+            "CHECKED": stamps.encode(),
+            "SYNCED": generations.synced_text(generation).encode(),
+        }
+        for name, data in notes.items():
             path = os.path.join(self._path, name)
-            fsio.publish(self._store.tmp_dir, path, text.encode(), is_hint=True)
+            fsio.publish(self._store.tmp_dir, path, data, is_hint=True)
 
     def document(self, row: Row, number: int, entry: Entry, prepared: Prepared) -> Document | None:
         """The document of a turn, from what is made ready or stored."""
@@ -163,6 +190,12 @@ class _Sync:
                 return None  # fsck names it; a lost turn has no text to be found by.
         return turn_document(row, number, entry, content)
 
+    def _put(self, row: Row, number: int, entry: Entry) -> None:
+        if document := self.document(row, number, entry, self._prepared):
+            self.writer.put(document)
+            if not self._is_new:
+                self._written.append(place_of(row.session.id, number))
+
     def _update(self, before: Row | None, after: Row) -> None:
         """Writes the places of a session that are new or differ."""
         entries = self._store.manifest(after).entries
@@ -172,8 +205,7 @@ class _Sync:
             is_same = number < len(known) and _is_same_place(known[number], entry)
             if is_same and not (is_retitled and number == 0):
                 continue
-            if document := self.document(after, number, entry, self._prepared):
-                self.writer.put(document)
+            self._put(after, number, entry)
         was = len(known) or (before.session.turns if before is not None else 0)
         for number in range(len(entries), was):
             self.writer.delete(place_of(after.session.id, number))

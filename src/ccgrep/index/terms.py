@@ -7,6 +7,8 @@ Chinese, Japanese and Korean, of which every character and every pair of neighbo
 a word. What is added stands behind the text, so that phrases stay what they were.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from functools import cache, lru_cache

@@ -6,17 +6,22 @@ discussion. What a record line needs is stored, and what ranking needs are numbe
 without opening the document. Imports nothing that a search does not need.
 """
 
+from __future__ import annotations
+
 import zlib
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 from ccgrep.errors import TextIndexError
+from ccgrep.index.surfaces import KEY_FIELDS, NO_TEXT, text_key
 from ccgrep.index.terms import MAX_WORD_CHARS, expand, fold
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
     from ccgrep.index.document import Document
 
 __all__ = ["Hit", "Query", "Stored", "TextReader", "TextWriter", "key_of", "place_of"]
@@ -74,6 +79,8 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
     for name in _NUMBERS:
         builder.add_integer_field(name, indexed=name in ("kind", "started"), fast=True)
+    for name in KEY_FIELDS:
+        builder.add_integer_field(name, indexed=True, fast=True)
     builder.add_text_field("shown_title", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("title", tokenizer_name="words", index_option="position")
     builder.add_text_field("said", tokenizer_name="words", index_option="position")
@@ -127,7 +134,7 @@ class TextWriter:
         self._writer = guarded(self._index.writer, heap, threads)
         self.added = 0
 
-    def put(self, document: "Document") -> None:
+    def put(self, document: Document) -> None:
         """Writes a turn anew."""
         if not self._is_new:
             self.delete(place_of(document.session, document.turn))
@@ -148,7 +155,7 @@ class TextWriter:
         guarded(self._writer.wait_merging_threads)
 
 
-def _made(document: "Document") -> tantivy.Document:
+def _made(document: Document) -> tantivy.Document:
     content = document.content
     made = tantivy.Document()
     made.add_text("place", place_of(document.session, document.turn))
@@ -162,6 +169,9 @@ def _made(document: "Document") -> tantivy.Document:
     made.add_integer("turn", document.turn)
     made.add_integer("kind", KINDS.index(document.kind))
     made.add_integer("started", document.started)
+    keys = (*(content.keys or (NO_TEXT,) * 3), text_key(document.title))
+    for name, key in zip(KEY_FIELDS, keys, strict=True):
+        made.add_integer(name, key)
     if document.title:
         made.add_text("title", expand(document.title))
         made.add_text("shown_title", document.title[:_MAX_TITLE_CHARS])
@@ -242,6 +252,18 @@ class TextReader:
         numbers = [guarded(self._searcher.fast_field_values, name, addresses) for name in _NUMBERS]
         scores = [float(score or 0) for score, _ in found]
         return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
+
+    def keys(self, addresses: Sequence[tantivy.DocAddress], surface: str) -> list[int]:
+        """The keys of the texts that documents have on a surface."""
+        return list(guarded(self._searcher.fast_field_values, f"{surface}_key", addresses))
+
+    def with_keys(self, surfaces: Iterable[str], keys: Sequence[int]) -> Query:
+        """The documents that have one of these texts on one of the surfaces."""
+        fields = [f"{surface}_key" for surface in surfaces]
+        return self.any_of([Query.term_set_query(self._schema, f, list(keys)) for f in fields])
+
+    def count(self, query: Query) -> int:
+        return int(guarded(self._searcher.search, query, 1, True).count or 0)
 
     def place(self, address: tantivy.DocAddress) -> tuple[str, int]:
         """The session and turn that a document is of."""

@@ -1,15 +1,21 @@
 """The look at the source files that a search begins with, before anything else is imported."""
 
+from __future__ import annotations
+
 from ccgrep.config import Config
 from ccgrep.index.freshness import Check, start_check
+from ccgrep.named import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def begin_check(config: Config) -> Check:
     """Begins to look for changes in a child, which also takes in what only grew."""
 
-    def take_in(paths: list[str]) -> bool:
+    def load() -> Callable[[list[str]], bool]:
         from ccgrep.ops.append import take_in  # noqa: PLC0415 - only if something changed
 
-        return take_in(config, paths)
+        return lambda paths: take_in(config, paths)
 
-    return start_check(config.store_dir, config.roots, take_in)
+    return start_check(config.store_dir, config.roots, load)

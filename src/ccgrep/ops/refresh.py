@@ -11,10 +11,10 @@ from ccgrep.errors import LockedError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations
 from ccgrep.index.build import Options, build
 from ccgrep.index.sync import rebuild, sync, temporary
+from ccgrep.kinds import Mode
 from ccgrep.ops.common import scanner
 from ccgrep.ops.search import Coverage, How
 from ccgrep.search.filters import Texts
-from ccgrep.search.request import Mode
 from ccgrep.search.scan import StoreTexts
 from ccgrep.store.database import Store, create_store, open_store
 

@@ -4,16 +4,16 @@ Nothing heavy is imported here: that is what makes a search as fast as starting 
 rare case needs is imported where that case begins.
 """
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
 from ccgrep.index import generations
 from ccgrep.index.freshness import Check, read_head
 from ccgrep.index.text import Stored, TextReader
-from ccgrep.kinds import TextKind
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.ops.check import begin_check
 from ccgrep.search.engine import search_words
 from ccgrep.search.filters import Texts, scope, short_ids
@@ -22,9 +22,15 @@ from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
     from ccgrep.index.build import Progress
+    from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
     from ccgrep.ops.sessions import Turns
+
+
+_FEW_HITS = 20
 
 
 class FoundHit(NamedTuple):
@@ -57,7 +63,7 @@ class How(NamedTuple):
 
     is_refreshed: bool = True
     is_indexed: bool = True
-    on_progress: "Callable[[Progress], None]" = lambda _: None
+    on_progress: Callable[[Progress], None] = lambda _: None
     on_note: Callable[[str], None] = lambda _: None
 
 
@@ -72,6 +78,7 @@ class Searcher:
         self._newest = newest
         self.is_whole = is_whole
         self._turns: Turns | None = None
+        self._prepared: list[FoundHit] = []
 
     def run(self, request: Request) -> tuple[Answer, Marks]:
         """Answers a request. A query without a word in it is searched for as it stands."""
@@ -99,9 +106,16 @@ class Searcher:
         scan = StoreScan(open_store(self._config.store_dir), request.filters)
         return search_exact(scan.candidates(request), matcher, request, scan.newest), marks
 
+    def prepare(self, answer: Answer, marks: Marks, kinds: Sequence[TextKind]) -> None:
+        """Gets the texts of a few hits while there is something to wait for."""
+        if len(answer.hits) <= _FEW_HITS:
+            self._prepared = self._found(answer, marks, kinds)
+
     def found(self, result: Result, kinds: Sequence[TextKind]) -> list[FoundHit]:
         """The hits of an answer with their text."""
-        answer, marks = result.answer, result.marks
+        return self._prepared or self._found(result.answer, result.marks, kinds)
+
+    def _found(self, answer: Answer, marks: Marks, kinds: Sequence[TextKind]) -> list[FoundHit]:
         short = short_ids(self._texts, (hit.place.session for hit in answer.hits))
         return [
             FoundHit(
@@ -156,14 +170,14 @@ class Searcher:
         first = self._texts.stored(session, 0)
         return first.title if first else ""
 
-    def turn(self, place: Place) -> "Turn | None":
+    def turn(self, place: Place) -> Turn | None:
         return self._opened_turns().at(place.session, place.turn)
 
     def turn_id(self, place: Place) -> str:
         """The hash under which a turn is stored."""
         return self._opened_turns().id_at(place.session, place.turn)
 
-    def _opened_turns(self) -> "Turns":
+    def _opened_turns(self) -> Turns:
         if self._turns is None:
             from ccgrep.ops.sessions import Turns  # noqa: PLC0415
 
@@ -213,7 +227,7 @@ def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:
     return [Marked(kind, text, marks.spans(text)) for kind, text in texts if text]
 
 
-def _rest(turn: "Turn") -> Iterator[tuple[str, str]]:
+def _rest(turn: Turn) -> Iterator[tuple[str, str]]:
     from ccgrep.index.document import field_text, turn_text  # noqa: PLC0415
 
     yield "tool", turn_text(turn, "tool")
@@ -264,6 +278,9 @@ def _search_fresh(
     early, error = None, None
     try:
         early = _try(config, request, how, is_strict=True)
+        if early is not None:
+            searcher, answer, marks = early
+            searcher.prepare(answer, marks, request.types)
     except (NotFoundError, RefError) as none:
         error = none  # What is asked for may be what has changed.
     finally:

@@ -6,13 +6,18 @@ SESSION has only `[A-Za-z0-9._~-]`, TURN is a number, SCORE has three decimals, 
 the rest of the line, whatever it contains. Lines of context have `-` for `:`.
 """
 
-import re
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
 
+import re
+
+from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Piece, around, best_start
 from ccgrep.text import clip, columns, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 WIDTH = 200
 _SPACE = re.compile(r"\s+")

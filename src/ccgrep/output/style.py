@@ -1,6 +1,8 @@
 """Colours for a terminal."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from ccgrep.named import NamedTuple
 
 
 class Style(NamedTuple):

@@ -6,18 +6,26 @@ machines said to machines. The first tier asks for all words, the second, if not
 was found, for most of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from __future__ import annotations
+
 from itertools import pairwise
-from typing import NamedTuple
 
 from ccgrep.index.text import KINDS, Query, TextReader, key_of
 from ccgrep.index.text import Hit as Found
-from ccgrep.kinds import TextKind
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import Scope, scope
 from ccgrep.search.phrases import Need, Phrases
 from ccgrep.search.query import Unit, content_units, most, parse
 from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, joined, rank, scaled
-from ccgrep.search.request import Answer, Hit, Place, Request, Tier
+from ccgrep.search.request import Answer, Hit, Place, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ccgrep.kinds import TextKind, Tier
+
+    Load = Callable[[Place, str], str]
+    """Gives the text of a field of the turn at a place."""
 
 _TITLE = 0.6
 _NEAR = 0.7  # the same for all: how near is counted differently in each segment
@@ -38,10 +46,6 @@ _FIELDS: dict[TextKind, tuple[str, ...]] = {
 _ALL = ("said", "tool", "output", "thinking")
 _POSITIONS = frozenset(["said", "title"])
 _TOKENS = frozenset(["output", "thinking"])
-
-
-Load = Callable[[Place, str], str]
-"""Gives the text of a field of the turn at a place."""
 
 
 class Band(NamedTuple):

@@ -4,18 +4,26 @@ Candidates come from the text index, by trigrams or whole words, or from a scan 
 which is the oracle: both give the same answer. What happens to a candidate is the same too.
 """
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from ccgrep.index.text import KINDS, Query, TextReader
 from ccgrep.index.text import Hit as Found
-from ccgrep.kinds import TextKind
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import scope
 from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, rank
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Hit, Place, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ccgrep.kinds import TextKind
+
+    Load = Callable[[Place, TextKind], str]
+    """Gives a kind of text of the turn at a place, from the store."""
 
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
 _MACHINE = 0.25
@@ -31,10 +39,6 @@ class Candidate(NamedTuple):
     found: Found
     place: Place
     texts: list[str]
-
-
-Load = Callable[[Place, TextKind], str]
-"""Gives a kind of text of the turn at a place, from the store."""
 
 
 def search_exact(

@@ -1,12 +1,15 @@
 """Filters as queries: what must hold of a document, and what must not."""
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from __future__ import annotations
 
 from ccgrep.errors import NotFoundError, RefError
 from ccgrep.index.text import KINDS, Query, Stored, TextReader
+from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.request import Filters
 from ccgrep.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
 
 _RECENT_STEP = 1000
 
@@ -136,9 +139,16 @@ def _shared(a: str, b: str) -> int:
 
 def short_ids(reader: Texts, ids: Iterable[str], shortest: int = 8) -> dict[str, str]:
     """For each id its shortest prefix of 8 or more characters that no other session has."""
+    families: dict[str, list[str]] = {}
     short = {}
     for id in set(ids):
-        others = [other for other in reader.values("session", id[:shortest]) if other != id]
-        shared = max((_shared(id, other) for other in others), default=0)
+        prefix = id[:shortest]
+        if prefix not in families:
+            families[prefix] = sorted({*reader.values("session", prefix), id})
+        family = families[prefix]
+        at = family.index(id)
+        # In alphabetical order no other id has more in common with it than its neighbours.
+        near = (*family[max(at - 1, 0) : at], *family[at + 1 : at + 2])
+        shared = max((_shared(id, other) for other in near), default=0)
         short[id] = id[: max(shared + 1, shortest)]
     return short

@@ -1,12 +1,15 @@
 """Phrases in fields that do not know the order of their words: looked up in the text."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
 from ccgrep.index.terms import expand
 from ccgrep.index.text import TOKENS, TextReader
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Unit
 from ccgrep.search.request import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 class Need(NamedTuple):

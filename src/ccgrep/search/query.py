@@ -5,13 +5,19 @@ blanks, or a phrase. Most are one word; `auth_token` and `src/auth.ts` are phras
 parts, and Chinese, Japanese or Korean becomes pairs of neighbouring characters.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable
-from typing import NamedTuple
 
 from ccgrep.errors import UsageError
 from ccgrep.index.terms import camel_parts, cjk_runs, cjk_words, fold, without_cjk
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Analyze = Callable[[str], list[str]]
 
 _UNIT = re.compile(r'"([^"]*)"|([^\s"]+)')
 _MAX_UNITS = 200
@@ -50,9 +56,6 @@ class Unit(NamedTuple):
     @property
     def is_phrase(self) -> bool:
         return len(self.stems) > 1 or len(self.tokens) > 1
-
-
-Analyze = Callable[[str], list[str]]
 
 
 def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:

@@ -6,11 +6,14 @@ Age counts from the newest turn of the store, not from the clock. Recency can mo
 twentieth of its score at most, so it decides between equals and near equals only.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
 from ccgrep.index.text import KINDS
 from ccgrep.index.text import Hit as Found
+from ccgrep.named import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _RECENCY = 0.05
 _HALF_LIFE_MS = 30 * 86_400_000
@@ -82,6 +85,9 @@ def fold(scored: Iterable[tuple[float, Found]]) -> list[Ranked]:
         places.setdefault(found.object_key, []).append((score, found))
     folded = []
     for group in places.values():
+        if len(group) == 1:
+            folded.append(Ranked(*group[0]))
+            continue
         founds = sorted((found for _, found in group), key=_recent_first)
         folded.append(Ranked(max(score for score, _ in group), founds[0], tuple(founds[1:])))
     return sorted(folded, key=lambda one: (-one.score, *_recent_first(one.found)))
@@ -89,6 +95,8 @@ def fold(scored: Iterable[tuple[float, Found]]) -> list[Ranked]:
 
 def joined(known: Ranked, more: Ranked) -> Ranked:
     """A hit with the places that another band has found of the same turn."""
+    if more.found[2:] == known.found[2:] and not more.others:
+        return known
     places = {(one.session_key, one.turn): one for one in (more.found, *more.others)}
     places |= {(one.session_key, one.turn): one for one in known.others}
     places.pop((known.found.session_key, known.found.turn), None)
@@ -104,7 +112,7 @@ def scaled(ranked: Sequence[Ranked], lowest: float, highest: float) -> list[Rank
     """Scores between `lowest` and `highest`, the best getting the highest."""
     top = max((one.score for one in ranked), default=0.0) or 1.0
     span = highest - lowest
-    return [one._replace(score=lowest + span * one.score / top) for one in ranked]
+    return [Ranked(lowest + span * one.score / top, one.found, one.others) for one in ranked]
 
 
 def at_most(ranked: Iterable[Ranked], limit: int, per_session: int) -> list[Ranked]:

@@ -5,15 +5,20 @@ every match contains, as far as that is plain from the pattern; what it does not
 leaves out, so it may let too much through and never too little.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
 
 import re2
 
 from ccgrep.errors import UsageError
 from ccgrep.index.terms import MAX_WORD_CHARS, gram_text
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Literal
 
 MAX_PATTERN_CHARS = 4096
 _MAX_COUNT = 1000
@@ -30,7 +35,7 @@ class Plan(NamedTuple):
     """Every part must hold, or one of them; a part is a literal or a plan."""
 
     kind: Literal["all", "any"]
-    parts: tuple["Plan | str", ...]
+    parts: tuple[Plan | str, ...]
 
 
 class Matcher:

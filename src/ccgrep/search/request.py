@@ -1,11 +1,11 @@
 """What a search is asked for, and what it answers: plain values, cheap to import."""
 
-from typing import Literal, NamedTuple
+from __future__ import annotations
 
-from ccgrep.kinds import SourceName, Subagents, TextKind
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 
-Mode = Literal["words", "literal", "regex"]
-Tier = Literal["all", "most", "exact"]
+if TYPE_CHECKING:
+    from ccgrep.kinds import Mode, SourceName, Subagents, TextKind, Tier
 
 
 class Filters(NamedTuple):

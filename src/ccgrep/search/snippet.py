@@ -3,15 +3,18 @@
 What comes out is not yet safe to print: `output` escapes it piece by piece.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ccgrep.index.terms import cjk_runs, fold
+from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.query import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ccgrep.search.regex import Matcher
 
 MAX_SPANS = 100  # of one word in one text
@@ -124,7 +127,7 @@ def _shared(stem: str, token: str) -> str:
 class PatternMarks:
     """The matches of an exact pattern."""
 
-    def __init__(self, matcher: "Matcher", limit: int | None = MAX_SPANS) -> None:
+    def __init__(self, matcher: Matcher, limit: int | None = MAX_SPANS) -> None:
         self._matcher = matcher
         self._limit = limit
 

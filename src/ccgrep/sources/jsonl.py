@@ -5,15 +5,18 @@ noted as a `BadSpot` and never raised; whole records on a damaged line are recov
 Trusts nothing: not the encoding, not the line length, not the nesting.
 """
 
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from ccgrep.model import BadSpot
+
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 _HEAVY_BYTES = 4 * 1024 * 1024
@@ -177,7 +180,7 @@ class Records(Generic[T]):
         """The record of a line that is JSON but for its encoding or its numbers."""
         text = line.decode("utf-8", "replace").lstrip("\ufeff")
         try:
-            value = _LENIENT.decode(text)
+            value = _lenient().decode(text)
         except (ValueError, RecursionError):
             return None
         return self._convert(value) if isinstance(value, dict) else None
@@ -203,14 +206,12 @@ class Records(Generic[T]):
         begin = text.find('{"')
         while begin >= 0 and effort > 0:
             try:
-                end = _SPACES.match(text, _LENIENT.raw_decode(text, begin)[1]).end()  # type: ignore[union-attr]
+                end = _SPACES.match(text, _lenient().raw_decode(text, begin)[1]).end()  # type: ignore[union-attr]
                 effort -= end - begin
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 end = -1
-                effort -= max(error.pos - begin, 1)
-            except (ValueError, RecursionError):
-                end = -1
-                effort -= _BLOCK_BYTES // 1024
+                read = getattr(error, "pos", begin + _BLOCK_BYTES // 1024)
+                effort -= max(read - begin, 1)
             value = None
             follows = not line[done:begin].strip(_SPACE + b"\0")
             if end >= 0 and (follows or _RECORD_END.match(text, end)):
@@ -223,7 +224,7 @@ class Records(Generic[T]):
                 begin = text.find('{"', end)
 
     def _record(self, whole: bytes) -> T | None:
-        value = _LENIENT.decode(whole.decode("utf-8", "replace"))
+        value = _lenient().decode(whole.decode("utf-8", "replace"))
         return self._convert(value) if self._is_record(value) else None
 
 
@@ -232,7 +233,11 @@ def _values(line: bytes) -> int:
     return line.count(b"{") + line.count(b"[") + line.count(b",")
 
 
-_LENIENT = json.JSONDecoder(strict=False, parse_constant=str)
+@cache
+def _lenient() -> "JSONDecoder":
+    from json import JSONDecoder  # noqa: PLC0415 - three milliseconds, for damaged lines alone
+
+    return JSONDecoder(strict=False, parse_constant=str)
 
 
 def _clean(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """Payloads that are not text: kept as type, size and hash only."""
 
-import base64
 import binascii
 import hashlib
 from typing import Any
@@ -11,7 +10,7 @@ from ccgrep.model import Blob
 def base64_blob(media_type: Any, data: str) -> Blob:
     """The blob that base64 text stands for; of text that is none, the text itself."""
     try:
-        payload = base64.b64decode(data)
+        payload = binascii.a2b_base64(data)
     except (binascii.Error, ValueError):
         payload = data.encode("utf-8", "replace")
     return bytes_blob(media_type if isinstance(media_type, str) else "", payload)

@@ -5,15 +5,20 @@ then may a file that is not there be called gone. Names are read as they are; sy
 are followed for the root alone.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import stat
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
-from ccgrep.kinds import SourceName
+from ccgrep.named import TYPE_CHECKING, NamedTuple
 
-FileKind = Literal["session", "history", "sessions_index"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ccgrep.kinds import FileKind, SourceName
+else:
+    FileKind = SourceName = str  # for msgspec, when it reads a worker's task
 
 _ROLLOUT = re.compile(r"rollout(-.*)?\.jsonl(\.zst)?")
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])

@@ -139,16 +139,16 @@ class Store:
     def lock(self, wait_s: float) -> WriterLock:
         return WriterLock(os.path.join(self.directory, "lock"), wait_s)
 
-    def write_seen(self, text: str) -> None:
+    def write_seen(self, data: bytes) -> None:
         """Notes what the last run saw, unless that stands there already."""
         path = os.path.join(self.directory, "seen")
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                is_same = file.read(len(text) + 1) == text
+            with open(path, "rb") as file:
+                is_same = file.read(len(data) + 1) == data
         except FileNotFoundError:
             is_same = False
         if not is_same:
-            fsio.publish(self.tmp_dir, path, text.encode(), is_hint=True)
+            fsio.publish(self.tmp_dir, path, data, is_hint=True)
 
     def clean_tmp(self) -> None:
         """Removes what a killed writer left half-made; for the holder of the lock."""

@@ -124,7 +124,7 @@ def index_path(pack_dir: str, name: str) -> str:
 
 
 def write_index(pack_dir: str, tmp_dir: str, name: str, offsets: dict[ObjectId, int]) -> None:
-    fsio.publish(tmp_dir, index_path(pack_dir, name), _index_bytes(offsets))
+    fsio.publish(tmp_dir, index_path(pack_dir, name), _index_bytes(offsets), is_hint=True)
 
 
 def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:

@@ -1,25 +1,28 @@
 """ccgrep search: the turns that match, one a line."""
 
+from __future__ import annotations
+
 import sys
 import time
-from collections.abc import Iterator
 from types import SimpleNamespace as Arguments
-from typing import TYPE_CHECKING, cast
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.filters import context_of, filters_of
 from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.index.freshness import Check
-from ccgrep.kinds import TextKind
+from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
-from ccgrep.search.request import Mode, Place, Request
+from ccgrep.search.request import Place, Request
 from ccgrep.text import escape, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ccgrep.index.build import Progress
+    from ccgrep.kinds import Mode, TextKind
 
 
 def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
@@ -53,11 +56,12 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     if arguments.extended_regexp and arguments.fixed_strings:
         raise UsageError("-E and -F exclude each other")
     timeout_s = config.timeout_s if arguments.timeout is None else _seconds(arguments.timeout)
+    types: list[TextKind] = arguments.type or []
     return Request(
         patterns=tuple(patterns),
         mode=mode,
         filters=filters_of(arguments, context, config),
-        types=tuple(dict.fromkeys(cast("list[TextKind]", arguments.type or []))),
+        types=tuple(dict.fromkeys(types)),
         limit=_limit(arguments, mode, config),
         per_session=max(arguments.per_session or 0, 0),
         ignore_case=arguments.ignore_case,
@@ -98,7 +102,7 @@ def _limit(arguments: Arguments, mode: Mode, config: Config) -> int:
 
 
 def _how(arguments: Arguments, context: Context) -> How:
-    def on_progress(progress: "Progress") -> None:
+    def on_progress(progress: Progress) -> None:
         if context.is_error_terminal and not arguments.quiet:
             from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is built
 

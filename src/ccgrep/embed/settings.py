@@ -1,0 +1,299 @@
+"""What does a model do with a text? Read from its own configuration files, never assumed.
+
+The files are those of sentence-transformers: `modules.json` lists what happens one after the
+other, each module has a folder with its configuration. Where a file or a key is missing, the
+default is the one of that library. The light encoder can do one shape of model, BERT followed
+by pooling and perhaps by normalisation; `why_not_light` says what is different in any other.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ccgrep.errors import DamagedModelError, ModelError
+from ccgrep.text import one_line
+
+_MAX_CONFIG_BYTES = 4 * 1024 * 1024
+_LEGACY_POOLING = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+_SENTENCE_CONFIGS = tuple(
+    f"sentence_{kind}_config.json"
+    for kind in "bert roberta distilbert camembert albert xlm-roberta xlnet".split()
+)
+_LIGHT_POOLING = frozenset(["cls", "max", "mean"])
+_LIGHT_MODULES = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+_MARKS = 2
+_NO_LIMIT = 10**9
+"""Tokenizers without a limit say a number beyond any text."""
+
+
+class Bert(NamedTuple):
+    """The sizes of a BERT-shaped transformer."""
+
+    layers: int
+    heads: int
+    hidden: int
+    intermediate: int
+    positions: int
+    epsilon: float
+
+
+class Normaliser(NamedTuple):
+    """What a BertTokenizer does to a text first; its configuration overrules tokenizer.json."""
+
+    is_lower_case: bool
+    strips_accents: bool | None
+    splits_chinese: bool
+
+
+class Settings(NamedTuple):
+    folder: str
+    """Where the transformer is, inside the model's directory."""
+    other_folders: tuple[str, ...]
+    dimensions: int
+    max_pieces: int
+    """How many word pieces it takes at most, the marks at both ends among them."""
+    pooling: str
+    is_normalised: bool
+    is_lower_case: bool
+    """Whether text is lowered before the tokenizer sees it."""
+    normaliser: Normaliser | None
+    prompt: str
+    """What is put before every text."""
+    bert: Bert | None
+    """None when the light encoder cannot be used."""
+    why_not_light: str
+
+    @property
+    def identity(self) -> str:
+        """All that decides which vector a text gets, besides weights and vocabulary."""
+        parts = (
+            self.dimensions, self.max_pieces, self.pooling, self.is_normalised,
+            self.is_lower_case, self.normaliser and tuple(self.normaliser), self.prompt,
+            self.bert and tuple(self.bert),
+        )  # fmt: skip
+        return repr(parts)
+
+
+def read_settings(directory: str) -> Settings:
+    """The settings of the model in a directory of sentence-transformers' layout."""
+    modules = _modules(directory)
+    folder = modules[0][1]
+    config = _mapping(directory, folder, "config.json")
+    if not config:
+        raise DamagedModelError(f"{one_line(directory)} has no config.json: give another model")
+    if not os.path.isfile(os.path.join(directory, folder, "tokenizer.json")):
+        raise ModelError(
+            f"{one_line(directory)} has no tokenizer.json: give another model, or save this one "
+            "with a current sentence-transformers"
+        )
+    sentence = _sentence_config(directory, folder)
+    tokenizer = _mapping(directory, folder, "tokenizer_config.json")
+    pooling = _pooling(directory, modules)
+    prompt = _prompt(directory)
+    why_not = _why_not_light(directory, modules, config, sentence, pooling, prompt)
+    bert = None if why_not else _bert(directory, config)
+    dimensions = _dimensions(directory, modules, config, pooling)
+    if bert and bert.hidden != dimensions:
+        raise _damaged(os.path.join(directory, "1_Pooling", "config.json"))
+    return Settings(
+        folder,
+        tuple(path for _, path in modules[1:] if path != folder),
+        dimensions,
+        _max_pieces(config, sentence, tokenizer),
+        "+".join(_modes(pooling)),
+        "Normalize" in [kind for kind, _ in modules],
+        sentence.get("do_lower_case") is True,
+        _normaliser(tokenizer),
+        prompt,
+        bert,
+        why_not,
+    )
+
+
+def _modules(directory: str) -> list[tuple[str, str]]:
+    """Kind and folder of each module; without a list, a transformer whose pieces are averaged."""
+    listed = _json(os.path.join(directory, "modules.json"))
+    if listed is None:
+        return [("Transformer", ""), ("Pooling", "")]
+    found = []
+    for module in listed if isinstance(listed, list) else []:
+        kind, path = (
+            (module.get("type"), module.get("path")) if isinstance(module, dict) else (0, 0)
+        )
+        if not isinstance(kind, str) or not isinstance(path, str) or not _is_inside(path):
+            raise _damaged(os.path.join(directory, "modules.json"))
+        found.append((kind.rpartition(".")[2], path))
+    if not found:
+        raise _damaged(os.path.join(directory, "modules.json"))
+    return found
+
+
+def _is_inside(path: str) -> bool:
+    return not os.path.isabs(path) and ".." not in path.split("/")
+
+
+def _sentence_config(directory: str, folder: str) -> Mapping[str, Any]:
+    """Its limits; a directory without a list of modules is a bare transformer and has none."""
+    if not os.path.isfile(os.path.join(directory, "modules.json")):
+        return {}
+    found = (_mapping(directory, folder, name) for name in _SENTENCE_CONFIGS)
+    return next(filter(None, found), {})
+
+
+def _pooling(directory: str, modules: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
+    folder = next((path for kind, path in modules if kind == "Pooling" and path), None)
+    return {} if folder is None else _mapping(directory, folder, "config.json")
+
+
+def _modes(pooling: Mapping[str, Any]) -> list[str]:
+    """How the vectors of the pieces become one; several are put one behind the other."""
+    modes = pooling.get("pooling_mode")
+    if modes is None:
+        modes = [mode for key, mode in _LEGACY_POOLING.items() if pooling.get(key)]
+    listed = modes if isinstance(modes, list) else [modes]
+    return [str(mode) for mode in listed] or ["mean"]
+
+
+def _prompt(directory: str) -> str:
+    config = _mapping(directory, "config_sentence_transformers.json")
+    prompts, name = config.get("prompts"), config.get("default_prompt_name")
+    prompt = prompts.get(name) if isinstance(prompts, dict) and isinstance(name, str) else None
+    return prompt if isinstance(prompt, str) else ""
+
+
+def _dimensions(
+    directory: str,
+    modules: Sequence[tuple[str, str]],
+    config: Mapping[str, Any],
+    pooling: Mapping[str, Any],
+) -> int:
+    """The length of its vectors: the last module that changes it says so."""
+    hidden = config.get("hidden_size") or config.get("d_model") or config.get("dim")
+    width = pooling.get("embedding_dimension") or pooling.get("word_embedding_dimension") or hidden
+    found = width * len(_modes(pooling)) if isinstance(width, int) else None
+    for kind, folder in modules:
+        if kind == "Dense":
+            found = _mapping(directory, folder, "config.json").get("out_features")
+    cut = _mapping(directory, "config_sentence_transformers.json").get("truncate_dim")
+    if not isinstance(found, int) or not 0 < found <= 65_536:
+        raise ModelError(
+            f"the configuration of {one_line(directory)} does not say how long its vectors are: "
+            "give another model"
+        )
+    return min(found, cut) if isinstance(cut, int) and cut > 0 else found
+
+
+def _max_pieces(
+    config: Mapping[str, Any], sentence: Mapping[str, Any], tokenizer: Mapping[str, Any]
+) -> int:
+    """The limit that was set, or else the tokenizer's; never beyond what has a position."""
+    limits = [sentence.get("max_seq_length") or tokenizer.get("model_max_length")]
+    if config.get("model_type") != "xlnet":
+        limits.append(config.get("max_position_embeddings"))
+    known = [limit for limit in limits if isinstance(limit, int) and limit < _NO_LIMIT]
+    if not known or min(known) < _MARKS + 1:
+        raise ModelError(
+            "the model's configuration does not say how much text it takes: give another model"
+        )
+    return min(known)
+
+
+def _normaliser(tokenizer: Mapping[str, Any]) -> Normaliser | None:
+    if tokenizer.get("tokenizer_class") not in ("BertTokenizer", "BertTokenizerFast"):
+        return None
+    strips = tokenizer.get("strip_accents")
+    return Normaliser(
+        tokenizer.get("do_lower_case", True) is True,
+        strips if isinstance(strips, bool) else None,
+        tokenizer.get("tokenize_chinese_chars", True) is True,
+    )
+
+
+def _why_not_light(
+    directory: str,
+    modules: Sequence[tuple[str, str]],
+    config: Mapping[str, Any],
+    sentence: Mapping[str, Any],
+    pooling: Mapping[str, Any],
+    prompt: str,
+) -> str:
+    """What of a model is not what the light encoder does; nothing when all is."""
+    kinds, modes = [kind for kind, _ in modules], _modes(pooling)
+    weights = os.path.join(directory, modules[0][1], "model.safetensors")
+    positions = config.get("position_embedding_type", "absolute")
+    number = config.get("dtype", config.get("torch_dtype"))
+    task = sentence.get("transformer_task", "feature-extraction")
+    reasons = {
+        f"its type is {config.get('model_type')}": config.get("model_type") != "bert",
+        f"it has the modules {', '.join(kinds)}": kinds not in _LIGHT_MODULES,
+        f"it pools by {' and '.join(modes)}": len(modes) > 1 or modes[0] not in _LIGHT_POOLING,
+        f"its positions are {positions}": positions != "absolute",
+        f"its activation is {config.get('hidden_act')}": config.get("hidden_act") != "gelu",
+        f"its numbers are {number}": number not in (None, "float32"),
+        f"its task is {task}": task != "feature-extraction",
+        "it is a decoder": bool(config.get("is_decoder")),
+        "its prompt is not pooled": bool(prompt) and pooling.get("include_prompt") is False,
+        "its vectors are cut": bool(
+            _mapping(directory, "config_sentence_transformers.json").get("truncate_dim")
+        ),
+        "its weights are not in model.safetensors": not os.path.isfile(weights),
+    }
+    return next((one_line(reason) for reason, holds in reasons.items() if holds), "")
+
+
+def _bert(directory: str, config: Mapping[str, Any]) -> Bert:
+    keys = (
+        "num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size",
+        "max_position_embeddings",
+    )  # fmt: skip
+    sizes = [config.get(key) for key in keys]
+    epsilon = config.get("layer_norm_eps", 1e-12)
+    if not isinstance(epsilon, float) or not 0 <= epsilon < 1:
+        raise _damaged(os.path.join(directory, "config.json"))
+    layers, heads, hidden, *rest = (
+        size if isinstance(size, int) and 0 < size <= 1_000_000 else 0 for size in sizes
+    )
+    if not all((layers, heads, hidden, *rest)) or hidden % heads:
+        raise _damaged(os.path.join(directory, "config.json"))
+    return Bert(layers, heads, hidden, rest[0], rest[1], epsilon)
+
+
+def _mapping(*parts: str) -> Mapping[str, Any]:
+    """A configuration file; an absent one is empty."""
+    path = os.path.join(*parts)
+    found = _json(path)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise _damaged(path)
+    return found
+
+
+def _json(path: str) -> Any:
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(_MAX_CONFIG_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ModelError(f"{one_line(path)} cannot be read ({error.strerror})") from error
+    try:
+        if len(raw) > _MAX_CONFIG_BYTES:
+            raise ValueError("too large")
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: str) -> DamagedModelError:
+    return DamagedModelError(
+        f"{one_line(path)} is damaged: install the model again, or give another one"
+    )

@@ -1,0 +1,338 @@
+"""Vectors of texts: the only module that knows usearch, and where numpy stays among the indexes.
+
+    vectors/<model>/<sha256>.vec          "ccgvec1\\n", count and dimensions (u32), for each vector
+                                          key (i64) and span (2 × u32, in characters) of its text,
+                                          then the vectors as f16
+    vectors/<model>/<sha256>-<sha256>.hnsw   usearch's graph over a large segment of that name
+    vectors/<model>/CHECKED               "<name> <size> <mtime_ns> <inode>\\n" for each file whose
+                                          content was found to have the hash in its name
+
+A segment is written once; small ones are folded into larger ones. A damaged file is as good as
+none: its texts are embedded again, a graph is made again from its segment. usearch crashes on
+damaged graphs, so nothing is mapped whose hash was not compared. Up to some ten thousand vectors
+comparing all of them is faster than importing usearch; a graph serves what is more.
+"""
+
+import contextlib
+import os
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import file_digest, sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ccgrep.store import fsio
+from ccgrep.store.database import Store
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MAGIC = b"ccgvec1\n"
+_HEAD = struct.Struct("<8sII")
+_ROW = np.dtype([("key", "<i8"), ("start", "<u4"), ("end", "<u4")])
+_NAME_CHARS = 32
+MAX_VECTORS = 64 * 1024
+GRAPH_VECTORS = 16 * 1024
+"""A segment of so many has a graph; so at most that many of each size are compared one by one."""
+_ALL_COMPARED = 50_000
+"""As long as there are no more, no graph is used."""
+_STEP = 8192
+_EXPANSION = 256
+
+
+class Match(NamedTuple):
+    """The part of a text that is nearest to a query."""
+
+    similarity: float
+    start: int
+    end: int
+
+
+class Batch(NamedTuple):
+    """Vectors to be kept, each with the key of its text and its span there."""
+
+    keys: Sequence[int]
+    spans: Sequence[tuple[int, int]]
+    vectors: "NDArray[np.float32]"
+
+
+def model_dir(store_dir: str, model_id: str) -> str:
+    return os.path.join(store_dir, "vectors", model_id)
+
+
+class _Segment:
+    """A verified segment, mapped."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with open(path, "rb") as file:
+            magic, count, dimensions = _HEAD.unpack(file.read(_HEAD.size))
+        if magic != _MAGIC:
+            raise ValueError("no segment")
+        self.count: int = count
+        self.rows: Any = np.memmap(path, _ROW, "r", _HEAD.size, (count,))
+        at = _HEAD.size + count * _ROW.itemsize
+        self.vectors: Any = np.memmap(path, "<f2", "r", at, (count, dimensions))
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.path).removesuffix(".vec")
+
+    def compared(
+        self, query: "NDArray[np.float32]", among: "NDArray[np.intp] | None" = None
+    ) -> "NDArray[np.float32]":
+        """The similarity of every vector, or of those at some positions."""
+        size = self.count if among is None else len(among)
+        found = np.empty(size, np.float32)
+        for start in range(0, size, _STEP):
+            part = slice(start, start + _STEP)
+            vectors = self.vectors[part] if among is None else self.vectors[among[part]]
+            found[part] = vectors.astype(np.float32) @ query
+        return found
+
+
+class Vectors:
+    """The vectors of one model, to be asked which texts are near."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        checked = _Checked(directory)
+        self.damaged: list[str] = []
+        self._segments: list[_Segment] = []
+        self._graphs: dict[str, str] = {}
+        for name in checked.names():
+            if not checked.is_right(name):
+                self.damaged.append(name)
+            elif name.endswith(".vec"):
+                self._segments.append(_Segment(os.path.join(directory, name)))
+            else:
+                self._graphs[name.partition("-")[0]] = os.path.join(directory, name)
+        self.checked = checked
+
+    @property
+    def count(self) -> int:
+        return sum(segment.count for segment in self._segments)
+
+    def keys(self) -> "NDArray[np.int64]":
+        """The keys of all texts, sorted."""
+        found = [segment.rows["key"] for segment in self._segments]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def segments(self) -> list[_Segment]:
+        return self._segments
+
+    def nearest(self, query: "NDArray[np.float32]", limit: int) -> dict[int, Match]:
+        """About `limit` of the nearest vectors, the best of each text."""
+        best: dict[int, Match] = {}
+        uses_graphs = self.count > _ALL_COMPARED
+        for segment in self._segments:
+            graph = self._graphs.get(segment.name) if uses_graphs else None
+            if graph is not None:
+                positions, similarities = _search(graph, query, limit)
+            else:
+                similarities = segment.compared(query)
+                size = min(limit, segment.count)
+                positions = np.argpartition(-similarities, size - 1)[:size]
+                similarities = similarities[positions]
+            _keep(best, segment, positions, similarities)
+        kept = sorted(best.items(), key=lambda item: -item[1].similarity)[:limit]
+        return dict(kept)
+
+    def of(self, keys: Iterable[int], query: "NDArray[np.float32]") -> dict[int, Match]:
+        """The nearest vector of each of these texts, as far as they are embedded."""
+        wanted = np.fromiter(keys, np.int64)
+        best: dict[int, Match] = {}
+        for segment in self._segments:
+            positions = np.flatnonzero(np.isin(segment.rows["key"], wanted))
+            if len(positions):
+                _keep(best, segment, positions, segment.compared(query, positions))
+        return best
+
+
+def _keep(
+    best: dict[int, Match],
+    segment: _Segment,
+    positions: "NDArray[np.intp]",
+    similarities: "NDArray[np.float32]",
+) -> None:
+    rows = segment.rows[positions]
+    for row, similarity in zip(rows.tolist(), similarities.tolist(), strict=True):
+        key, start, end = row
+        known = best.get(key)
+        if known is None or similarity > known.similarity:
+            best[key] = Match(similarity, start, end)
+
+
+def _search(path: str, query: "NDArray[np.float32]", limit: int) -> "tuple[Any, Any]":
+    from usearch.index import Index  # noqa: PLC0415 - takes longer than comparing some thousands
+
+    expansion = max(_EXPANSION, limit)
+    graph = Index(ndim=len(query), metric="cos", dtype="f16", expansion_search=expansion)
+    graph.view(path)
+    found = graph.search(query, min(limit, len(graph)))
+    return found.keys.astype(np.intp), 1.0 - found.distances
+
+
+class _Checked:
+    """Which files are known to be what their names say."""
+
+    def __init__(self, directory: str, is_thorough: bool = False) -> None:
+        self._directory = directory
+        self._known: set[str] = set()
+        self.lines: set[str] = set()
+        if not is_thorough:
+            with (
+                contextlib.suppress(OSError, UnicodeDecodeError),
+                open(os.path.join(directory, "CHECKED"), encoding="utf-8") as file,
+            ):
+                self._known = set(file)
+
+    def names(self) -> list[str]:
+        try:
+            names = os.listdir(self._directory)
+        except OSError:
+            return []
+        return sorted(name for name in names if name.endswith((".vec", ".hnsw")))
+
+    def is_right(self, name: str) -> bool:
+        path = os.path.join(self._directory, name)
+        try:
+            info = os.stat(path)
+            line = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}\n"
+            if line not in self._known:
+                with open(path, "rb") as file:
+                    digest = file_digest(file, sha256).hexdigest()
+                if digest[:_NAME_CHARS] != _hash_in(name):
+                    return False
+        except OSError:
+            return False
+        self.lines.add(line)
+        return True
+
+    def is_news(self) -> bool:
+        return self.lines != self._known
+
+
+def _hash_in(name: str) -> str:
+    """The hash that a file's content must have."""
+    return name.rpartition(".")[0].rpartition("-")[2]
+
+
+class VectorWriter:
+    """Adds segments to a model's directory; for the holder of its lock."""
+
+    def __init__(self, store: Store, directory: str, graph_vectors: int = GRAPH_VECTORS) -> None:
+        self._tmp_dir = store.tmp_dir
+        self._directory = directory
+        self._graph_vectors = graph_vectors
+        fsio.make_dir(os.path.dirname(directory))
+        fsio.make_dir(directory)
+
+    def add(self, batch: Batch) -> None:
+        """Keeps vectors, folding small segments into the new one."""
+        rows = np.empty(len(batch.keys), _ROW)
+        rows["key"] = batch.keys
+        rows["start"], rows["end"] = zip(*batch.spans, strict=True)
+        vectors = batch.vectors.astype("<f2")
+        found = Vectors(self._directory)
+        self.drop(found.damaged)
+        gone = []
+        size = len(rows)
+        for segment in sorted(found.segments(), key=lambda one: one.count):
+            if segment.count > size or size + segment.count > MAX_VECTORS:
+                break
+            gone.append(segment)
+            size += segment.count
+        made = np.concatenate([*(one.rows for one in gone), rows])
+        matrix = np.concatenate([*(one.vectors for one in gone), vectors])
+        for start in range(0, size, MAX_VECTORS):
+            part = slice(start, start + MAX_VECTORS)
+            self._write(made[part], matrix[part])
+        self._remove(gone)
+        self.note()
+
+    def prune(self, live: "NDArray[np.int64]") -> int:
+        """Drops the vectors of texts that nothing has any more; gives their number."""
+        dropped = 0
+        for segment in Vectors(self._directory).segments():
+            kept = np.isin(segment.rows["key"], live)
+            if not kept.all():
+                dropped += int((~kept).sum())
+                if kept.any():
+                    self._write(segment.rows[kept], segment.vectors[kept])
+                self._remove([segment])
+        self.note()
+        return dropped
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Removes files that are damaged."""
+        for name in names:
+            fsio.remove(os.path.join(self._directory, name))
+
+    def heal(self) -> None:
+        """Removes what is damaged or left over, and makes graphs again that are not there."""
+        found = Vectors(self._directory)
+        self.drop(found.damaged)
+        names = {segment.name for segment in found.segments()}
+        graphs = {name.partition("-")[0]: name for name in found.checked.names() if "-" in name}
+        self.drop(name for segment, name in graphs.items() if segment not in names)
+        for segment in found.segments():
+            if segment.count >= self._graph_vectors and segment.name not in graphs:
+                self._write_graph(segment.name, segment.vectors)
+        self.note()
+
+    def note(self) -> None:
+        """Remembers what was found right, so that it is not read again."""
+        checked = Vectors(self._directory).checked
+        if checked.is_news():
+            path = os.path.join(self._directory, "CHECKED")
+            data = "".join(sorted(checked.lines)).encode()
+            fsio.publish(self._tmp_dir, path, data, is_hint=True)
+
+    def _write(self, rows: Any, vectors: Any) -> None:
+        count, dimensions = vectors.shape
+        data = b"".join((_HEAD.pack(_MAGIC, count, dimensions), rows.tobytes(), vectors.tobytes()))
+        name = sha256(data).hexdigest()[:_NAME_CHARS]
+        if count >= self._graph_vectors:
+            self._write_graph(name, vectors)
+        fsio.publish(self._tmp_dir, os.path.join(self._directory, f"{name}.vec"), data)
+
+    def _write_graph(self, name: str, vectors: Any) -> None:
+        from usearch.index import Index  # noqa: PLC0415
+
+        graph = Index(ndim=vectors.shape[1], metric="cos", dtype="f16")
+        graph.add(np.arange(len(vectors), dtype=np.uint64), vectors.astype(np.float32))
+        data = bytes(graph.save() or b"")
+        path = f"{name}-{sha256(data).hexdigest()[:_NAME_CHARS]}.hnsw"
+        fsio.publish(self._tmp_dir, os.path.join(self._directory, path), data)
+
+    def _remove(self, segments: Iterable[_Segment]) -> None:
+        for segment in segments:
+            for name in _files_of(self._directory, segment.name):
+                fsio.remove(os.path.join(self._directory, name))
+
+
+def _files_of(directory: str, segment: str) -> Iterator[str]:
+    yield f"{segment}.vec"
+    for name in os.listdir(directory):
+        if name.startswith(f"{segment}-"):
+            yield name
+
+
+def model_dirs(store_dir: str) -> list[str]:
+    """The directories of all models that there are vectors of."""
+    try:
+        names = sorted(os.listdir(os.path.join(store_dir, "vectors")))
+    except OSError:
+        return []
+    return [model_dir(store_dir, name) for name in names]
+
+
+def damaged_files(store_dir: str) -> list[str]:
+    """The files that are not what was written, every byte read."""
+    found = []
+    for directory in model_dirs(store_dir):
+        checked = _Checked(directory, is_thorough=True)
+        found += [os.path.join(directory, n) for n in checked.names() if not checked.is_right(n)]
+    return found
