@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.output import prose
 from tests.attacks import ATTACKS, BENIGN, acting
 from tests.cli.test_hostile import fill
 from tests.cli.test_search_start import imported
@@ -216,7 +217,17 @@ def test_a_page_reads_well(shop: Home) -> None:
 
 
 def test_a_fence_in_markdown_is_longer_than_those_inside(shop: Home) -> None:
-    assert "`````\n3 ```` 4\n`````\n" in exported(shop, *WHOLE)
+    text = exported(shop, *WHOLE)
+    assert "`````\n3 ```` 4\n`````\n" in text
+    assert "```py\nimport os\n```\n" in text and "```diff\n-a = 1\n" in text
+
+
+def test_what_could_take_long_is_not_highlighted() -> None:
+    assert "<span" in prose.code("x = 1\n" * 1000, "python")
+    assert "<span" not in prose.code("x = 1\n" * 10_000, "python")
+    assert "<span" not in prose.code("x = " + "." * 1000, "python")
+    assert "<em>" in prose.rich("*a* " * 1000)
+    assert "<em>" not in prose.rich("*a* " * 60_000)
 
 
 def test_the_name_of_the_file_tells_the_format(shop: Home, tmp_path: Path) -> None:

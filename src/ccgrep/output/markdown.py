@@ -39,7 +39,7 @@ def file_name(shown: Shown) -> str:
     if shown.session is None:
         return f"turn-{shown.places[0].entry.turn.hex()[:16]}.md"
     session = shown.session
-    day = local_time(session.started)[:10].replace("unknown ti", "undated")
+    day = local_time(session.started).partition(" ")[0]
     words = "-".join(re.findall("[a-z0-9]+", session.title.lower()))[:50].strip("-")
     turn = "" if shown.turn is None else f"-turn-{shown.turn}"
     return "-".join(filter(None, (day, words, session.id))) + f"{turn}.md"
@@ -117,7 +117,8 @@ def _fence(text: str, language: str = "") -> Iterator[str]:
     if not shown.strip():
         return
     ticks = max((len(run) for run in _TICKS.findall(shown)), default=2) + 1
-    name = language if _LANGUAGE.fullmatch(language) else ""
+    name = language.rpartition(".")[2]  # of a file what its name ends in
+    name = name if _LANGUAGE.fullmatch(name) else ""
     yield from ("", f"{'`' * ticks}{name}", shown, "`" * ticks)
 
 

@@ -21,7 +21,9 @@ from ccgrep.text import escape, one_line
 _ACTING = ["autolink", "entity", "html_block", "html_inline", "image", "link", "reference"]
 _MAX_MARKDOWN = 200_000
 _MAX_CODE = 50_000
-"""More characters are shown as they are: neither library promises to be fast on any text."""
+_MAX_LINE = 1000
+"""More characters, or longer lines, are shown as they are: neither library promises to be fast on
+any text, and some of Pygments' lexers take time by the square of a run of one character."""
 
 _LANGUAGE = re.compile(r"[\w+#./-]{1,100}")
 
@@ -50,7 +52,7 @@ def rich(text: str) -> str:
 def code(text: str, language: str = "") -> str:
     """Code in a language, which a name or the name of a file tells; without one as it stands."""
     shown = escape(text).strip("\n")
-    lexer = _lexer(language) if len(shown) <= _MAX_CODE else None
+    lexer = _lexer(language) if _is_usual(shown) else None
     inner = highlight(shown, lexer, HtmlFormatter(nowrap=True)) if lexer else html.escape(shown)
     return f'<pre class="code"><code>{inner}</code></pre>'
 
@@ -59,6 +61,10 @@ def colours(style: str) -> str:
     """The CSS of highlighted code."""
     rules: str = HtmlFormatter(style=style).get_style_defs(".code")  # type: ignore[no-untyped-call]
     return "\n".join(rule for rule in rules.splitlines() if rule.startswith(".code"))
+
+
+def _is_usual(code: str) -> bool:
+    return len(code) <= _MAX_CODE and max(map(len, code.split("\n"))) <= _MAX_LINE
 
 
 @cache
