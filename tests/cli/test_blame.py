@@ -65,7 +65,7 @@ def shop(home: Home) -> Home:
 
 
 def blamed(home: Home, *arguments: str) -> list[str]:
-    done = home.run("blame", *arguments)
+    done = home.run("blame", "--no-refresh", *arguments)
     assert done.returncode == (0 if done.stdout else 1), done.stderr
     return [re.sub(r"^[^:]+:(\d+):1\.000:", r"\1 ", line) for line in done.stdout.splitlines()]
 
@@ -120,6 +120,22 @@ def test_no_turn_is_exit_1_and_no_file_exit_2(shop: Home) -> None:
         done = shop.run("blame", name)
         assert (done.returncode, done.stdout) == (2, "")
         assert "FILE must name a file" in done.stderr
+
+
+def test_what_was_done_just_now_is_known(shop: Home) -> None:
+    file = shop.claude(9)
+    file.prompt("just now")
+    edit(file, FILE, "b", "c")
+    file.answer("done")
+    file.write()
+    assert blamed(shop, FILE, "-n1")[0].startswith("1 read, edited")
+    assert shop.run("blame", FILE, "-n1").stdout.endswith(f":0:1.000:edited {FILE}: just now\n")
+
+
+def test_without_a_store_it_says_what_to_do(home: Home) -> None:
+    done = home.run("blame", "a.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "run `ccgrep index`" in done.stderr
 
 
 def test_a_turn_in_a_fork_is_told_once(home: Home) -> None:
@@ -182,7 +198,7 @@ def test_each_line_has_the_turn_that_wrote_it(lived: tuple[Home, Path], is_index
         without_index(home)
     told = []
     for number in range(1, 9):
-        done = home.run("blame", "-L", str(number), "app.py", cwd=path.parent)
+        done = home.run("blame", "--no-refresh", "-L", str(number), "app.py", cwd=path.parent)
         told.append((done.returncode, done.stdout.rpartition(": ")[2].strip()))
     assert told == [
         (1, ""),

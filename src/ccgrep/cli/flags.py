@@ -66,6 +66,7 @@ COLOR = Option(
     "WHEN",
     ("auto", "always", "never"),
 )
+NO_REFRESH = Option(("--no-refresh",), "go by what is indexed, without looking for changes")
 FULL_ID = Option(("--full-id",), "whole session ids")
 CONTEXT = (
     Option(("-A", "--after-context"), "N turns after the one that is meant", "int", "N"),
@@ -139,7 +140,7 @@ SEARCH_OPTIONS = (
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
-    Option(("--no-refresh",), "search what is indexed, without looking for changes"),
+    NO_REFRESH,
     Option(("--no-index",), "read every turn instead of using the index: slow, the same answer"),
     Option(("--timeout",), "give up -F and -E after so many seconds (5); 0 never", "value", "S"),
 )
@@ -291,6 +292,7 @@ COMMANDS: dict[str, Command] = {
                 Option(("-n", "--limit"), "at most N turns; 0 is all, as without it", "int", "N"),
                 FULL_ID,
                 COLOR,
+                NO_REFRESH,
                 JSON,
             ),
             (Argument("FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts"),),

@@ -1,7 +1,7 @@
 """Which turns read or changed a file, and which of them wrote a line of it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -10,7 +10,8 @@ from ccgrep.errors import NotFoundError, UsageError
 from ccgrep.index.text import Hit as Found
 from ccgrep.index.text import Query, TextReader
 from ccgrep.model import Session, Turn
-from ccgrep.ops.search import open_index, open_searcher
+from ccgrep.ops.refresh import refresh
+from ccgrep.ops.search import How, open_index, open_searcher
 from ccgrep.ops.sessions import Turns
 from ccgrep.search.filters import scope
 from ccgrep.search.regex import whole_words
@@ -39,6 +40,12 @@ class _Touching(Struct, frozen=True):
     place: Place
     turn: Turn
     touches: tuple[Touch, ...]
+
+
+def take_in(config: Config, on_note: Callable[[str], None]) -> None:
+    """Takes in what changed, so that what an agent did just now is known; not the first time."""
+    open_store(config.store_dir)  # Says what to do when there is none.
+    refresh(config, How(on_note=on_note))
 
 
 def blame(config: Config, file: str, filters: Filters, limit: int = 0) -> list[Blamed]:

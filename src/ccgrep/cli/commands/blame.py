@@ -4,13 +4,16 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.filters import filters_of
-from ccgrep.ops.blame import blame, blame_line
+from ccgrep.ops.blame import blame, blame_line, take_in
 from ccgrep.output import blames, json
+from ccgrep.text import escape
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     filters = filters_of(arguments, context, config)
+    if not arguments.no_refresh:
+        take_in(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
     if arguments.line is None:
         found = blame(config, arguments.file, filters, arguments.limit or 0)
     else:
