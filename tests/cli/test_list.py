@@ -138,6 +138,33 @@ def test_a_tree_has_forks_and_sub_agents_below_their_sessions(shop: Home) -> Non
     assert "depth" not in shop.json("list")["sessions"][0]
 
 
+def test_a_fork_that_does_not_say_so_is_known_by_its_turns(home: Home) -> None:
+    original = home.claude(1)
+    original.turn("begin", "one")
+    original.turn("go on", "two")
+    fork = original.fork(original.path.parent, 2, 2)
+    original.turn("and on", "three")
+    fork.now_ms = original.now_ms + 1000
+    fork.turn("elsewhere", "two")
+    copy = original.fork(original.path.parent, 2, 3)
+    copy.now_ms = fork.now_ms + 1000
+    copy.turn("once more", "two")
+    namesake = home.claude(4)
+    namesake.now_ms = home.claude(1).now_ms  # began at the same moment, with something else
+    namesake.turn("another", "one")
+    for file in (original, fork, copy, namesake):
+        file.write()
+    home.index()
+    sessions = home.json("list", "--tree")["sessions"]
+    found = [(session["id"], session["depth"]) for session in sessions]
+    assert [one for one in found if one[0] != namesake.id] == [
+        (original.id, 0),
+        (copy.id, 1),
+        (fork.id, 1),
+    ]
+    assert (namesake.id, 0) in found
+
+
 def test_the_limit_counts_trees(shop: Home) -> None:
     assert listed(shop, "--tree", "-n", "2") == ["codex", "other"]
     assert len(listed(shop, "--tree", "-n", "3")) == 7

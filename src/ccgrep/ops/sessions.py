@@ -11,6 +11,7 @@ from ccgrep.errors import NotFoundError, RefError, StoreError
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.ops.common import read
 from ccgrep.ops.search import open_index, open_searcher
+from ccgrep.ops.trees import trees
 from ccgrep.search.request import Filters
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
@@ -64,34 +65,9 @@ def list_sessions(
     ]
     wanted.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
     if is_tree:
-        return [Listed(row, short[row.session.id], depth) for row, depth in _trees(wanted, limit)]
+        found = read(config, lambda store: list(trees(store, wanted, limit)))
+        return [Listed(row, short[row.session.id], depth) for row, depth in found]
     return [Listed(row, short[row.session.id]) for row in wanted[: limit or None]]
-
-
-def _trees(rows: list[Row], limit: int) -> Iterator[tuple[Row, int]]:
-    """Each session, and below it the sub-agents that served it and its forks."""
-    ids = {row.session.id for row in rows}
-    below: dict[str, list[Row]] = {}
-    tops = []
-    for row in rows:
-        above = row.session.parent or row.session.forked_from
-        if above in ids:
-            below.setdefault(above, []).append(row)
-        else:
-            tops.append(row)
-    seen: set[str] = set()
-    trees = 0
-    for top in (*tops, *rows):  # Those that claim to come of each other have no top.
-        if top.session.id in seen or (limit and trees == limit):
-            continue
-        trees += 1
-        left = [(top, 0)]
-        while left:
-            row, depth = left.pop()
-            if row.session.id not in seen:
-                seen.add(row.session.id)
-                yield row, depth
-                left += ((one, depth + 1) for one in reversed(below.get(row.session.id, [])))
 
 
 def _passing(config: Config, filters: Filters) -> set[str] | None:

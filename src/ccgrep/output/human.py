@@ -125,7 +125,7 @@ def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
         mark
         for mark, is_set in (
             ("sub-agent", session.kind == "subagent"),
-            ("fork", bool(session.forked_from) and session.kind == "main"),
+            ("fork", session.kind == "main" and bool(session.forked_from or item.depth)),
             ("machine", session.kind == "worker"),
             ("prompts only", session.is_prompt_only),
             ("gone", item.row.is_gone and not session.is_prompt_only),
