@@ -8,7 +8,7 @@ import time
 from types import SimpleNamespace as Arguments
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.filters import filters_of
+from ccgrep.cli.filters import context_of, filters_of
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.index.freshness import Check
@@ -236,7 +236,7 @@ def _record_lines(
     style: Style,
 ) -> Iterator[str]:
     width = arguments.width or records.WIDTH
-    before, after = _context(arguments)
+    before, after = context_of(arguments)
     printed = {found.hit.place for found in hits}
     for position, found in enumerate(hits):
         if position and (before or after):
@@ -251,15 +251,6 @@ def _record_lines(
             text = records.snippet(found, width, style)
             yield records.record(id, place.turn, found.hit.score, text, style)
         yield from _around(arguments, searcher, found, range(1, after + 1), printed, style)
-
-
-def _context(arguments: Arguments) -> tuple[int, int]:
-    both = max(arguments.context or 0, 0)
-    before, after = arguments.before_context, arguments.after_context
-    return (
-        both if before is None else max(before, 0),
-        both if after is None else max(after, 0),
-    )
 
 
 def _around(
