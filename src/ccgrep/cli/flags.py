@@ -7,24 +7,32 @@ from ccgrep.named import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Literal
 
+    Live = Literal["", "ref", "session", "project", "tool", "branch", "model", "file", "dir"]
+
 
 class Option(NamedTuple):
-    """`kind` is what the option takes: nothing, one value, or one value each time."""
+    """`kind` is what the option takes: nothing, one value, or one value each time; `live` where
+    a shell finds values that the table cannot know."""
 
     names: tuple[str, ...]
     help: str
     kind: Literal["flag", "value", "list", "int"] = "flag"
     metavar: str = ""
     choices: tuple[str, ...] = ()
+    live: Live = ""
 
 
 class Argument(NamedTuple):
     name: str
     help: str
     repeat: Literal["1", "*", "+"] = "1"
+    choices: tuple[str, ...] = ()
+    live: Live = ""
 
 
 class Command(NamedTuple):
+    """`common` are the options that `-h` explains when all of them are too many for a screen."""
+
     name: str
     summary: str
     description: str
@@ -32,8 +40,10 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     exit_status: tuple[tuple[int, str], ...] = ((0, "success"), (2, "trouble"))
+    common: tuple[str, ...] = ()
 
 
+HELP = Option(("-h", "--help"), "show help: -h one screen, --help all of it")
 JSON = Option(("--json",), "print one JSON object, with a schema version")
 QUIET = Option(("-q", "--quiet"), "say nothing but errors")
 VERBOSE = Option(("-v", "--verbose"), "name files")
@@ -51,12 +61,14 @@ ROOT = Option(
     "or ~/.codex; may be repeated",
     "list",
     "DIR",
+    live="dir",
 )
 REFS = Argument(
     "REF",
     "a session id, SESSION:TURN, or @ and a turn's id; any unique prefix will do; - reads "
     "REFs or record lines from standard input",
     "+",
+    live="ref",
 )
 
 COLOR = Option(
@@ -79,20 +91,27 @@ WHOLE = (
 )
 TIMES = "30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday"
 FILTERS = (
-    Option(("-p", "--project"), "part of the project's path", "value", "STR"),
+    Option(("-p", "--project"), "part of the project's path", "value", "STR", live="project"),
     Option(("--here",), "only this directory's project"),
     Option(("-s", "--since"), f"turns begun at or after this time: {TIMES}", "value", "TIME"),
     Option(("--until",), "turns begun at or before this time", "value", "TIME"),
-    Option(("--tool",), "turns that used this tool; any: some tool", "value", "NAME"),
+    Option(("--tool",), "turns that used this tool; any: some tool", "value", "NAME", live="tool"),
     SOURCE,
     Option(
         ("--session",),
         "only this session; may be repeated; - reads REFs from standard input",
         "list",
         "REF",
+        live="session",
     ),
-    Option(("--branch",), "turns on this git branch", "value", "NAME"),
-    Option(("--model-name",), "part of the name of the model that answered", "value", "STR"),
+    Option(("--branch",), "turns on this git branch", "value", "NAME", live="branch"),
+    Option(
+        ("--model-name",),
+        "part of the name of the model that answered",
+        "value",
+        "STR",
+        live="model",
+    ),
     Option(
         ("--subagents",),
         "include them, ranked below (the default), only them, or exclude them",
@@ -108,6 +127,15 @@ MODEL = Option(
     "the embedding model, by name or directory",
     "value",
     "NAME",
+    live="dir",
+)
+SEMANTIC = Option(("--semantic",), "rank by meaning")
+TYPE = Option(
+    ("-t", "--type"),
+    "only this kind of text; may be repeated",
+    "list",
+    "KIND",
+    ("user", "assistant", "tool", "thinking"),
 )
 SEARCH_OPTIONS = (
     Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
@@ -115,7 +143,7 @@ SEARCH_OPTIONS = (
     Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
     Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
     Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
-    Option(("--semantic",), "rank by meaning"),
+    SEMANTIC,
     Option(("--hybrid",), "rank by words and meaning together"),
     Option(
         ("--surface",),
@@ -128,13 +156,7 @@ SEARCH_OPTIONS = (
     Option(("--alpha",), "the weight of meaning in --hybrid, from 0 to 1 (0.5)", "value", "WEIGHT"),
     MODEL,
     Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
-    Option(
-        ("-t", "--type"),
-        "only this kind of text; may be repeated",
-        "list",
-        "KIND",
-        ("user", "assistant", "tool", "thinking"),
-    ),
+    TYPE,
     *FILTERS,
     Option(
         ("-n", "--limit", "-m", "--max-count"),
@@ -186,6 +208,36 @@ COMMANDS: dict[str, Command] = {
                 ),
             ),
             exit_status=((0, "something matched"), (1, "nothing matched"), (2, "trouble")),
+            common=tuple("-F -E -t -p --since --tool --semantic -n -l --json".split()),
+        ),
+        Command(
+            "pick",
+            "search as you type, in fzf",
+            "Searches while you type and shows the turn that is chosen, the match in view. Enter "
+            "prints its record line, Ctrl-T goes from words to meaning and back, Ctrl-R resumes "
+            "the session, Ctrl-Y copies SESSION:TURN, Ctrl-O opens the session as a page in the "
+            "browser. What is chosen is printed after the terminal is free again, so it can be "
+            "part of a pipe. Needs fzf 0.35 or later.",
+            (
+                Option(
+                    ("--commands",),
+                    "choose among the shell commands that agents ran, and print one",
+                ),
+                SEMANTIC,
+                TYPE,
+                *FILTERS,
+            ),
+            (Argument("PATTERN", "what to begin with", "*"),),
+            examples=(
+                ("ccgrep pick flaky | ccgrep show -", "choose a turn, read it"),
+                ("ccgrep pick --commands --tool Bash", "that command from last month"),
+            ),
+            exit_status=(
+                (0, "something was chosen"),
+                (2, "trouble; fzf is not installed"),
+                (130, "nothing was chosen"),
+            ),
+            common=tuple("--commands --semantic -t -p --here --since --session".split()),
         ),
         Command(
             "index",
@@ -249,8 +301,9 @@ COMMANDS: dict[str, Command] = {
             examples=(
                 ("ccgrep list --since 7d", "what happened this week"),
                 ("ccgrep list | fzf | cut -f1 | ccgrep show -", "choose a session and read it"),
-                ("ccgrep list --tree --here", "who served whom in this project"),
+                ("ccgrep list --tree -p shopfront", "who served whom in a project"),
             ),
+            common=tuple("-p --here --since --until --tree -n --json".split()),
         ),
         Command(
             "show",
@@ -271,10 +324,10 @@ COMMANDS: dict[str, Command] = {
             ),
             (REFS,),
             examples=(
-                ("ccgrep show 1f0c9a2e", "the session whose id begins like this"),
-                ("ccgrep show 1f0c9a2e:3 --tools", "its fourth turn, with what the agent did"),
-                ("ccgrep show 1f0c9a2e:3 -C2", "that turn and two on either side"),
-                ("ccgrep show 1f0c9a2e --save", "keep it where Claude Code finds it"),
+                ("ccgrep show f8a5fac0", "the session whose id begins like this"),
+                ("ccgrep show f8a5fac0:3 --tools", "its fourth turn, with what the agent did"),
+                ("ccgrep show f8a5fac0:3 -C2", "that turn and two on either side"),
+                ("ccgrep show f8a5fac0 --save", "keep it where Claude Code finds it"),
             ),
         ),
         Command(
@@ -290,12 +343,18 @@ COMMANDS: dict[str, Command] = {
                     "FORM",
                     ("md", "html", "json"),
                 ),
-                Option(("-o", "--output"), "write FILE instead of printing", "value", "FILE"),
+                Option(
+                    ("-o", "--output"),
+                    "write FILE instead of printing",
+                    "value",
+                    "FILE",
+                    live="file",
+                ),
                 *WHOLE,
             ),
             (REFS,),
             examples=(
-                ("ccgrep export 1f0c9a2e --tools -o auth.html", "a page to read or to send"),
+                ("ccgrep export f8a5fac0 --tools -o auth.html", "a page to read or to send"),
                 ("ccgrep -l auth | ccgrep export - > auth.md", "every session that mentions it"),
             ),
         ),
@@ -319,7 +378,7 @@ COMMANDS: dict[str, Command] = {
                 NO_REFRESH,
                 JSON,
             ),
-            (Argument("FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts"),),
+            (Argument("FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts", live="file"),),
             examples=(
                 ("ccgrep blame src/auth/jwt.ts", "who touched it, and what for?"),
                 ("ccgrep blame -L 21 src/auth/jwt.ts | ccgrep show - --tools", "why is it so?"),
@@ -329,6 +388,7 @@ COMMANDS: dict[str, Command] = {
                 (1, "none did, or it cannot be told who wrote the line"),
                 (2, "trouble"),
             ),
+            common=tuple("-L -p --since --tool --session -n --json".split()),
         ),
         Command(
             "resume",
@@ -336,8 +396,12 @@ COMMANDS: dict[str, Command] = {
             "Prints the command that resumes a session where it was, in the directory where it "
             "began, or runs it.",
             (Option(("--exec",), "run it in place of ccgrep"),),
-            (Argument("REF", "a session, as for `ccgrep show`; of a turn its session"),),
-            examples=(("ccgrep resume 1f0c9a2e --exec", "go on where you were"),),
+            (
+                Argument(
+                    "REF", "a session, as for `ccgrep show`; of a turn its session", live="session"
+                ),
+            ),
+            examples=(("ccgrep resume f8a5fac0 --exec", "go on where you were"),),
             exit_status=(
                 (0, "it can be resumed"),
                 (1, "its transcript or directory is gone"),
@@ -367,6 +431,35 @@ COMMANDS: dict[str, Command] = {
             examples=(("ccgrep settings | grep -v 'default$'", "what is not as it comes"),),
         ),
         Command(
+            "setup",
+            "install completions and keys, or take them away",
+            "`ccgrep setup shell` installs completions for bash, zsh and fish, as far as they are "
+            "there, and two keys: Ctrl-G inserts the REF of a turn that you pick, Alt-G a command "
+            "that an agent ran. It writes files of its own, and one marked block each into "
+            "~/.bashrc and ~/.zshrc.",
+            (
+                Option(("--dry-run",), "say what would be written, and write nothing"),
+                Option(("--remove",), "take away what was installed, and nothing else"),
+            ),
+            (Argument("WHAT", "what to set up", choices=("shell",)),),
+            examples=(
+                ("ccgrep setup shell --dry-run", "what would change?"),
+                ("ccgrep setup shell", "press Tab from now on"),
+            ),
+        ),
+        Command(
+            "completions",
+            "print the completions of a shell",
+            "Prints what makes a shell complete commands, options and their values; with --keys "
+            "also the keys that `ccgrep setup shell` installs.",
+            (Option(("--keys",), "the keys too: Ctrl-G inserts a REF, Alt-G a past command"),),
+            (Argument("SHELL", "which shell", choices=("bash", "zsh", "fish")),),
+            examples=(
+                ('eval "$(ccgrep completions bash --keys)"', "for this shell alone"),
+                ("ccgrep completions fish > ccgrep.fish", "to put where fish looks"),
+            ),
+        ),
+        Command(
             "fsck",
             "verify every object, pack and manifest",
             "Reads every byte of the store and compares it with its name. Names what is lost "
@@ -380,6 +473,10 @@ COMMANDS: dict[str, Command] = {
                 NO_WAIT,
                 JSON,
             ),
+            examples=(
+                ("ccgrep fsck", "is every byte as it was written?"),
+                ("ccgrep fsck --repair", "mend what can be mended"),
+            ),
             exit_status=((0, "the store is whole"), (1, "something is lost"), (2, "trouble")),
         ),
         Command(
@@ -387,6 +484,7 @@ COMMANDS: dict[str, Command] = {
             "fold packs and drop what nothing refers to",
             "Folds small packs into larger ones and drops objects that no session refers to.",
             (NO_WAIT, JSON),
+            examples=(("ccgrep gc", "tidy up; it is never necessary"),),
         ),
         Command(
             "forget",
@@ -396,6 +494,7 @@ COMMANDS: dict[str, Command] = {
             "there. The transcript itself is not touched.",
             (NO_WAIT, JSON),
             (REFS,),
+            examples=(("ccgrep forget f8a5fac0", "as if that session had never been"),),
         ),
     )
 }

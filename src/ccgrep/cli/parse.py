@@ -1,4 +1,4 @@
-"""From what was typed, by the flag table, to values; and to help.
+"""From what was typed, by the flag table, to values.
 
 By hand, because argparse needs ten milliseconds for a table of this size, a fifth of what a
 search may take, and loses `--` when options stand between words. The grammar is the usual one:
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from ccgrep.cli.flags import COMMANDS, Command, Option
+from ccgrep.cli.flags import HELP, Command, Option
 from ccgrep.errors import UsageError
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.text import one_line
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
-_HELP = Option(("-h", "--help"), "show this help")
-
 
 class HelpAskedError(Exception):
-    """`-h` or `--help` was among the options."""
+    """`-h` or `--help` was among the options; `is_whole` if it was the latter."""
+
+    def __init__(self, is_whole: bool) -> None:
+        super().__init__()
+        self.is_whole = is_whole
 
 
 def parse(command: Command, typed: list[str]) -> SimpleNamespace:
@@ -34,7 +36,7 @@ class _Parser:
     def __init__(self, command: Command, typed: list[str]) -> None:
         self._command = command
         self._left = list(reversed(typed))
-        self._options = {name: o for o in (*command.options, _HELP) for name in o.names}
+        self._options = {name: o for o in (*command.options, HELP) for name in o.names}
         self._values: dict[str, Any] = {
             _key(option): False if option.kind == "flag" else None for option in command.options
         }
@@ -57,6 +59,8 @@ class _Parser:
     def _long(self, word: str) -> None:
         name, equals, value = word.partition("=")
         option = self._options.get(name) or self._unknown(word)
+        if option is HELP:
+            raise HelpAskedError(is_whole=True)
         if option.kind == "flag":
             if equals:
                 self._fail(f"{name} takes no value")
@@ -70,6 +74,8 @@ class _Parser:
         while letters:
             option = self._options.get(f"-{letters[0]}") or self._unknown(word)
             letters = letters[1:]
+            if option is HELP:
+                raise HelpAskedError(is_whole=False)
             if option.kind == "flag":
                 self._set(option, "")
             else:
@@ -82,8 +88,6 @@ class _Parser:
         return self._left.pop()
 
     def _set(self, option: Option, text: str) -> None:
-        if option is _HELP:
-            raise HelpAskedError
         key = _key(option)
         if option.kind == "flag":
             self._values[key] = True
@@ -113,6 +117,10 @@ class _Parser:
             self._fail(f"{argument.name} is missing")
         if argument.repeat == "1" and len(self._words) > 1:
             self._surplus(self._words[1:])
+        for word in self._words if argument.choices else ():
+            if word not in argument.choices:
+                listed = ", ".join(argument.choices)
+                self._fail(f"{argument.name} cannot be {word}: choose {listed}")
         yield argument.name.lower(), self._words[0] if argument.repeat == "1" else self._words
 
     def _unknown(self, word: str) -> Option:
@@ -142,48 +150,3 @@ def _key(option: Option) -> str:
 
 def _long_name(option: Option) -> str:
     return next((n for n in option.names if n.startswith("--")), option.names[0])
-
-
-def usage(command: Command) -> str:
-    words = [f"{a.name}…" if a.repeat != "1" else a.name for a in command.arguments]
-    return " ".join([f"usage: ccgrep {command.name}", "[OPTION…]", *words])
-
-
-def help_text(command: Command) -> str:
-    """What `ccgrep COMMAND --help` prints."""
-    import textwrap  # noqa: PLC0415 - for help alone
-
-    def item(head: str, text: str) -> str:
-        body = textwrap.fill(text, 80, initial_indent=" " * 8, subsequent_indent=" " * 8)
-        return f"  {head}\n{body}"
-
-    parts = [usage(command), textwrap.fill(command.description, 80)]
-    if command.examples:
-        shown = (f"  {text}\n        {what}" for text, what in command.examples)
-        parts.append("\n".join(["examples:", *shown]))
-    if command.arguments:
-        parts.append("\n".join(item(a.name, a.help) for a in command.arguments))
-    options = [item(_head(option), option.help) for option in (*command.options, _HELP)]
-    parts.append("\n".join(["options:", *options]))
-    codes = (f"  {code:<4} {meaning}" for code, meaning in command.exit_status)
-    parts.append("\n".join(["exit status:", *codes]))
-    return "\n\n".join(parts)
-
-
-def _head(option: Option) -> str:
-    value = f" {option.metavar}" if option.metavar else ""
-    choices = f" ({', '.join(option.choices)})" if option.choices else ""
-    return f"{', '.join(option.names)}{value}{choices}"
-
-
-def overview() -> str:
-    """What `ccgrep --help` prints."""
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {c.name:<{width}}  {c.summary}" for c in COMMANDS.values())
-    return (
-        "usage: ccgrep [OPTION…] PATTERN…\n"
-        "       ccgrep COMMAND [OPTION…] [REF…]\n\n"
-        "grep for a developer's history with coding agents\n\n"
-        f"commands:\n{commands}\n\n"
-        "`ccgrep COMMAND --help` tells more; `ccgrep search --help` about searching.\n"
-    )

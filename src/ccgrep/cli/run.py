@@ -8,11 +8,19 @@ from types import SimpleNamespace
 from ccgrep import __version__
 from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS
-from ccgrep.cli.parse import HelpAskedError, help_text, overview, parse
+from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError
 from ccgrep.index.freshness import Check
+from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.check import begin_check
 from ccgrep.text import escape
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_INNER = {"__complete": "ccgrep.cli.live", "__pick": "ccgrep.cli.picking"}
+"""What completions and fzf call. No part of the table: nobody types these."""
 
 
 def run(typed: list[str]) -> int:
@@ -33,8 +41,9 @@ def run(typed: list[str]) -> int:
 
 def _dispatch(typed: list[str], context: Context) -> int:
     if not typed or typed[0] in ("-h", "--help"):
-        context.write(overview().rstrip("\n"))
-        return 0 if typed else 2
+        return _introduced(typed, context)
+    if typed[0] in _INNER:
+        return _called(_INNER[typed[0]], typed[1:], context)
     if typed[0] in ("-V", "--version"):
         context.write(f"ccgrep {__version__}")
         return 0
@@ -43,14 +52,30 @@ def _dispatch(typed: list[str], context: Context) -> int:
     command = command or COMMANDS["search"]
     try:
         arguments = parse(command, rest)
-    except HelpAskedError:
-        context.write(help_text(command))
+    except HelpAskedError as asked:
+        from ccgrep.cli.help import brief, help_text  # noqa: PLC0415 - for help alone
+
+        context.write((help_text if asked.is_whole else brief)(command, context.width))
         return 0
     early = _begun(arguments, context) if command.name == "search" else ()
+    return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
+
+
+def _called(module: str, *arguments: Any) -> int:
     # importlib would be imported for this alone.
-    module = __import__(f"ccgrep.cli.commands.{command.name}", fromlist=["run"])
-    code: int = module.run(arguments, context, *early)
+    code: int = __import__(module, fromlist=["run"]).run(*arguments)
     return code
+
+
+def _introduced(typed: list[str], context: Context) -> int:
+    """What somebody sees who asks for help, or who does not know yet what to ask."""
+    from ccgrep.cli.help import brief_overview, overview  # noqa: PLC0415 - for help alone
+
+    if not typed and context.is_terminal:
+        return _called("ccgrep.cli.start", context)
+    is_whole = typed[:1] == ["--help"]
+    context.write((overview if is_whole else brief_overview)(context.width))
+    return 0 if typed else 2
 
 
 def _begun(arguments: SimpleNamespace, context: Context) -> tuple[Check, ...]:

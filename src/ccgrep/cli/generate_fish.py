@@ -1,0 +1,73 @@
+"""The completions of fish, from the flag table: a line for each option of each command."""
+
+from __future__ import annotations
+
+from ccgrep.cli.flags import COMMANDS, HELP
+from ccgrep.named import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ccgrep.cli.flags import Argument, Command, Option
+
+_HEAD = """\
+# ccgrep completions for fish, made from src/ccgrep/cli/flags.py by scripts/generate.
+
+function __ccgrep_is -d 'Whether the command of the line is this one'
+    set -l words (commandline -opc)
+    set -l command search
+    if set -q words[2]; and contains -- $words[2] {names}
+        set command $words[2]
+    end
+    test $command = $argv[1]
+end
+
+function __ccgrep_is_first -d 'Whether this is the first word'
+    test (count (commandline -opc)) -eq 1
+end
+
+function __ccgrep_live -d 'Values that only ccgrep knows; fish quotes what it inserts'
+    set -l word (commandline -ct | string replace -r '^--[^=]*=' '')
+    ccgrep __complete $argv[1] "$word" 2>/dev/null
+end
+
+complete -c ccgrep -f
+"""
+
+
+def script() -> str:
+    lines = [
+        *(f"complete -c ccgrep -n __ccgrep_is_first -a {c.name} -d {_quoted(c.summary)}"
+          for c in COMMANDS.values()),
+        *(line for command in COMMANDS.values() for line in _command(command)),
+    ]  # fmt: skip
+    return _HEAD.replace("{names}", " ".join(COMMANDS)) + "\n".join(lines) + "\n"
+
+
+def _command(command: Command) -> Iterator[str]:
+    begin = f"complete -c ccgrep -n '__ccgrep_is {command.name}'"
+    for option in (*command.options, HELP):
+        names = " ".join(
+            f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names
+        )
+        takes = f" {_values(option)}" if option.kind != "flag" else ""
+        yield f"{begin} {names}{takes} -d {_quoted(option.help)}"
+    is_searched = command.name == "search"
+    for argument in command.arguments:
+        if (argument.choices or argument.live) and not is_searched:
+            yield f"{begin} -n 'not __ccgrep_is_first' {_values(argument)}"
+
+
+def _values(taken: Option | Argument) -> str:
+    if taken.choices:
+        return f"-x -a {_quoted(' '.join(taken.choices))}"
+    if taken.live == "file":
+        return "-r -F"
+    if taken.live == "dir":
+        return "-x -a '(__fish_complete_directories)'"
+    return f"-x -k -a '(__ccgrep_live {taken.live})'" if taken.live else "-x"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

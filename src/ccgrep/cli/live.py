@@ -1,0 +1,21 @@
+"""`ccgrep __complete KIND PREFIX`: what the completions of all three shells ask for.
+
+One value a line, a tab, what it is. Nothing is said when there is nothing to say: a shell that
+completes has no place for it.
+"""
+
+from __future__ import annotations
+
+from ccgrep.cli.context import Context
+from ccgrep.errors import CcgrepError
+from ccgrep.ops.completing import live_values
+
+
+def run(typed: list[str], context: Context) -> int:
+    kind, prefix, *_ = (*typed, "", "")
+    try:
+        values = live_values(context.config(), kind, prefix)
+    except CcgrepError:
+        return 1
+    context.write_lines(f"{value.text}\t{value.meaning}" for value in values)
+    return 0
