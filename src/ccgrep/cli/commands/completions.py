@@ -1,0 +1,15 @@
+"""ccgrep completions: prints the completions of a shell."""
+
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context
+from ccgrep.cli.generate import completions
+from ccgrep.cli.setup_shell import keys
+
+
+def run(arguments: SimpleNamespace, context: Context) -> int:
+    text = completions(arguments.shell)
+    if arguments.keys:
+        text += "\n" + keys(arguments.shell)
+    context.write(text.rstrip("\n"))
+    return 0
