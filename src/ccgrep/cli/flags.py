@@ -56,24 +56,11 @@ REFS = Argument(
 
 PROJECT = Option(("-p", "--project"), "part of the project's path", "value", "STR")
 TIMES = "30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday"
-SEARCH_OPTIONS = (
-    Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
-    Option(("-F", "--fixed-strings"), "the text exactly as it stands"),
-    Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
-    Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
-    Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
-    Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
+FILTERS = (
     PROJECT,
     Option(("--here",), "only this directory's project"),
     Option(("-s", "--since"), f"turns begun at or after this time: {TIMES}", "value", "TIME"),
     Option(("--until",), "turns begun at or before this time", "value", "TIME"),
-    Option(
-        ("-t", "--type"),
-        "only this kind of text; may be repeated",
-        "list",
-        "KIND",
-        ("user", "assistant", "tool", "thinking"),
-    ),
     Option(("--tool",), "turns that used this tool; any: some tool", "value", "NAME"),
     SOURCE,
     Option(
@@ -86,12 +73,37 @@ SEARCH_OPTIONS = (
     Option(("--model-name",), "part of the name of the model that answered", "value", "STR"),
     Option(
         ("--subagents",),
-        "include them, ranked below (the default), only them, or exclude them",
+        "include them (the default; a search ranks them below), only them, or exclude them",
         "value",
         "WHICH",
         ("include", "only", "exclude"),
     ),
     Option(("--max-sessions",), "only the N most recent sessions", "int", "N"),
+)
+"""Which turns are meant: the same for every command that looks at turns."""
+COLOR = Option(
+    ("--color", "--colour"),
+    "colours: auto on a terminal (the default), always, never",
+    "value",
+    "WHEN",
+    ("auto", "always", "never"),
+)
+NO_REFRESH = Option(("--no-refresh",), "only what is indexed, without looking for changes")
+SEARCH_OPTIONS = (
+    Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
+    Option(("-F", "--fixed-strings"), "the text exactly as it stands"),
+    Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
+    Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
+    Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
+    Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
+    *FILTERS,
+    Option(
+        ("-t", "--type"),
+        "only this kind of text; may be repeated",
+        "list",
+        "KIND",
+        ("user", "assistant", "tool", "thinking"),
+    ),
     Option(
         ("-n", "--limit", "-m", "--max-count"),
         "at most N hits; 0 is all; 10 for words, all for -F and -E",
@@ -111,18 +123,12 @@ SEARCH_OPTIONS = (
     Option(("-o", "--only-matching"), "each match alone; means -F unless -E is given"),
     Option(("-q", "--quiet", "--silent"), "print nothing; the exit status tells"),
     Option(("-0", "--null"), "end each record with NUL instead of a newline"),
-    Option(
-        ("--color", "--colour"),
-        "colours: auto on a terminal (the default), always, never",
-        "value",
-        "WHEN",
-        ("auto", "always", "never"),
-    ),
+    COLOR,
     Option(("--full-id",), "whole session ids"),
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
-    Option(("--no-refresh",), "search what is indexed, without looking for changes"),
+    NO_REFRESH,
     Option(("--no-index",), "read every turn instead of using the index: slow, the same answer"),
     Option(("--timeout",), "give up -F and -E after so many seconds (5); 0 never", "value", "S"),
 )
@@ -220,6 +226,49 @@ COMMANDS: dict[str, Command] = {
                 ("ccgrep show 1f0c9a2e", "the session whose id begins like this"),
                 ("ccgrep show 1f0c9a2e:3 --tools", "its fourth turn, with what the agent did"),
             ),
+        ),
+        Command(
+            "stats",
+            "what was used, how often; permissions to allow",
+            "Counts sessions, turns, tools and tokens; with WHAT tools, bash or tokens these in "
+            "detail. Columns are separated by tabs when standard output is not a terminal. A "
+            "turn that stands in several sessions counts once, and so do the tokens of a message.",
+            (
+                *FILTERS,
+                Option(
+                    ("--by",),
+                    "tools: by project; tokens: by project, model, day or week alone",
+                    "value",
+                    "WHAT",
+                    ("project", "model", "day", "week"),
+                ),
+                Option(
+                    ("--suggest",),
+                    "with bash: permission rules that are safe to allow, by how often they "
+                    "would have been of use",
+                ),
+                Option(
+                    ("--settings",),
+                    "with bash --suggest: as a block for Claude Code's settings.json",
+                ),
+                Option(
+                    ("-n", "--limit"),
+                    "at most N lines of each kind; 0 is all; 10 on a terminal, else all",
+                    "int",
+                    "N",
+                ),
+                QUIET,
+                COLOR,
+                JSON,
+                NO_REFRESH,
+            ),
+            (Argument("WHAT", "tools, bash or tokens; without it an overview", "*"),),
+            examples=(
+                ("ccgrep stats --since 7d", "what happened this week"),
+                ("ccgrep stats tokens --by day --here", "what this project took, day by day"),
+                ("ccgrep stats bash --suggest", "what need not be asked any more"),
+            ),
+            exit_status=((0, "success"), (1, "there is no such project"), (2, "trouble")),
         ),
         Command(
             "resume",

@@ -29,16 +29,23 @@ class Bar:
         now = time.monotonic()
         if now < self._after or now - self._drawn < _EVERY_S or not progress.bytes:
             return
-        self._drawn = now
-        share = progress.bytes_done / progress.bytes
         rate = progress.bytes_done / max(now - self._started, 0.001)
         left = (progress.bytes - progress.bytes_done) / max(rate, 1)
+        files = f"{progress.files_done:,}/{progress.files:,} files"
+        share = progress.bytes_done / progress.bytes
+        self._draw(now, share, f"{files}  {size(rate)}/s  {left:.0f} s left")
+
+    def tallied(self, done: int, total: int) -> None:
+        """The same for a count of parts that are done."""
+        now = time.monotonic()
+        if now >= self._after and now - self._drawn >= _EVERY_S:
+            self._draw(now, done / max(total, 1), "counting what was used")
+
+    def _draw(self, now: float, share: float, text: str) -> None:
+        self._drawn = now
         filled = int(share * _WIDTH)
         bar = "█" * filled + "░" * (_WIDTH - filled)
-        sys.stderr.write(
-            f"\r{bar} {share:4.0%}  {progress.files_done:,}/{progress.files:,} files  "
-            f"{size(rate)}/s  {left:.0f} s left\x1b[K"
-        )
+        sys.stderr.write(f"\r{bar} {share:4.0%}  {text}\x1b[K")
         sys.stderr.flush()
 
     def close(self) -> None:

@@ -1,24 +1,21 @@
 """ccgrep search: the turns that match, one a line."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace as Arguments
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from ccgrep.cli.context import Context, refs_from, source_name
+from ccgrep.cli.asked import close_bar, filters_of, how_of
+from ccgrep.cli.context import Context
 from ccgrep.errors import UsageError
 from ccgrep.index.freshness import Check
 from ccgrep.kinds import TextKind
-from ccgrep.ops.search import FoundHit, How, Result, Searcher, search
+from ccgrep.ops.search import FoundHit, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
-from ccgrep.search.request import Filters, Mode, Place, Request
+from ccgrep.search.request import Mode, Place, Request
 from ccgrep.text import escape, one_line
-
-if TYPE_CHECKING:
-    from ccgrep.index.build import Progress
 
 _RANKED_LIMIT = 10
 _TIMEOUT_S = 5.0
@@ -26,11 +23,11 @@ _TIMEOUT_S = 5.0
 
 def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
     request = _request(arguments, context)
-    how = _how(arguments, context)
+    how = how_of(arguments, context, not arguments.no_index)
     try:
         result, searcher = search(context.config(), request, how, check)
     finally:
-        _close_bar()
+        close_bar()
     _tell(result, context, arguments.quiet)
     if arguments.files_without_match:
         code = _print_without(arguments, context, request, result, searcher)
@@ -57,7 +54,7 @@ def _request(arguments: Arguments, context: Context) -> Request:
     return Request(
         patterns=tuple(patterns),
         mode=mode,
-        filters=_filters(arguments, context),
+        filters=filters_of(arguments, context),
         types=tuple(dict.fromkeys(cast("list[TextKind]", arguments.type or []))),
         limit=_limit(arguments, mode),
         per_session=max(arguments.per_session or 0, 0),
@@ -96,52 +93,6 @@ def _limit(arguments: Arguments, mode: Mode) -> int:
     if arguments.limit is not None:
         return max(int(arguments.limit), 0)
     return _RANKED_LIMIT if mode == "words" else 0
-
-
-def _filters(arguments: Arguments, context: Context) -> Filters:
-    now_ms = context.now_ms
-    when = (arguments.since, arguments.until)
-    if any(when):
-        from ccgrep.cli.when import parse_when  # noqa: PLC0415 - datetime is slow to import
-
-        since, until = (parse_when(text, now_ms) if text else None for text in when)
-    else:
-        since = until = None
-    sessions = refs_from(arguments.session) if arguments.session else None
-    return Filters(
-        project=arguments.project,
-        here=os.getcwd() if arguments.here else None,
-        since=since,
-        until=until,
-        source=source_name(arguments.source),
-        sessions=tuple(sessions) if sessions is not None else None,
-        tool=arguments.tool,
-        branch=arguments.branch,
-        model=arguments.model_name,
-        subagents=arguments.subagents or "include",
-        max_sessions=max(arguments.max_sessions or 0, 0),
-    )
-
-
-def _how(arguments: Arguments, context: Context) -> How:
-    def on_progress(progress: "Progress") -> None:
-        if context.is_error_terminal and not arguments.quiet:
-            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is built
-
-            shared_bar()(progress)
-
-    def on_note(note: str) -> None:
-        if not arguments.quiet:
-            context.say(f"ccgrep: {escape(note)}")
-
-    return How(not arguments.no_refresh, not arguments.no_index, on_progress, on_note)
-
-
-def _close_bar() -> None:
-    """Takes the progress bar away, if one was drawn."""
-    progress = sys.modules.get("ccgrep.cli.progress")
-    if progress is not None:
-        progress.shared_bar().close()
 
 
 def _tell(result: Result, context: Context, is_quiet: bool) -> None:

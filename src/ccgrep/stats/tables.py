@@ -1,0 +1,72 @@
+"""The tallies of all shards as one set of tables: rows numbered through, words spelled once."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ccgrep.errors import TallyError
+from ccgrep.stats.columns import Array, Columns
+from ccgrep.stats.tally import NAMED, TABLES
+
+
+class Tables:
+    """Columns by `table.name`, joined when they are first asked for."""
+
+    def __init__(self, parts: Sequence[Columns]) -> None:
+        self._parts = parts
+        self._joined: dict[str, Array] = {}
+        self._spelled: dict[str, tuple[list[str], list[Array]]] = {}
+
+    @cached_property
+    def turns(self) -> int:
+        return len(self["turn.object"])
+
+    @cached_property
+    def _firsts(self) -> dict[str, list[int]]:
+        """For each table that others refer to, the number of each part's first row."""
+        firsts: dict[str, list[int]] = {}
+        for table in ("session", "turn"):
+            column = "session.kind" if table == "session" else "turn.session"
+            sizes = [len(part.column(column)) for part in self._parts]
+            firsts[table] = [0, *np.cumsum(sizes).tolist()]
+        return firsts
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._joined:
+            self._joined[name] = self._join(name)
+        return self._joined[name]
+
+    def _join(self, name: str) -> Array:
+        table, _, column = name.partition(".")
+        parts = [part.column(name) for part in self._parts]
+        if name in NAMED:
+            codes = self._words_of(NAMED[name])[1]
+            parts = [to[part] for to, part in zip(codes, parts, strict=True) if len(part)]
+        elif column in ("session", "turn"):
+            parts = [
+                part + np.uint32(first)
+                for part, first in zip(parts, self._firsts[column], strict=False)
+            ]
+        if not parts:
+            dtype = TABLES[table][column]
+            return np.zeros(0, dtype="S1" if dtype == "S" else dtype)
+        return np.concatenate(parts)
+
+    def words(self, kind: str) -> list[str]:
+        """The words of a kind, by their numbers."""
+        return self._words_of(kind)[0]
+
+    def _words_of(self, kind: str) -> tuple[list[str], list[Array]]:
+        """The words of all parts, and for each part from its numbers to theirs."""
+        if kind not in self._spelled:
+            known: dict[str, int] = {}
+            codes: list[Array] = []
+            for part in self._parts:
+                words = part.words.get(kind)
+                if words is None:
+                    raise TallyError(part.name)
+                numbers = [known.setdefault(word, len(known)) for word in words]
+                codes.append(np.array(numbers, dtype=np.uint32))
+            self._spelled[kind] = (list(known), codes)
+        return self._spelled[kind]
