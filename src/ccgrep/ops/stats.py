@@ -47,7 +47,7 @@ def tokens(asked: Asked, dimensions: Sequence[Dimension]) -> tuple[TokenReport, 
 
 def suggestions(asked: Asked) -> tuple[Suggestions, Coverage]:
     """Permissions that are safe to give, by how often they would have been of use."""
-    return _report(asked, lambda report: suggest(report.judged()))
+    return _report(asked, lambda report: suggest(report.shell_uses()))
 
 
 def _report(asked: Asked, make: Callable[[Report], T]) -> tuple[T, Coverage]:

@@ -7,33 +7,38 @@ import numpy as np
 
 from ccgrep.stats.columns import Array
 
-UNKNOWN = np.iinfo(np.int32).min
 _DAY_S = 86_400
 _HOUR_S = 3_600
-_FIRST, _LAST = -719_162 + 1, 2_932_896 - 1  # the days that have a name
+_FIRST, _LAST = -719_162, 2_932_896  # the days that have a name: of the years 1 to 9999
 
 
-def local_days(times_ms: Array) -> Array:
-    """For each time the number of its local day since 1970; UNKNOWN for a time of 0."""
+def local_days(times_ms: Array) -> tuple[Array, int]:
+    """For each time a number of its local day: 0 is unknown, n the day `first` + n - 1."""
+    if not len(times_ms):
+        return np.zeros(0, dtype=np.int64), 0
     seconds = times_ms // 1000
-    utc_days = seconds // _DAY_S
-    shown, back = np.unique(utc_days, return_inverse=True)
-    offsets = np.array([_day_offset(int(day)) for day in shown], dtype=np.float64)
-    offset = offsets[back]
-    changing = np.flatnonzero(np.isnan(offset))
-    if len(changing):
-        hours, at = np.unique(seconds[changing] // _HOUR_S, return_inverse=True)
-        by_hour = np.array([_offset(int(hour) * _HOUR_S) for hour in hours], dtype=np.float64)
-        offset[changing] = by_hour[at]
-    days: Array = (seconds + offset.astype(np.int64)) // _DAY_S
-    days[times_ms == 0] = UNKNOWN
-    return days
+    days = np.clip((seconds + _offsets(seconds)) // _DAY_S, _FIRST, _LAST)
+    is_known = times_ms != 0
+    first = int(days.min(where=is_known, initial=_LAST))
+    numbers: Array = np.where(is_known, days - first + 1, 0)
+    return numbers, first
 
 
-def _day_offset(day: int) -> float:
-    """Seconds east of Greenwich on a day of Greenwich; not a number if that changes."""
-    first, last = _offset(day * _DAY_S), _offset((day + 1) * _DAY_S - 1)
-    return first if first == last else float("nan")
+def _offsets(seconds: Array) -> Array:
+    """Seconds east of Greenwich at each time."""
+    days = np.clip(seconds // _DAY_S, _FIRST, _LAST)
+    first = int(days.min())
+    used = np.flatnonzero(np.bincount(days - first)).tolist()
+    by_day = np.zeros(int(days.max()) - first + 1, dtype=np.int64)
+    changing = np.zeros(len(by_day), dtype=bool)
+    for day in used:
+        start = (first + day) * _DAY_S
+        by_day[day] = _offset(start)
+        changing[day] = by_day[day] != _offset(start + _DAY_S - 1)
+    offsets: Array = by_day[days - first]
+    rows = np.flatnonzero(changing[days - first])
+    offsets[rows] = [_offset(second) for second in (seconds[rows] // _HOUR_S * _HOUR_S).tolist()]
+    return offsets
 
 
 def _offset(second: int) -> int:
@@ -45,13 +50,11 @@ def _offset(second: int) -> int:
 
 def day_name(day: int) -> str:
     """`2026-09-21`"""
-    return _date(day).isoformat() if _FIRST <= day <= _LAST else ""
+    return _date(day).isoformat()
 
 
 def week_name(day: int) -> str:
     """`2026-W39`, as ISO counts them."""
-    if not _FIRST <= day <= _LAST:
-        return ""
     year, week, _ = _date(day).isocalendar()
     return f"{year}-W{week:02d}"
 

@@ -1,6 +1,7 @@
 """What is told of the turns that were chosen: counts by tool, command, project, model and day."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,10 +10,11 @@ from ccgrep.search.request import Filters
 from ccgrep.stats import days
 from ccgrep.stats.columns import Array
 from ccgrep.stats.select import selected
-from ccgrep.stats.shared import Spent, counted_once, spent
-from ccgrep.stats.tally import COMPOUND, PRIVILEGED, SOURCES
+from ccgrep.stats.shared import Spent, counted_once, rows_of, spent
+from ccgrep.stats.tally import COMPOUND, PRIVILEGED, SOURCES, Use
 from ccgrep.stats.update import Opened
 
+_MAX_DENSE = 10_000_000
 Dimension = Literal["source", "project", "model", "day", "week"]
 
 
@@ -81,39 +83,39 @@ class Report:
     def __init__(self, opened: Opened, filters: Filters) -> None:
         self._tables, self._shared = opened
         self.chosen = selected(self._tables, filters)
-        self.counted = counted_once(self._tables, self._shared, self.chosen)
+        self.counted = counted_once(self._shared, self.chosen)
 
     def overview(self) -> Overview:
         tables, counted = self._tables, self.counted
         started = tables["turn.started"][self.chosen]
         known = started[started != 0]
         tools = self.tools(with_projects=False)
-        used = self._spent()
         return Overview(
-            sessions=len(np.unique(tables["turn.session"][self.chosen])),
+            sessions=int(np.count_nonzero(self._has_session)),
             turns=int(counted.sum()),
             copies=int(self.chosen.sum() - counted.sum()),
             messages=int(tables["turn.messages"][counted].sum(dtype=np.int64)),
             calls=sum(use.calls for use in tools),
             errors=sum(use.errors for use in tools),
-            tokens=_total(used),
+            tokens=_total(self._spent),
             first=int(known.min()) if len(known) else None,
             last=int(known.max()) if len(known) else None,
-            sources=self._groups("source", used),
-            projects=self._groups("project", used),
-            days=self._groups("day", used),
+            sources=self._groups("source"),
+            projects=self._groups("project"),
+            days=self._groups("day"),
             tools=tools,
         )
 
     def tools(self, with_projects: bool = True) -> tuple[ToolUse, ...]:
         """Every tool, the most used first."""
         tables = self._tables
-        rows = np.flatnonzero(self.counted[tables["tool.turn"]])
-        name, turn = tables["tool.name"][rows], tables["tool.turn"][rows]
+        turn, words = tables["tool.turn"], tables.words("tool")
+        rows = rows_of(self.counted[turn])
+        name = tables["tool.name"][rows].astype(np.intp)
         calls, errors = tables["tool.calls"][rows], tables["tool.errors"][rows]
-        words = tables.words("tool")
-        sums = [_sums(name, column, len(words)) for column in (calls, errors, np.ones_like(calls))]
-        projects = self._projects_of(name, turn, calls, errors) if with_projects else {}
+        sums = [_sums(name, column, len(words)) for column in (calls, errors)]
+        sums.append(np.bincount(name, minlength=len(words)))
+        projects = self._projects_of(name, turn[rows], calls, errors) if with_projects else {}
         used = [
             ToolUse(words[i], projects.get(i, ()), *_at(sums, i))
             for i in np.flatnonzero(sums[0]).tolist()
@@ -127,12 +129,11 @@ class Report:
         tables = self._tables
         project = tables["session.project"][tables["turn.session"][turn]]
         words = tables.words("project")
-        pairs = name.astype(np.int64) * max(len(words), 1) + project
-        seen, at = np.unique(pairs, return_inverse=True)
-        sums = [_sums(at, column, len(seen)) for column in (calls, errors)]
+        pairs, at = _pairs(name, project, len(words))
+        sums = [_sums(at, column, len(pairs)) for column in (calls, errors)]
         found: dict[int, list[tuple[str, int, int]]] = {}
-        for i, pair in enumerate(seen.tolist()):
-            tool, where = divmod(pair, max(len(words), 1))
+        for i in np.flatnonzero(sums[0]).tolist():
+            tool, where = divmod(int(pairs[i]), len(words))
             found.setdefault(tool, []).append((words[where], int(sums[0][i]), int(sums[1][i])))
         return {
             tool: tuple(sorted(uses, key=lambda use: (-use[1], use[0])))
@@ -141,99 +142,130 @@ class Report:
 
     def bash(self) -> tuple[BashUse, ...]:
         """Every base command with its subcommand, the most used first."""
-        tables = self._tables
-        rows = self._bash_rows()
-        pairs, at = _pairs(tables["bash.base"][rows], tables["bash.sub"][rows])
-        count, flags = tables["bash.count"][rows], tables["bash.flags"][rows]
-        sums = [
-            _sums(at, column, len(pairs))
-            for column in (
-                count,
-                tables["bash.errors"][rows],
-                count * ((flags & COMPOUND) > 0),
-                count * ((flags & PRIVILEGED) > 0),
-            )
-        ]
-        words = tables.words("command")
-        used = [
-            BashUse(words[base], words[sub], *_at(sums, i)) for i, (base, sub) in enumerate(pairs)
-        ]
+        sums: dict[tuple[str, str], list[int]] = {}
+        for use, count, errors in self.shell_uses():
+            total = sums.setdefault((use.base, use.sub), [0, 0, 0, 0])
+            total[0] += count
+            total[1] += errors
+            total[2] += count if use.flags & COMPOUND else 0
+            total[3] += count if use.flags & PRIVILEGED else 0
+        used = [BashUse(*names, *total) for names, total in sums.items()]
         return tuple(sorted(used, key=lambda use: (-use.uses, use.base, use.sub)))
 
-    def judged(self) -> list[tuple[str, str, int, str, int]]:
-        """Base, subcommand, flags, verdict and count of every kind of command."""
+    def shell_uses(self) -> list[tuple[Use, int, int]]:
+        """Every way in which a shell was used, how often, and how often it failed."""
         tables = self._tables
-        rows = self._bash_rows()
-        names = ("bash.base", "bash.sub", "bash.flags", "bash.verdict")
-        kinds = np.stack([tables[name][rows].astype(np.int64) for name in names], axis=1)
-        seen, at = np.unique(kinds, axis=0, return_inverse=True)
-        counts = _sums(at.reshape(-1), tables["bash.count"][rows], len(seen))
-        words, verdicts = tables.words("command"), tables.words("verdict")
-        return [
-            (words[base], words[sub], flags, verdicts[verdict], int(count))
-            for (base, sub, flags, verdict), count in zip(seen.tolist(), counts, strict=True)
-        ]
-
-    def _bash_rows(self) -> Array:
-        return np.flatnonzero(self.counted[self._tables["bash.turn"]])
+        rows = rows_of(self.counted[tables["bash.turn"]])
+        words, codes = tables.words("use"), tables["bash.use"][rows]
+        sums = [_sums(codes, tables[f"bash.{n}"][rows], len(words)) for n in ("count", "errors")]
+        used = np.flatnonzero(sums[0]).tolist()
+        return [(Use.of_word(words[i]), int(sums[0][i]), int(sums[1][i])) for i in used]
 
     def tokens(self, dimensions: Sequence[Dimension]) -> TokenReport:
-        used = self._spent()
         by: dict[Dimension, tuple[tuple[str, Tokens], ...]] = {}
         for dimension in dimensions:
-            codes, name = self._coded(dimension, used.turn, used.model)
-            size = int(codes.max(initial=-1)) + 1
-            sums = [_sums(codes, column, size) for column in used.tokens]
-            found = [(name(i), _tokens(sums, i)) for i in np.flatnonzero(sums[-1]).tolist()]
+            if dimension == "model":
+                codes, words = self._spent.model.astype(np.intp), self._tables.words("model")
+                groups = _Groups(codes, words.__getitem__, self._spent.tokens)
+            else:
+                groups = self._grouped(dimension)
+            sums = [groups.sums(column) for column in groups.facts[-len(Tokens._fields) :]]
+            used = np.flatnonzero(sums[-1]).tolist()
+            found = [(groups.name(i), Tokens(*_at(sums, i))) for i in used]
             by[dimension] = tuple(sorted(found, key=_order(dimension)))
-        return TokenReport(_total(used), by)
+        return TokenReport(_total(self._spent), by)
 
+    def _groups(self, dimension: Dimension) -> tuple[Group, ...]:
+        """What belongs together in a dimension, the busiest first."""
+        groups = self._grouped(dimension)
+        turns, calls, *tokens = (groups.sums(column) for column in groups.facts)
+        sessions = self._sessions_in(dimension, groups)
+        found = [
+            Group(
+                groups.name(i), int(sessions[i]), int(turns[i]), int(calls[i]),
+                Tokens(*_at(tokens, i)),
+            )
+            for i in np.flatnonzero(sessions).tolist()
+        ]  # fmt: skip
+        return tuple(sorted(found, key=lambda group: (-group.turns, group.name)))
+
+    def _sessions_in(self, dimension: Dimension, groups: "_Groups") -> Array:
+        """How many sessions have a chosen turn in each group."""
+        if dimension in ("source", "project"):
+            return groups.sums(self._has_session)
+        session = self._tables["turn.session"][self.chosen].astype(np.int64)
+        size = max(groups.size, 1)
+        pairs = np.sort(session * size + groups.codes[self.chosen])
+        first = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))] if len(pairs) else pairs
+        return np.bincount(first % size, minlength=groups.size)
+
+    @cached_property
     def _spent(self) -> Spent:
         return spent(self._tables, self._shared, self.chosen)
 
-    def _groups(self, dimension: Dimension, used: Spent) -> tuple[Group, ...]:
-        tables = self._tables
-        turns = np.flatnonzero(self.counted)
-        everywhere, name = self._coded(dimension, np.arange(tables.turns), used.model)
-        size = int(everywhere.max(initial=-1)) + 1
-        places = np.flatnonzero(self.chosen)
-        pairs = everywhere[places] * len(tables["session.kind"]) + tables["turn.session"][places]
-        in_session = np.unique(pairs) // max(len(tables["session.kind"]), 1)
-        rows = np.flatnonzero(self.counted[tables["tool.turn"]])
-        calls = _sums(everywhere[tables["tool.turn"][rows]], tables["tool.calls"][rows], size)
-        sums = [_sums(everywhere[used.turn], column, size) for column in used.tokens]
-        sessions = np.bincount(in_session, minlength=size)
-        counts = np.bincount(everywhere[turns], minlength=size)
-        found = [
-            Group(name(i), int(sessions[i]), int(counts[i]), int(calls[i]), _tokens(sums, i))
-            for i in np.flatnonzero(sessions).tolist()
-        ]
-        return tuple(sorted(found, key=lambda group: (-group.turns, group.name)))
+    @cached_property
+    def _has_session(self) -> Array:
+        """Which sessions have a chosen turn."""
+        has = np.zeros(len(self._tables["session.kind"]), dtype=bool)
+        has[self._tables["turn.session"][self.chosen]] = True
+        return has
 
-    def _coded(
-        self, dimension: Dimension, turn: Array, model: Array
-    ) -> tuple[Array, Callable[[int], str]]:
-        """For rows of turns and models their numbers in a dimension, and what those are called."""
+    @cached_property
+    def _by_turn(self) -> list[Array]:
+        """For each turn: whether it is counted, its calls, its tokens."""
+        tables, turn = self._tables, self._spent.turn.astype(np.intp)
+        tokens = [_sums(turn, column, tables.turns) for column in self._spent.tokens]
+        return [self.counted, tables["turn.calls"] * self.counted, *tokens]
+
+    @cached_property
+    def _by_session(self) -> list[Array]:
+        """The same for each session."""
+        session = self._tables["turn.session"].astype(np.intp)
+        size = len(self._tables["session.kind"])
+        return [_sums(session, column, size) for column in self._by_turn]
+
+    def _grouped(self, dimension: Dimension) -> "_Groups":
+        """Turns or sessions by a dimension."""
         tables = self._tables
-        if dimension == "model":
-            return model.astype(np.int64), tables.words("model").__getitem__
-        if dimension in ("day", "week"):
-            local = days.local_days(tables["turn.started"])
-            seen, codes = np.unique(local, return_inverse=True)
-            if dimension == "day":
-                return codes[turn], lambda i: days.day_name(int(seen[i]))
-            names = [days.week_name(int(day)) for day in seen]
-            weeks = sorted(set(names))
-            place = {name: i for i, name in enumerate(weeks)}
-            to_week = np.array([place[name] for name in names], dtype=np.int64)
-            return to_week[codes[turn]], weeks.__getitem__
-        session = tables["turn.session"][turn]
         if dimension == "source":
-            return tables["session.source"][session].astype(np.int64), SOURCES.__getitem__
-        return (
-            tables["session.project"][session].astype(np.int64),
-            tables.words("project").__getitem__,
+            codes = tables["session.source"].astype(np.intp)
+            return _Groups(codes, SOURCES.__getitem__, self._by_session)
+        if dimension == "project":
+            codes = tables["session.project"].astype(np.intp)
+            return _Groups(codes, tables.words("project").__getitem__, self._by_session)
+        numbers, first = days.local_days(tables["turn.started"])
+        by_day = _Groups(
+            numbers, lambda i: days.day_name(first + i - 1) if i else "", self._by_turn
         )
+        return by_day if dimension == "day" else _weeks(by_day, first)
+
+
+class _Groups(NamedTuple):
+    """Rows with a code each, what the codes are called, and what can be added up."""
+
+    codes: Array
+    name: Callable[[int], str]
+    facts: Sequence[Array]
+
+    @property
+    def size(self) -> int:
+        return int(self.codes.max(initial=-1)) + 1
+
+    def sums(self, column: Array) -> Array:
+        return _sums(self.codes, column, self.size)
+
+
+def _weeks(by_day: _Groups, first: int) -> _Groups:
+    """Days by their weeks. A week begins on a Monday, as the third day before 1970 was."""
+    numbers = np.arange(by_day.size)
+    weeks = (first + numbers - 1 + 3) // 7
+    first_week = (first + 3) // 7
+    codes = np.where(numbers > 0, weeks - first_week + 1, 0)
+    return _Groups(
+        codes,
+        lambda i: days.week_name((first_week + i - 1) * 7 - 3) if i else "",
+        [by_day.sums(column) for column in by_day.facts],
+    )
 
 
 def _sums(codes: Array, values: Array, size: int) -> Array:
@@ -245,19 +277,17 @@ def _at(sums: Sequence[Array], i: int) -> Iterator[int]:
     return (int(column[i]) for column in sums)
 
 
-def _pairs(a: Array, b: Array) -> tuple[list[tuple[int, int]], Array]:
-    """The pairs that occur, and for each row the number of its pair."""
-    both = (a.astype(np.int64) << 32) | b
-    seen, at = np.unique(both, return_inverse=True)
-    return [(int(pair) >> 32, int(pair) & 0xFFFFFFFF) for pair in seen], at
+def _pairs(a: Array, b: Array, size: int) -> tuple[Array, Array]:
+    """Pairs as numbers `a * size + b`, and for each row where its pair stands among them."""
+    both = a.astype(np.int64) * max(size, 1) + b
+    most = int(both.max(initial=-1)) + 1
+    if most <= _MAX_DENSE:
+        return np.arange(most), both
+    return np.unique(both, return_inverse=True)
 
 
 def _total(used: Spent) -> Tokens:
     return Tokens(*(int(column.sum()) for column in used.tokens))
-
-
-def _tokens(sums: Sequence[Array], i: int) -> Tokens:
-    return Tokens(*_at(sums, i))
 
 
 def _order(dimension: Dimension) -> Callable[[tuple[str, Tokens]], tuple[object, ...]]:

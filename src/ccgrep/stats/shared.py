@@ -4,8 +4,8 @@ A turn is counted once among the places that pass the filters, and so are the to
 message, at the earliest of them: where they were spent. To find what is shared takes a sort of
 all keys, so it is kept in a file of its own, and asked for whatever the filters are:
 
-    copy      turn, group: places of one turn
-    share     turn, group, model, input, output, cache_read, cache_write: places of one message
+    copy      turn, group: places of one turn, the earliest first
+    share     turn, group, model, input, output, cache_read, cache_write: of one message, likewise
 """
 
 from typing import NamedTuple
@@ -15,12 +15,13 @@ import numpy as np
 from ccgrep.stats.columns import Array, Columns, encode
 from ccgrep.stats.tables import Tables
 
+_FILTER = 2**24
 TOKENS = ("input", "output", "cache_read", "cache_write")
 
 
 class Spent(NamedTuple):
-    """Rows of tokens that can be added up: `turn` and `model` say whose; what is counted twice
-    among them stands there once more, below zero."""
+    """Rows of tokens that can be added up: `turn` and `model` say whose. What is counted twice
+    among them has a further row, below zero."""
 
     turn: Array
     model: Array
@@ -29,8 +30,8 @@ class Spent(NamedTuple):
 
 def find_shared(tables: Tables) -> bytes:
     """What stands at several places, as a file."""
-    turns = _repeated(tables["turn.object"])
-    keys = _repeated(tables["key.key"])
+    turns = _ordered(tables, _repeated(tables["turn.object"]), tables["turn.object"])
+    keys = _ordered(tables, _repeated(tables["key.key"]), tables["key.key"], tables["key.turn"])
     columns: dict[str, Array] = {
         "copy.turn": turns.astype(np.uint32),
         "copy.group": _groups(tables["turn.object"][turns]),
@@ -43,58 +44,69 @@ def find_shared(tables: Tables) -> bytes:
 
 
 def _repeated(values: Array) -> Array:
-    """The rows whose value another row has too."""
+    """The rows whose value another row has too. Values are hashes: a few of their bits leave few
+    rows to look up, which takes a tenth of the time of `isin`."""
     ordered = np.sort(values)
-    again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    return np.flatnonzero(np.isin(values, again)) if len(again) else np.zeros(0, dtype=np.int64)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(again):
+        return np.zeros(0, dtype=np.int64)
+    bits = np.uint64(_FILTER - 1)
+    may_be = np.zeros(_FILTER, dtype=bool)
+    may_be[again & bits] = True
+    rows = np.flatnonzero(may_be[values & bits])
+    at = np.minimum(np.searchsorted(again, values[rows]), len(again) - 1)
+    found: Array = rows[again[at] == values[rows]]
+    return found
+
+
+def _ordered(tables: Tables, rows: Array, values: Array, turns: Array | None = None) -> Array:
+    """Rows by their value, then by time as far as that is known, then by place."""
+    turn = rows if turns is None else turns[rows]
+    started = tables["turn.started"][turn]
+    ordered: Array = rows[np.lexsort((turn, started, started == 0, values[rows]))]
+    return ordered
 
 
 def _groups(values: Array) -> Array:
-    """Numbers from 0 on, equal where the values are."""
-    groups: Array = np.unique(values, return_inverse=True)[1]
-    return groups.astype(np.uint32)
+    """Numbers from 0 on, equal where the values are, which are in order."""
+    if not len(values):
+        return np.zeros(0, dtype=np.uint32)
+    return np.cumsum(np.concatenate(([False], values[1:] != values[:-1])), dtype=np.uint32)
 
 
-def counted_once(tables: Tables, shared: Columns, chosen: Array) -> Array:
+def rows_of(mask: Array) -> Array | slice:
+    """The rows of a mask; all of them need no numbers."""
+    return slice(None) if mask.all() else np.flatnonzero(mask)
+
+
+def counted_once(shared: Columns, chosen: Array) -> Array:
     """`chosen` (a mask of turns) without the later places of turns that stand at several."""
     turn, group = shared.column("copy.turn"), shared.column("copy.group")
-    is_in = chosen[turn]
-    turn, group = turn[is_in], group[is_in]
-    order = _earliest_first(tables, turn, group)
-    later = order[1:][group[order][1:] == group[order][:-1]]
+    rows = rows_of(chosen[turn])
+    turn, group = turn[rows], group[rows]
     once = chosen.copy()
-    once[turn[later]] = False
+    once[turn[1:][group[1:] == group[:-1]]] = False
     return once
-
-
-def _earliest_first(tables: Tables, turn: Array, group: Array) -> Array:
-    """An order by group, in it by time as far as that is known, in it by place."""
-    started = tables["turn.started"][turn]
-    return np.lexsort((turn, started, started == 0, group))
 
 
 def spent(tables: Tables, shared: Columns, chosen: Array) -> Spent:
     """The tokens of the chosen turns; each API message once, the largest report of it."""
-    rows = np.flatnonzero(chosen[tables["usage.turn"]])
-    parts = [
-        (
-            tables["usage.turn"][rows],
-            tables["usage.model"][rows],
-            [tables[f"usage.{name}"][rows].astype(np.int64) for name in (*TOKENS, "messages")],
-        )
-    ]
-    is_in = chosen[shared.column("share.turn")]
-    turn, group = shared.column("share.turn")[is_in], shared.column("share.group")[is_in]
-    if len(turn):
-        order = _earliest_first(tables, turn, group)
-        turn, group = turn[order], group[order]
-        model = shared.column("share.model")[is_in][order]
-        values = [shared.column(f"share.{n}")[is_in][order].astype(np.int64) for n in TOKENS]
-        values.append(np.ones(len(turn), dtype=np.int64))
-        first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
-        parts.append((turn, model, [-value for value in values]))
-        most = [np.maximum.reduceat(value, first) for value in values]
-        parts.append((turn[first], model[first], most))
-    turns, models, tokens = zip(*parts, strict=True)
-    joined = tuple(np.concatenate(columns) for columns in zip(*tokens, strict=True))
-    return Spent(np.concatenate(turns), np.concatenate(models), joined)
+    rows = rows_of(chosen[tables["usage.turn"]])
+    turn, model = tables["usage.turn"][rows], tables["usage.model"][rows]
+    tokens = [tables[f"usage.{name}"][rows] for name in (*TOKENS, "messages")]
+    rows = rows_of(chosen[shared.column("share.turn")])
+    group = shared.column("share.group")[rows]
+    if not len(group):
+        return Spent(turn, model, tuple(tokens))
+    first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
+    values = [shared.column(f"share.{name}")[rows] for name in TOKENS]
+    values.append(np.ones(len(group), dtype=np.int64))
+    for i, value in enumerate(values):
+        surplus = -value.astype(np.int64)
+        surplus[first] += np.maximum.reduceat(value, first)
+        tokens[i] = np.concatenate((tokens[i], surplus))
+    return Spent(
+        np.concatenate((turn, shared.column("share.turn")[rows])),
+        np.concatenate((model, shared.column("share.model")[rows])),
+        tuple(tokens),
+    )

@@ -7,7 +7,7 @@ counts for little: there the rule alone does not decide.
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from ccgrep.stats.tally import COMPOUND
+from ccgrep.stats.tally import COMPOUND, Use
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -41,12 +41,12 @@ class Suggestions(NamedTuple):
         return [found.rule for found in self.suggestions if found.confidence != "low"]
 
 
-def suggest(judged: Iterable[tuple[str, str, int, str, int]]) -> Suggestions:
-    """From commands as `Report.judged` gives them to suggestions."""
+def suggest(used: Iterable[tuple[Use, int, int]]) -> Suggestions:
+    """From how a shell was used, as `Report.shell_uses` says, to suggestions."""
     plain: dict[str, int] = {}
     joined: dict[str, int] = {}
     skipped: dict[tuple[str, str], int] = {}
-    for base, sub, flags, verdict, uses in judged:
+    for (base, sub, flags, verdict), uses, _ in used:
         mark, said = verdict[:1], verdict[1:]
         if mark == "+":
             plain.setdefault(said, 0)

@@ -25,12 +25,9 @@ class Tables:
     @cached_property
     def _firsts(self) -> dict[str, list[int]]:
         """For each table that others refer to, the number of each part's first row."""
-        firsts: dict[str, list[int]] = {}
-        for table in ("session", "turn"):
-            column = "session.kind" if table == "session" else "turn.session"
-            sizes = [len(part.column(column)) for part in self._parts]
-            firsts[table] = [0, *np.cumsum(sizes).tolist()]
-        return firsts
+        known = {"session": "session.kind", "turn": "turn.session"}
+        sizes = {t: [len(p.column(column)) for p in self._parts] for t, column in known.items()}
+        return {table: np.cumsum([0, *counts]).tolist() for table, counts in sizes.items()}
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._joined:
@@ -39,19 +36,21 @@ class Tables:
 
     def _join(self, name: str) -> Array:
         table, _, column = name.partition(".")
+        dtype = TABLES[table][column]
         parts = [part.column(name) for part in self._parts]
-        if name in NAMED:
-            codes = self._words_of(NAMED[name])[1]
-            parts = [to[part] for to, part in zip(codes, parts, strict=True) if len(part)]
-        elif column in ("session", "turn"):
-            parts = [
-                part + np.uint32(first)
-                for part, first in zip(parts, self._firsts[column], strict=False)
-            ]
-        if not parts:
-            dtype = TABLES[table][column]
-            return np.zeros(0, dtype="S1" if dtype == "S" else dtype)
-        return np.concatenate(parts)
+        if dtype == "S":
+            return np.concatenate(parts) if parts else np.zeros(0, dtype="S1")
+        ends = np.cumsum([0, *map(len, parts)]).tolist()
+        joined: Array = np.empty(ends[-1], dtype=dtype)
+        for i, part in enumerate(parts):
+            place = joined[ends[i] : ends[i + 1]]
+            if name in NAMED:
+                np.take(self._words_of(NAMED[name])[1][i], part, out=place, mode="clip")
+            elif column in self._firsts:
+                np.add(part, self._firsts[column][i], out=place, casting="unsafe")
+            else:
+                place[:] = part
+        return joined
 
     def words(self, kind: str) -> list[str]:
         """The words of a kind, by their numbers."""

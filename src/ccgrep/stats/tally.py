@@ -4,10 +4,10 @@ A turn's content is looked at once: what is known of it is taken over from the t
 one replaces. The tables, and the columns that make them:
 
     session   id, project, source, kind
-    turn      session, number, started (ms), branch, object (8 bytes of its id), messages
+    turn      session, number, started (ms), branch, object (8 bytes of its id), messages, calls
     model     turn, name: the models that answered in a turn
     tool      turn, name, calls, errors
-    bash      turn, base, sub, flags, verdict, count, errors
+    bash      turn, use (base, sub, flags and verdict as one word), count, errors
     usage     turn, model, input, output, cache_read, cache_write, messages: sums
     key       turn, model, key, input, output, cache_read, cache_write: of each API message
 
@@ -16,7 +16,7 @@ numbers of words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,17 +36,14 @@ TABLES: dict[str, dict[str, str]] = {
     "session": {"id": "S", "project": "u4", "source": "u1", "kind": "u1"},
     "turn": {
         "session": "u4", "number": "u4", "started": "i8", "branch": "u4", "object": "u8",
-        "messages": "u4",
+        "messages": "u4", "calls": "u4",
     },
     "model": {"turn": "u4", "name": "u4"},
     "tool": {"turn": "u4", "name": "u4", "calls": "u4", "errors": "u4"},
-    "bash": {
-        "turn": "u4", "base": "u4", "sub": "u4", "flags": "u1", "verdict": "u4", "count": "u4",
-        "errors": "u4",
-    },
+    "bash": {"turn": "u4", "use": "u4", "count": "u4", "errors": "u4"},
     "usage": {
-        "turn": "u4", "model": "u4", "input": "u8", "output": "u8", "cache_read": "u8",
-        "cache_write": "u8", "messages": "u4",
+        "turn": "u4", "model": "u4", "input": "i8", "output": "i8", "cache_read": "i8",
+        "cache_write": "i8", "messages": "i8",
     },
     "key": {
         "turn": "u4", "model": "u4", "key": "u8", "input": "u4", "output": "u4",
@@ -58,55 +55,69 @@ NAMED = {
     "turn.branch": "branch",
     "model.name": "model",
     "tool.name": "tool",
-    "bash.base": "command",
-    "bash.sub": "command",
-    "bash.verdict": "verdict",
+    "bash.use": "use",
     "usage.model": "model",
     "key.model": "model",
 }
-T = TypeVar("T")
 _MOST = 2**32 - 1
 
-BashUse = tuple[str, str, int, str]
-"""Base, subcommand, flags, verdict: a rule with `+` before it, or a reason with `-`."""
+Uses = tuple[tuple[str, int, int], ...]
+"""A word, how often, and how often it failed."""
 
 
 class Content(NamedTuple):
-    """What a turn used, wherever it stands. Counts are pairs: how often, how often it failed."""
+    """What a turn used, wherever it stands."""
 
     models: tuple[str, ...] = ()
-    tools: tuple[tuple[str, int, int], ...] = ()
-    bash: tuple[tuple[BashUse, int, int], ...] = ()
+    tools: Uses = ()
+    bash: Uses = ()
+
+
+class Use(NamedTuple):
+    """How a shell was used. `verdict` is a rule with `+` before it, or a reason with `-`."""
+
+    base: str
+    sub: str
+    flags: int
+    verdict: str
+
+    def word(self) -> str:
+        fields = (self.base, self.sub, str(self.flags), self.verdict)
+        return "\0".join(field.replace("\0", "\ufffd") for field in fields)
+
+    @classmethod
+    def of_word(cls, word: str) -> "Use":
+        base, sub, flags, verdict = word.split("\0")
+        return cls(base, sub, int(flags), verdict)
 
 
 def content_of(turn: Turn) -> Content:
-    tools: dict[str, list[int]] = {}
-    bash: dict[BashUse, list[int]] = {}
+    tools: dict[str, tuple[int, int]] = {}
+    bash: dict[str, tuple[int, int]] = {}
     for call in turn.calls():
         failed = call.result is not None and call.result.is_error
         _count(tools, call.name, failed)
         script = script_of(call)
         if script is not None:
-            _count(bash, bash_use(script), failed)
+            _count(bash, use_of(script).word(), failed)
     return Content(
         models=tuple(sorted({message.model for message in turn.messages() if message.model})),
-        tools=tuple((name, *counts) for name, counts in sorted(tools.items())),  # type: ignore[misc]
-        bash=tuple((use, *counts) for use, counts in sorted(bash.items())),  # type: ignore[misc]
+        tools=tuple((name, *counts) for name, counts in sorted(tools.items())),
+        bash=tuple((word, *counts) for word, counts in sorted(bash.items())),
     )
 
 
-def bash_use(script: str) -> BashUse:
+def use_of(script: str) -> Use:
     parsed = parse(script)
     verdict = judge(parsed)
     flags = COMPOUND * parsed.is_compound + PRIVILEGED * parsed.is_privileged
     said = f"+{verdict.rule}" if verdict.rule else f"-{verdict.reason}"
-    return parsed.base, parsed.sub, flags, said
+    return Use(parsed.base, parsed.sub, flags, said)
 
 
-def _count(counts: dict[T, list[int]], key: T, failed: bool) -> None:
-    both = counts.setdefault(key, [0, 0])
-    both[0] += 1
-    both[1] += failed
+def _count(counts: dict[str, tuple[int, int]], word: str, failed: bool) -> None:
+    uses, errors = counts.get(word, (0, 0))
+    counts[word] = uses + 1, errors + failed
 
 
 class Rows:
@@ -162,7 +173,8 @@ def _add_session(store: Store, row: Row, known: Mapping[int, Content], rows: Row
             continue  # fsck names a lost turn; searches do not find it either.
         started = entry.started or session.started or 0
         branch = entry.branch or session.branch
-        turn = rows.add("turn", at, number, started, branch, object, entry.messages)
+        calls = sum(calls for _, calls, _ in content.tools)
+        turn = rows.add("turn", at, number, started, branch, object, entry.messages, calls)
         _add_content(rows, turn, content)
         _add_usage(rows, turn, entry)
 
@@ -179,8 +191,8 @@ def _add_content(rows: Rows, turn: int, content: Content) -> None:
         rows.add("model", turn, model)
     for name, calls, errors in content.tools:
         rows.add("tool", turn, name, calls, errors)
-    for (base, sub, flags, verdict), count, errors in content.bash:
-        rows.add("bash", turn, base, sub, flags, verdict, count, errors)
+    for word, count, errors in content.bash:
+        rows.add("bash", turn, word, count, errors)
 
 
 def _add_usage(rows: Rows, turn: int, entry: Entry) -> None:
@@ -211,7 +223,7 @@ def recalled(before: Columns) -> dict[int, Content]:
         object: Content(
             models=tuple(str(row[0]) for row in models[turn]),
             tools=tuple(tools[turn]),  # type: ignore[arg-type]
-            bash=tuple((row[:4], *row[4:]) for row in bash[turn]),  # type: ignore[misc]
+            bash=tuple(bash[turn]),  # type: ignore[arg-type]
         )
         for turn, object in enumerate(objects)
     }
