@@ -32,15 +32,15 @@ def chart(title: str, bars: Sequence[Bar], width: int, style: Style) -> Iterator
     names = [one_line(bar.name) or "(unknown)" for bar in bars]
     values = [short(bar.value) for bar in bars]
     value_width = max(map(len, values))
-    note_width = max(columns(bar.note) for bar in bars)
-    room = width - _BAR_WIDTH - value_width - note_width - 8
-    name_width = min(max(map(columns, names)), max(room, _MIN_NAME))
+    room = width - _BAR_WIDTH - value_width - 6
+    note_width = min(max(columns(bar.note) for bar in bars), max(room - _MIN_NAME, 2) - 2)
+    name_width = min(max(map(columns, names)), max(room - note_width - 2, _MIN_NAME))
     most = max(*(bar.value for bar in bars), 1)
     for bar, name, value in zip(bars, names, values, strict=True):
         shown = _tail(name, name_width)
         shown += " " * (name_width - columns(shown))
         drawn = f"{_blocks(bar.value / most):<{_BAR_WIDTH}}"
-        note = f"  {style.dim(bar.note)}" if bar.note else ""
+        note = f"  {style.dim(clip(bar.note, note_width))}" if bar.note and note_width else ""
         yield f"  {shown}  {style.cyan(drawn)}  {value:>{value_width}}{note}".rstrip()
 
 

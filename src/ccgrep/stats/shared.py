@@ -30,16 +30,19 @@ class Spent(NamedTuple):
 
 def find_shared(tables: Tables) -> bytes:
     """What stands at several places, as a file."""
-    turns = _ordered(tables, _repeated(tables["turn.object"]), tables["turn.object"])
-    keys = _ordered(tables, _repeated(tables["key.key"]), tables["key.key"], tables["key.turn"])
+    copies = _repeated(tables["turn.object"])
+    copies = copies[_earliest_first(tables, copies, tables["turn.object"][copies])]
+    rows = _repeated(tables["key.key"])
+    turns, keys = tables.taken("key.turn", rows), tables["key.key"][rows]
+    order = _earliest_first(tables, turns, keys)
     columns: dict[str, Array] = {
-        "copy.turn": turns.astype(np.uint32),
-        "copy.group": _groups(tables["turn.object"][turns]),
-        "share.turn": tables["key.turn"][keys],
-        "share.group": _groups(tables["key.key"][keys]),
-        "share.model": tables["key.model"][keys],
+        "copy.turn": copies.astype(np.uint32),
+        "copy.group": _groups(tables["turn.object"][copies]),
+        "share.turn": turns[order],
+        "share.group": _groups(keys[order]),
+        "share.model": tables.taken("key.model", rows)[order],
     }
-    columns |= {f"share.{name}": tables[f"key.{name}"][keys] for name in TOKENS}
+    columns |= {f"share.{name}": tables.taken(f"key.{name}", rows)[order] for name in TOKENS}
     return encode(columns, {})
 
 
@@ -59,12 +62,10 @@ def _repeated(values: Array) -> Array:
     return found
 
 
-def _ordered(tables: Tables, rows: Array, values: Array, turns: Array | None = None) -> Array:
-    """Rows by their value, then by time as far as that is known, then by place."""
-    turn = rows if turns is None else turns[rows]
-    started = tables["turn.started"][turn]
-    ordered: Array = rows[np.lexsort((turn, started, started == 0, values[rows]))]
-    return ordered
+def _earliest_first(tables: Tables, turns: Array, values: Array) -> Array:
+    """An order by value, then by time as far as that is known, then by place."""
+    started = tables["turn.started"][turns]
+    return np.lexsort((turns, started, started == 0, values))
 
 
 def _groups(values: Array) -> Array:

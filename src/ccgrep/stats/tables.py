@@ -43,14 +43,30 @@ class Tables:
         ends = np.cumsum([0, *map(len, parts)]).tolist()
         joined: Array = np.empty(ends[-1], dtype=dtype)
         for i, part in enumerate(parts):
-            place = joined[ends[i] : ends[i + 1]]
-            if name in NAMED:
-                np.take(self._words_of(NAMED[name])[1][i], part, out=place, mode="clip")
-            elif column in self._firsts:
-                np.add(part, self._firsts[column][i], out=place, casting="unsafe")
-            else:
-                place[:] = part
+            self._number(name, i, part, joined[ends[i] : ends[i + 1]])
         return joined
+
+    def taken(self, name: str, rows: Array) -> Array:
+        """A column at some rows, which ascend: where these are few, all need not be joined."""
+        table, _, column = name.partition(".")
+        taken: Array = np.empty(len(rows), dtype=TABLES[table][column])
+        first = start = 0
+        for i, part in enumerate(self._parts):
+            values = part.column(name)
+            end = start + int(np.searchsorted(rows[start:], first + len(values)))
+            self._number(name, i, values[rows[start:end] - first], taken[start:end])
+            first, start = first + len(values), end
+        return taken
+
+    def _number(self, name: str, i: int, values: Array, out: Array) -> None:
+        """Values of part `i` with the numbers that rows and words have in all parts."""
+        column = name.partition(".")[2]
+        if name in NAMED:
+            np.take(self._words_of(NAMED[name])[1][i], values, out=out, mode="clip")
+        elif column in self._firsts:
+            np.add(values, self._firsts[column][i], out=out, casting="unsafe")
+        else:
+            out[:] = values
 
     def words(self, kind: str) -> list[str]:
         """The words of a kind, by their numbers."""
