@@ -1,6 +1,6 @@
 """How long does `ccgrep stats` take at a million turns? On tallies that are made up.
 
-    python -m bench.stats [--turns N] [--rounds N]
+    python bench/stats.py [--turns N] [--rounds N]
 
 The shape is that of real transcripts: five turns a session, eight API messages and nine tool
 calls a turn, a tenth of the turns at two places. What is measured is the whole command, warm, as
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.measure import best
 from ccgrep.stats.columns import Array, encode

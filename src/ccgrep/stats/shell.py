@@ -189,7 +189,9 @@ def _literal(node: "Node") -> str | None:
             return _literal(node.children[0]) if node.children else None
         case "word" | "number" | "variable_name":
             text = _text(node)
-            return None if text.startswith("~") else re.sub(r"\\(.)", r"\1", text)
+            if text.startswith("~"):
+                return None
+            return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
         case "raw_string":
             return _text(node)[1:-1]
         case "string":

@@ -1,10 +1,11 @@
 """Brings the tallies to a snapshot: only shards whose object is new are tallied.
 
-What was made is published under the writer's lock, shard by shard, so that a kill loses little.
+What was made is published under the writer's lock, every second, so that a kill loses little.
 Where that cannot be, because another process is writing or nobody may, it serves this one report.
 """
 
 import os
+import time
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from ccgrep.store import tallies
 from ccgrep.store.database import Store
 
 _WAIT_S = 0.2
+_PUBLISH_EVERY_S = 1.0
 
 
 class Progress(NamedTuple):
@@ -57,6 +59,8 @@ class _Update:
         self._on_progress = on_progress
         self._on_note = on_note
         self._damaged = damaged
+        self._made: list[tuple[str, bytes]] = []  # but not published yet
+        self._published = time.monotonic()
         self._is_kept = True
         self._is_changed = False
 
@@ -72,7 +76,7 @@ class _Update:
         shared = self._open(name)
         if shared is None:
             shared = self._keep(name, find_shared(tables))
-        self._tidy()
+        self._publish(is_last=True)
         return Opened(tables, shared)
 
     def _open(self, name: str) -> Columns | None:
@@ -100,24 +104,25 @@ class _Update:
         return self._keep(name, data)
 
     def _keep(self, name: str, data: bytes) -> Columns:
-        """Publishes a tally, if that can be done."""
+        """Publishes a tally, if that can be done, with others that are made meanwhile."""
+        self._made.append((name, data))
         self._is_changed = True
-        if self._is_kept:
-            try:
-                with self._store.lock(_WAIT_S):
-                    tallies.publish(self._store, self._directory, name, data)
-            except (LockedError, WriteError) as error:
-                self._on_note(f"what is tallied now is not kept: {error}")
-                self._is_kept = False
+        if time.monotonic() - self._published > _PUBLISH_EVERY_S:
+            self._publish()
         return Columns(name, data)
 
-    def _tidy(self) -> None:
-        """Removes what belongs to earlier snapshots."""
-        if not (self._is_changed and self._is_kept):
-            return
+    def _publish(self, is_last: bool = False) -> None:
+        """At the end what belongs to earlier snapshots is removed too."""
         try:
-            with self._store.lock(_WAIT_S):
-                tallies.drop_other_versions(self._store, self._version)
-                tallies.drop_stale(self._store)
-        except (LockedError, WriteError):
-            return  # The next one will.
+            if self._is_kept and self._is_changed:
+                with self._store.lock(_WAIT_S):
+                    for name, data in self._made:
+                        tallies.publish(self._store, self._directory, name, data)
+                    if is_last:
+                        tallies.drop_other_versions(self._store, self._version)
+                        tallies.drop_stale(self._store)
+        except (LockedError, WriteError) as error:
+            self._on_note(f"what is tallied now is not kept: {error}")
+            self._is_kept = False
+        self._made.clear()
+        self._published = time.monotonic()

@@ -19,6 +19,7 @@ from ccgrep.store.database import Store
 from ccgrep.store.manifest import Snapshot
 
 _FORMAT = "v1"
+"""Has to change with what `stats/` writes, and with what it makes of a command."""
 
 
 def tallies_dir(store: Store) -> str:
