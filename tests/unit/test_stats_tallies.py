@@ -10,6 +10,7 @@ from ccgrep.ops import stats as ops
 from ccgrep.ops import upkeep
 from ccgrep.ops.search import How
 from ccgrep.search.request import Filters
+from ccgrep.stats import report
 from ccgrep.stats.report import Overview
 from ccgrep.store import tallies
 from ccgrep.store.database import Store
@@ -185,3 +186,19 @@ def test_the_order_of_arrival_makes_no_difference(tmp_path: Path) -> None:
 def test_an_empty_store_has_nothing_to_tell(home: Home) -> None:
     home.index()
     assert (overview(home).turns, overview(home).tools, overview(home).first) == (0, (), None)
+
+
+def test_tools_by_project_are_the_same_when_there_are_many_of_both(
+    shop: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = shop.claude(8, cwd="/home/sam/src/blog", slug="-blog")
+    other.turn("a", "b", "ls", "x")
+    other.result(other.call("Read", {}), "no", is_error=True)
+    other.write()
+    shop.index()
+    asked = ops.Asked(shop.config, Filters(), How(is_refreshed=False))
+    few = ops.tools(asked)[0]
+    monkeypatch.setattr(report, "_MAX_PAIRS", 1)
+    assert ops.tools(asked)[0] == few
+    assert few[0].projects == (("/home/sam/src/shop", 15, 0), ("/home/sam/src/blog", 1, 0))
+    assert few[1].projects == (("/home/sam/src/blog", 1, 1),)

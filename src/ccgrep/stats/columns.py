@@ -72,9 +72,15 @@ class Columns:
         self._described = found.columns
         self.words = found.words
         self._base = _START + size + -size % 8
+        self._checked: dict[str, Array] = {}
 
     def column(self, name: str) -> Array:
-        """A column, checked."""
+        """A column, checked the first time."""
+        if name not in self._checked:
+            self._checked[name] = self._check(name)
+        return self._checked[name]
+
+    def _check(self, name: str) -> Array:
         found = self._described.get(name)
         if found is None:
             raise TallyError(self.name)

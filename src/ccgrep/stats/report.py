@@ -1,6 +1,6 @@
 """What is told of the turns that were chosen: counts by tool, command, project, model and day."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -10,11 +10,18 @@ from ccgrep.search.request import Filters
 from ccgrep.stats import days
 from ccgrep.stats.columns import Array
 from ccgrep.stats.select import selected
-from ccgrep.stats.shared import Spent, counted_once, rows_of, spent
+from ccgrep.stats.shared import (
+    counted_once,
+    rows_of,
+    spent_by_model,
+    spent_by_turn,
+    sums,
+)
+from ccgrep.stats.tables import Tables
 from ccgrep.stats.tally import COMPOUND, PRIVILEGED, SOURCES, Use
 from ccgrep.stats.update import Opened
 
-_MAX_DENSE = 10_000_000
+_MAX_PAIRS = 50_000
 Dimension = Literal["source", "project", "model", "day", "week"]
 
 
@@ -108,37 +115,24 @@ class Report:
 
     def tools(self, with_projects: bool = True) -> tuple[ToolUse, ...]:
         """Every tool, the most used first."""
-        tables = self._tables
-        turn, words = tables["tool.turn"], tables.words("tool")
-        rows = rows_of(self.counted[turn])
-        name = tables["tool.name"][rows].astype(np.intp)
-        calls, errors = tables["tool.calls"][rows], tables["tool.errors"][rows]
-        sums = [_sums(name, column, len(words)) for column in (calls, errors)]
-        sums.append(np.bincount(name, minlength=len(words)))
-        projects = self._projects_of(name, turn[rows], calls, errors) if with_projects else {}
-        used = [
-            ToolUse(words[i], projects.get(i, ()), *_at(sums, i))
-            for i in np.flatnonzero(sums[0]).tolist()
+        words = self._tables.words("tool")
+        totals = np.zeros((3, len(words)), dtype=np.int64)
+        projects = _Projects(self._tables) if with_projects else None
+        columns = ("turn", "name", "calls", "errors")
+        for _, (turn, name, calls, errors) in self._tables.pieces("tool", *columns):
+            rows = rows_of(self.counted[turn])
+            used = name[rows], calls[rows], errors[rows]
+            totals[0] += sums(used[0], used[1], len(words))
+            totals[1] += sums(used[0], used[2], len(words))
+            totals[2] += np.bincount(used[0], minlength=len(words))
+            if projects is not None:
+                projects.add(turn[rows], *used)
+        by_tool = projects.by_tool() if projects is not None else {}
+        found = [
+            ToolUse(words[i], by_tool.get(i, ()), *_at(totals, i))
+            for i in np.flatnonzero(totals[0]).tolist()
         ]
-        return tuple(sorted(used, key=lambda use: (-use.calls, use.tool)))
-
-    def _projects_of(
-        self, name: Array, turn: Array, calls: Array, errors: Array
-    ) -> dict[int, tuple[tuple[str, int, int], ...]]:
-        """For each tool the projects in which it was used."""
-        tables = self._tables
-        project = tables["session.project"][tables["turn.session"][turn]]
-        words = tables.words("project")
-        pairs, at = _pairs(name, project, len(words))
-        sums = [_sums(at, column, len(pairs)) for column in (calls, errors)]
-        found: dict[int, list[tuple[str, int, int]]] = {}
-        for i in np.flatnonzero(sums[0]).tolist():
-            tool, where = divmod(int(pairs[i]), len(words))
-            found.setdefault(tool, []).append((words[where], int(sums[0][i]), int(sums[1][i])))
-        return {
-            tool: tuple(sorted(uses, key=lambda use: (-use[1], use[0])))
-            for tool, uses in found.items()
-        }
+        return tuple(sorted(found, key=lambda use: (-use.calls, use.tool)))
 
     def bash(self) -> tuple[BashUse, ...]:
         """Every base command with its subcommand, the most used first."""
@@ -154,24 +148,24 @@ class Report:
 
     def shell_uses(self) -> list[tuple[Use, int, int]]:
         """Every way in which a shell was used, how often, and how often it failed."""
-        tables = self._tables
-        rows = rows_of(self.counted[tables["bash.turn"]])
-        words, codes = tables.words("use"), tables["bash.use"][rows]
-        sums = [_sums(codes, tables[f"bash.{n}"][rows], len(words)) for n in ("count", "errors")]
-        used = np.flatnonzero(sums[0]).tolist()
-        return [(Use.of_word(words[i]), int(sums[0][i]), int(sums[1][i])) for i in used]
+        words = self._tables.words("use")
+        totals = np.zeros((2, len(words)), dtype=np.int64)
+        for _, (turn, use, *counts) in self._tables.pieces(
+            "bash", "turn", "use", "count", "errors"
+        ):
+            rows = rows_of(self.counted[turn])
+            for i, column in enumerate(counts):
+                totals[i] += sums(use[rows], column[rows], len(words))
+        used = np.flatnonzero(totals[0]).tolist()
+        return [(Use.of_word(words[i]), int(totals[0][i]), int(totals[1][i])) for i in used]
 
     def tokens(self, dimensions: Sequence[Dimension]) -> TokenReport:
         by: dict[Dimension, tuple[tuple[str, Tokens], ...]] = {}
         for dimension in dimensions:
-            if dimension == "model":
-                codes, words = self._spent.model.astype(np.intp), self._tables.words("model")
-                groups = _Groups(codes, words.__getitem__, self._spent.tokens)
-            else:
-                groups = self._grouped(dimension)
-            sums = [groups.sums(column) for column in groups.facts[-len(Tokens._fields) :]]
-            used = np.flatnonzero(sums[-1]).tolist()
-            found = [(groups.name(i), Tokens(*_at(sums, i))) for i in used]
+            groups = self._grouped(dimension)
+            totals = [groups.sums(column) for column in groups.facts[-len(Tokens._fields) :]]
+            used = np.flatnonzero(totals[-1]).tolist()
+            found = [(groups.name(i), Tokens(*_at(totals, i))) for i in used]
             by[dimension] = tuple(sorted(found, key=_order(dimension)))
         return TokenReport(_total(self._spent), by)
 
@@ -200,8 +194,8 @@ class Report:
         return np.bincount(first % size, minlength=groups.size)
 
     @cached_property
-    def _spent(self) -> Spent:
-        return spent(self._tables, self._shared, self.chosen)
+    def _spent(self) -> Array:
+        return spent_by_turn(self._tables, self._shared, self.chosen)
 
     @cached_property
     def _has_session(self) -> Array:
@@ -213,20 +207,21 @@ class Report:
     @cached_property
     def _by_turn(self) -> list[Array]:
         """For each turn: whether it is counted, its calls, its tokens."""
-        tables, turn = self._tables, self._spent.turn.astype(np.intp)
-        tokens = [_sums(turn, column, tables.turns) for column in self._spent.tokens]
-        return [self.counted, tables["turn.calls"] * self.counted, *tokens]
+        return [self.counted, self._tables["turn.calls"] * self.counted, *self._spent]
 
     @cached_property
     def _by_session(self) -> list[Array]:
         """The same for each session."""
-        session = self._tables["turn.session"].astype(np.intp)
-        size = len(self._tables["session.kind"])
-        return [_sums(session, column, size) for column in self._by_turn]
+        session, size = self._tables["turn.session"], len(self._tables["session.kind"])
+        return [sums(session, column, size) for column in self._by_turn]
 
     def _grouped(self, dimension: Dimension) -> "_Groups":
-        """Turns or sessions by a dimension."""
+        """Turns, sessions or models by a dimension."""
         tables = self._tables
+        if dimension == "model":
+            words = tables.words("model")
+            spent = spent_by_model(tables, self._shared, self.chosen)
+            return _Groups(np.arange(len(words)), words.__getitem__, list(spent))
         if dimension == "source":
             codes = tables["session.source"].astype(np.intp)
             return _Groups(codes, SOURCES.__getitem__, self._by_session)
@@ -238,6 +233,41 @@ class Report:
             numbers, lambda i: days.day_name(first + i - 1) if i else "", self._by_turn
         )
         return by_day if dimension == "day" else _weeks(by_day, first)
+
+
+class _Projects:
+    """Calls and errors of each tool in each project, added up part by part."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._project = tables["session.project"][tables["turn.session"]]
+        self._words = tables.words("project")
+        size = len(tables.words("tool")) * len(self._words)
+        self._few: Array = np.zeros((2, size if size <= _MAX_PAIRS else 0), dtype=np.int64)
+        self._many: dict[int, tuple[int, int]] = {}
+
+    def add(self, turn: Array, tool: Array, calls: Array, errors: Array) -> None:
+        pairs = tool.astype(np.int64) * len(self._words) + self._project[turn]
+        if size := self._few.shape[1]:
+            self._few[0] += sums(pairs, calls, size)
+            self._few[1] += sums(pairs, errors, size)
+            return
+        seen, at = np.unique(pairs, return_inverse=True)
+        both = (sums(at, column, len(seen)).tolist() for column in (calls, errors))
+        for pair, more_calls, more_errors in zip(seen.tolist(), *both, strict=True):
+            known = self._many.get(pair, (0, 0))
+            self._many[pair] = known[0] + more_calls, known[1] + more_errors
+
+    def by_tool(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
+        """For each tool its projects, those that used it most first."""
+        few = {i: tuple(_at(self._few, i)) for i in np.flatnonzero(self._few[0]).tolist()}
+        found: dict[int, list[tuple[str, int, int]]] = {}
+        for pair, (calls, errors) in (few | self._many).items():
+            tool, where = divmod(pair, len(self._words))
+            found.setdefault(tool, []).append((self._words[where], calls, errors))
+        return {
+            tool: tuple(sorted(uses, key=lambda use: (-use[1], use[0])))
+            for tool, uses in found.items()
+        }
 
 
 class _Groups(NamedTuple):
@@ -252,7 +282,7 @@ class _Groups(NamedTuple):
         return int(self.codes.max(initial=-1)) + 1
 
     def sums(self, column: Array) -> Array:
-        return _sums(self.codes, column, self.size)
+        return sums(self.codes, column, self.size)
 
 
 def _weeks(by_day: _Groups, first: int) -> _Groups:
@@ -268,26 +298,12 @@ def _weeks(by_day: _Groups, first: int) -> _Groups:
     )
 
 
-def _sums(codes: Array, values: Array, size: int) -> Array:
-    """For each code the sum of its values; exact below 2 to the power of 53."""
-    return np.bincount(codes, weights=values, minlength=size).astype(np.int64)
-
-
-def _at(sums: Sequence[Array], i: int) -> Iterator[int]:
+def _at(sums: Iterable[Array], i: int) -> Iterator[int]:
     return (int(column[i]) for column in sums)
 
 
-def _pairs(a: Array, b: Array, size: int) -> tuple[Array, Array]:
-    """Pairs as numbers `a * size + b`, and for each row where its pair stands among them."""
-    both = a.astype(np.int64) * max(size, 1) + b
-    most = int(both.max(initial=-1)) + 1
-    if most <= _MAX_DENSE:
-        return np.arange(most), both
-    return np.unique(both, return_inverse=True)
-
-
-def _total(used: Spent) -> Tokens:
-    return Tokens(*(int(column.sum()) for column in used.tokens))
+def _total(spent: Array) -> Tokens:
+    return Tokens(*(int(row.sum()) for row in spent))
 
 
 def _order(dimension: Dimension) -> Callable[[tuple[str, Tokens]], tuple[object, ...]]:

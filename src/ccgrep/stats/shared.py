@@ -8,7 +8,7 @@ all keys, so it is kept in a file of its own, and asked for whatever the filters
     share     turn, group, model, input, output, cache_read, cache_write: of one message, likewise
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,15 +17,6 @@ from ccgrep.stats.tables import Tables
 
 _FILTER = 2**24
 TOKENS = ("input", "output", "cache_read", "cache_write")
-
-
-class Spent(NamedTuple):
-    """Rows of tokens that can be added up: `turn` and `model` say whose. What is counted twice
-    among them has a further row, below zero."""
-
-    turn: Array
-    model: Array
-    tokens: tuple[Array, ...]  # in the order of TOKENS, then API messages
 
 
 def find_shared(tables: Tables) -> bytes:
@@ -90,24 +81,51 @@ def counted_once(shared: Columns, chosen: Array) -> Array:
     return once
 
 
-def spent(tables: Tables, shared: Columns, chosen: Array) -> Spent:
-    """The tokens of the chosen turns; each API message once, the largest report of it."""
-    rows = rows_of(chosen[tables["usage.turn"]])
-    turn, model = tables["usage.turn"][rows], tables["usage.model"][rows]
-    tokens = [tables[f"usage.{name}"][rows] for name in (*TOKENS, "messages")]
+def spent_by_turn(tables: Tables, shared: Columns, chosen: Array) -> Array:
+    """The tokens of the chosen turns, a row for each of TOKENS, one for API messages, a column for
+    each turn; each API message once, the largest report of it."""
+    spent = np.zeros((len(TOKENS) + 1, tables.turns), dtype=np.int64)
+    for turns, (turn, *tokens) in tables.pieces("usage", "turn", *TOKENS, "messages"):
+        rows = rows_of(chosen[turn])
+        at = turn[rows] - turns.start
+        for i, column in enumerate(tokens):
+            spent[i, turns] = sums(at, column[rows], turns.stop - turns.start)
     rows = rows_of(chosen[shared.column("share.turn")])
+    for i, surplus in _surpluses(shared, rows):
+        spent[i] -= sums(shared.column("share.turn")[rows], surplus, tables.turns)
+    return spent
+
+
+def spent_by_model(tables: Tables, shared: Columns, chosen: Array) -> Array:
+    """The same with a column for each model."""
+    models = len(tables.words("model"))
+    spent = np.zeros((len(TOKENS) + 1, models), dtype=np.int64)
+    for _, (turn, model, *tokens) in tables.pieces("usage", "turn", "model", *TOKENS, "messages"):
+        rows = rows_of(chosen[turn])
+        for i, column in enumerate(tokens):
+            spent[i] += sums(model[rows], column[rows], models)
+    rows = rows_of(chosen[shared.column("share.turn")])
+    for i, surplus in _surpluses(shared, rows):
+        spent[i] -= sums(shared.column("share.model")[rows], surplus, models)
+    return spent
+
+
+def _surpluses(shared: Columns, rows: Array | slice) -> Iterator[tuple[int, Array]]:
+    """For each kind of token what is counted too much, for each of some shares."""
     group = shared.column("share.group")[rows]
     if not len(group):
-        return Spent(turn, model, tuple(tokens))
+        return
     first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
-    values = [shared.column(f"share.{name}")[rows] for name in TOKENS]
-    values.append(np.ones(len(group), dtype=np.int64))
-    for i, value in enumerate(values):
-        surplus = -value.astype(np.int64)
-        surplus[first] += np.maximum.reduceat(value, first)
-        tokens[i] = np.concatenate((tokens[i], surplus))
-    return Spent(
-        np.concatenate((turn, shared.column("share.turn")[rows])),
-        np.concatenate((model, shared.column("share.model")[rows])),
-        tuple(tokens),
-    )
+    for i, name in enumerate(TOKENS):
+        value = shared.column(f"share.{name}")[rows]
+        surplus = value.astype(np.int64)
+        surplus[first] -= np.maximum.reduceat(value, first)
+        yield i, surplus
+    again = np.ones(len(group), dtype=np.int64)
+    again[first] = 0
+    yield len(TOKENS), again
+
+
+def sums(codes: Array, values: Array, size: int) -> Array:
+    """For each code the sum of its values; exact below 2 to the power of 53."""
+    return np.bincount(codes, weights=values, minlength=size).astype(np.int64)

@@ -1,6 +1,6 @@
 """The tallies of all shards as one set of tables: rows numbered through, words spelled once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ class Tables:
 
     @cached_property
     def turns(self) -> int:
-        return len(self["turn.object"])
+        return self._firsts["turn"][-1]
 
     @cached_property
     def _firsts(self) -> dict[str, list[int]]:
@@ -45,6 +45,18 @@ class Tables:
         for i, part in enumerate(parts):
             self._number(name, i, part, joined[ends[i] : ends[i + 1]])
         return joined
+
+    def pieces(self, table: str, *names: str) -> Iterator[tuple[slice, list[Array]]]:
+        """Columns of a table part by part, with the range of turns that a part has: what is only
+        added up need not be joined, which would take memory for all of it."""
+        ends = self._firsts["turn"]
+        for i, part in enumerate(self._parts):
+            columns = []
+            for name in names:
+                values = part.column(f"{table}.{name}")
+                columns.append(np.empty(len(values), dtype=TABLES[table][name]))
+                self._number(f"{table}.{name}", i, values, columns[-1])
+            yield slice(ends[i], ends[i + 1]), columns
 
     def taken(self, name: str, rows: Array) -> Array:
         """A column at some rows, which ascend: where these are few, all need not be joined."""
