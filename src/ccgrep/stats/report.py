@@ -116,7 +116,7 @@ class Report:
     def tools(self, with_projects: bool = True) -> tuple[ToolUse, ...]:
         """Every tool, the most used first."""
         words = self._tables.words("tool")
-        totals = np.zeros((3, len(words)), dtype=np.int64)
+        totals = np.zeros((3, len(words)))
         projects = _Projects(self._tables) if with_projects else None
         columns = ("turn", "name", "calls", "errors")
         for _, (turn, name, calls, errors) in self._tables.pieces("tool", *columns):
@@ -149,7 +149,7 @@ class Report:
     def shell_uses(self) -> list[tuple[Use, int, int]]:
         """Every way in which a shell was used, how often, and how often it failed."""
         words = self._tables.words("use")
-        totals = np.zeros((2, len(words)), dtype=np.int64)
+        totals = np.zeros((2, len(words)))
         for _, (turn, use, *counts) in self._tables.pieces(
             "bash", "turn", "use", "count", "errors"
         ):
@@ -212,7 +212,8 @@ class Report:
     @cached_property
     def _by_session(self) -> list[Array]:
         """The same for each session."""
-        session, size = self._tables["turn.session"], len(self._tables["session.kind"])
+        session = self._tables["turn.session"].astype(np.intp)
+        size = len(self._tables["session.kind"])
         return [sums(session, column, size) for column in self._by_turn]
 
     def _grouped(self, dimension: Dimension) -> "_Groups":
@@ -242,7 +243,7 @@ class _Projects:
         self._project = tables["session.project"][tables["turn.session"]]
         self._words = tables.words("project")
         size = len(tables.words("tool")) * len(self._words)
-        self._few: Array = np.zeros((2, size if size <= _MAX_PAIRS else 0), dtype=np.int64)
+        self._few: Array = np.zeros((2, size if size <= _MAX_PAIRS else 0))
         self._many: dict[int, tuple[int, int]] = {}
 
     def add(self, turn: Array, tool: Array, calls: Array, errors: Array) -> None:
@@ -252,10 +253,10 @@ class _Projects:
             self._few[1] += sums(pairs, errors, size)
             return
         seen, at = np.unique(pairs, return_inverse=True)
-        both = (sums(at, column, len(seen)).tolist() for column in (calls, errors))
-        for pair, more_calls, more_errors in zip(seen.tolist(), *both, strict=True):
+        both = [sums(at, column, len(seen)) for column in (calls, errors)]
+        for i, pair in enumerate(seen.tolist()):
             known = self._many.get(pair, (0, 0))
-            self._many[pair] = known[0] + more_calls, known[1] + more_errors
+            self._many[pair] = known[0] + int(both[0][i]), known[1] + int(both[1][i])
 
     def by_tool(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
         """For each tool its projects, those that used it most first."""

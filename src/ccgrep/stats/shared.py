@@ -84,7 +84,7 @@ def counted_once(shared: Columns, chosen: Array) -> Array:
 def spent_by_turn(tables: Tables, shared: Columns, chosen: Array) -> Array:
     """The tokens of the chosen turns, a row for each of TOKENS, one for API messages, a column for
     each turn; each API message once, the largest report of it."""
-    spent = np.zeros((len(TOKENS) + 1, tables.turns), dtype=np.int64)
+    spent = np.zeros((len(TOKENS) + 1, tables.turns))
     for turns, (turn, *tokens) in tables.pieces("usage", "turn", *TOKENS, "messages"):
         rows = rows_of(chosen[turn])
         at = turn[rows] - turns.start
@@ -99,7 +99,7 @@ def spent_by_turn(tables: Tables, shared: Columns, chosen: Array) -> Array:
 def spent_by_model(tables: Tables, shared: Columns, chosen: Array) -> Array:
     """The same with a column for each model."""
     models = len(tables.words("model"))
-    spent = np.zeros((len(TOKENS) + 1, models), dtype=np.int64)
+    spent = np.zeros((len(TOKENS) + 1, models))
     for _, (turn, model, *tokens) in tables.pieces("usage", "turn", "model", *TOKENS, "messages"):
         rows = rows_of(chosen[turn])
         for i, column in enumerate(tokens):
@@ -118,14 +118,15 @@ def _surpluses(shared: Columns, rows: Array | slice) -> Iterator[tuple[int, Arra
     first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
     for i, name in enumerate(TOKENS):
         value = shared.column(f"share.{name}")[rows]
-        surplus = value.astype(np.int64)
+        surplus = value.astype(np.float64)
         surplus[first] -= np.maximum.reduceat(value, first)
         yield i, surplus
-    again = np.ones(len(group), dtype=np.int64)
+    again = np.ones(len(group))
     again[first] = 0
     yield len(TOKENS), again
 
 
 def sums(codes: Array, values: Array, size: int) -> Array:
-    """For each code the sum of its values; exact below 2 to the power of 53."""
-    return np.bincount(codes, weights=values, minlength=size).astype(np.int64)
+    """For each code the sum of its values, as floats: exact below 2 to the power of 53, and what is
+    added up again need not be converted each time."""
+    return np.bincount(codes, weights=values, minlength=size)
