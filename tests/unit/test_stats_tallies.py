@@ -1,16 +1,18 @@
 """Tallies are derived: only what is new is read, and what is damaged or gone is made anew."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
+from ccgrep.errors import StoreError
 from ccgrep.model import Turn
 from ccgrep.ops import stats as ops
 from ccgrep.ops import upkeep
 from ccgrep.ops.search import How
 from ccgrep.search.request import Filters
-from ccgrep.stats import report
+from ccgrep.stats import report, update
 from ccgrep.stats.report import Overview
 from ccgrep.store import tallies
 from ccgrep.store.database import Store
@@ -152,6 +154,30 @@ def test_what_is_forgotten_leaves_the_tallies_at_once(home: Home) -> None:
         assert b"topsecret" not in path.read_bytes()
         assert b"nuclear" not in path.read_bytes()
     assert overview(home).turns == 1
+
+
+def test_what_is_forgotten_while_it_is_tallied_does_not_come_back(
+    shop: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = shop.claude(9, cwd="/src/topsecret")
+    secret.turn("a", "b")
+    secret.write()
+    shop.index()
+    monkeypatch.setattr(update, "_PUBLISH_EVERY_S", 0.0)
+    store, told = shop.store, 0
+
+    def on_progress(progress: update.Progress) -> None:
+        nonlocal told
+        told += 1
+        if progress.done == progress.shards - 1:
+            upkeep.forget(shop.config, [secret.id])
+            monkeypatch.setattr(tallies, "drop_stale", lambda store: None)
+
+    with contextlib.suppress(StoreError):  # Its objects are gone, so there may be no answer.
+        update.open_tallies(store, on_progress)
+    assert told
+    assert tally_files(shop)
+    assert not any(b"topsecret" in path.read_bytes() for path in tally_files(shop))
 
 
 def test_tallies_of_other_rules_are_replaced(shop: Home) -> None:

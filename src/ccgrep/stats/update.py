@@ -116,8 +116,11 @@ class _Update:
         try:
             if self._is_kept and self._is_changed:
                 with self._store.lock(_WAIT_S):
+                    # HEAD may have moved on: what was forgotten meanwhile must not come back.
+                    wanted = tallies.current_files(self._store)
                     for name, data in self._made:
-                        tallies.publish(self._store, self._directory, name, data)
+                        if name in wanted:
+                            tallies.publish(self._store, self._directory, name, data)
                     if is_last:
                         tallies.drop_other_versions(self._store, self._version)
                         tallies.drop_stale(self._store)

@@ -67,11 +67,16 @@ def publish(store: Store, directory: str, name: str, data: bytes) -> None:
     fsio.publish(store.tmp_dir, os.path.join(directory, name), data, is_hint=True)
 
 
+def current_files(store: Store) -> set[str]:
+    """The files that belong to HEAD."""
+    shards = shard_files(store.snapshot()).values()
+    return {*shards, shared_file(shards)}
+
+
 def drop_stale(store: Store) -> None:
     """Removes tallies that do not belong to HEAD; for the holder of the lock."""
     top = tallies_dir(store)
-    shards = shard_files(store.snapshot()).values()
-    wanted = {*shards, shared_file(shards)}
+    wanted = current_files(store)
     for folder in listed(top):
         for name in listed(os.path.join(top, folder)):
             if name not in wanted:
