@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -234,6 +236,33 @@ def test_stats_takes_in_what_was_appended(home: Home) -> None:
     file.append()
     assert home.run("stats", "--no-refresh").stdout.startswith("total\t-\t1\t1\t")
     assert home.run("stats").stdout.startswith("total\t-\t1\t2\t")
+
+
+PROBE = """
+import sys
+from ccgrep.cli import main
+main(sys.argv[1:])
+sys.stdout.flush()
+print("tree_sitter" in sys.modules, "numpy" in sys.modules)
+"""
+
+
+def test_the_grammar_is_loaded_only_when_commands_are_tallied(home: Home) -> None:
+    file = home.claude()
+    file.turn("one", "a", "ls -l", "x")
+    file.write()
+    home.index()
+    loaded = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE, "stats", "bash", "--no-refresh"],
+            env=home.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        loaded.append(done.stdout.splitlines())
+    assert loaded == [["ls\t-\t1\t0\t0\t0", "True True"], ["ls\t-\t1\t0\t0\t0", "False True"]]
 
 
 def test_without_a_store_and_without_a_look_there_is_nothing(home: Home) -> None:
