@@ -122,6 +122,8 @@ def test_tokens(shop: Home) -> None:
     assert "model\tgpt-5-codex\t60\t7\t40\t0\t1" in lines
     by_week = shop.run("stats", "tokens", "--by", "week").stdout.splitlines()
     assert by_week == [lines[0], *lines[-2:]]
+    latest = shop.run("stats", "tokens", "--by", "week", "-n1").stdout.splitlines()
+    assert latest == [lines[0], lines[-1]]
     found = shop.json("stats", "tokens")
     assert found["total"]["input"] == 380
     assert found["weeks"][0] == {

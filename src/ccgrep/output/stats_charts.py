@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ccgrep.output.human import counted, local_time
-from ccgrep.output.stats_json import rate
+from ccgrep.output.stats_json import rate, shown_of
 from ccgrep.output.style import Style
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, Tokens, ToolUse
 from ccgrep.stats.suggest import HIGH_USES, MEDIUM_USES, Suggestions
@@ -139,8 +139,7 @@ def tokens(found: TokenReport, limit: int, width: int, style: Style) -> Iterator
     yield f"Tokens     {_spent(found.total)}"
     yield f"Messages   {found.total.messages:,}"
     for dimension, rows in found.by.items():
-        is_time = dimension in ("day", "week")
-        shown = rows[-limit:] if is_time and limit else rows[: limit or None]
+        shown = shown_of(dimension, rows, limit)
         bars = [Bar(name, sum(spent[:4]), f"{short(spent.output)} out") for name, spent in shown]
         yield from chart(f"By {dimension} (all tokens)", bars, width, style)
 

@@ -1,14 +1,16 @@
 """What was used, how often, as JSON. Names are whole, unknown ones are null."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from ccgrep.ops.search import Coverage
 from ccgrep.output import json
-from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, Tokens, ToolUse
+from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, Tokens, ToolUse
 from ccgrep.stats.suggest import Suggestions
+
+T = TypeVar("T")
 
 
 def overview(found: Overview, coverage: Coverage, limit: int) -> dict[str, Any]:
@@ -68,11 +70,19 @@ def bash(found: tuple[BashUse, ...], coverage: Coverage, limit: int) -> dict[str
 def tokens(found: TokenReport, coverage: Coverage, limit: int) -> dict[str, Any]:
     groups = {
         f"{dimension}s": [
-            {dimension: name or None, **tokens_of(spent)} for name, spent in rows[: limit or None]
+            {dimension: name or None, **tokens_of(spent)}
+            for name, spent in shown_of(dimension, rows, limit)
         ]
         for dimension, rows in found.by.items()
     }
     return {"coverage": json.coverage_fields(coverage), "total": tokens_of(found.total), **groups}
+
+
+def shown_of(dimension: Dimension, rows: Sequence[T], limit: int) -> Sequence[T]:
+    """The first `limit` rows, but of days and weeks, which go by, the last; 0 is all."""
+    if dimension in ("day", "week"):
+        return rows[-limit:] if limit else rows
+    return rows[: limit or None]
 
 
 def suggestions(found: Suggestions, coverage: Coverage) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Unknown names are `-`. docs/scripting.md says what the columns are; they are sta
 
 from collections.abc import Iterator
 
-from ccgrep.output.stats_json import rate
+from ccgrep.output.stats_json import rate, shown_of
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions
 from ccgrep.text import one_line
@@ -37,7 +37,7 @@ def tokens(found: TokenReport, limit: int) -> Iterator[str]:
     """KIND, NAME, and tokens."""
     yield _line("total", "", *found.total)
     for dimension, rows in found.by.items():
-        for name, spent in rows[: limit or None]:
+        for name, spent in shown_of(dimension, rows, limit):
             yield _line(dimension, name, *spent)
 
 

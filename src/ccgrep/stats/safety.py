@@ -128,8 +128,3 @@ def covers(rule: str, command: str) -> bool:
     if family == pattern:
         return command == pattern
     return command == family or command.startswith(family + " ")
-
-
-def all_rules() -> list[str]:
-    """Every rule that can ever be suggested."""
-    return [_rule_of(name) for name in sorted(WHOLE_FAMILIES | AS_THEY_STAND)]

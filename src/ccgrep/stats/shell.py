@@ -272,9 +272,3 @@ def _sub(base: str, words: tuple[str | None, ...]) -> str:
     left = _behind_options(base, words)
     word = left[0] if left else None
     return word[:_MAX_NAME] if word and re.fullmatch(r"[A-Za-z][\w:.-]*", word) else ""
-
-
-def names(script: str) -> tuple[str, str, bool]:
-    """Base, subcommand and whether it is compound: recall's three."""
-    found = parse(script)
-    return found.base, found.sub, found.is_compound
