@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | show | export | blame | resume | model | settings | setup | completions | fsck | gc | forget) return 0 ;;
+        search | pick | index | status | list | show | export | blame | stats | resume | model | settings | setup | completions | fsck | gc | forget) return 0 ;;
     esac
     return 1
 }
@@ -20,6 +20,7 @@ _ccgrep_commands() {
         show$'\t''a turn or a session as conversation'
         export$'\t''conversations as Markdown, an HTML page or JSON'
         blame$'\t''the turns that read or changed a file'
+        stats$'\t''what was used, how often; permissions to allow'
         resume$'\t''the command that resumes a session'
         model$'\t''which embedding model is used'
         settings$'\t''what is set, and where'
@@ -65,7 +66,7 @@ _ccgrep_options() {
                 --session$'\t''only this session; may be repeated; - reads REFs from standard input'
                 --branch$'\t''turns on this git branch'
                 --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them, ranked below (the default), only them, or exclude them'
+                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
                 --max-sessions$'\t''only the N most recent sessions'
                 -n$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
                 --limit$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
@@ -124,7 +125,7 @@ _ccgrep_options() {
                 --session$'\t''only this session; may be repeated; - reads REFs from standard input'
                 --branch$'\t''turns on this git branch'
                 --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them, ranked below (the default), only them, or exclude them'
+                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
                 --max-sessions$'\t''only the N most recent sessions'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
@@ -173,7 +174,7 @@ _ccgrep_options() {
                 --session$'\t''only this session; may be repeated; - reads REFs from standard input'
                 --branch$'\t''turns on this git branch'
                 --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them, ranked below (the default), only them, or exclude them'
+                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
                 --max-sessions$'\t''only the N most recent sessions'
                 --tree$'\t''each with the sub-agents that served it and its forks below it'
                 -n$'\t''at most N sessions, or trees; 0 is all; 20 on a terminal, else all'
@@ -232,7 +233,7 @@ _ccgrep_options() {
                 --session$'\t''only this session; may be repeated; - reads REFs from standard input'
                 --branch$'\t''turns on this git branch'
                 --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them, ranked below (the default), only them, or exclude them'
+                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
                 --max-sessions$'\t''only the N most recent sessions'
                 -n$'\t''at most N turns; 0 is all, as without it'
                 --limit$'\t''at most N turns; 0 is all, as without it'
@@ -241,6 +242,36 @@ _ccgrep_options() {
                 --colour$'\t''colours: auto on a terminal (the default), always, never'
                 --no-refresh$'\t''go by what is indexed, without looking for changes'
                 --json$'\t''print one JSON object, with a schema version'
+                -h$'\t''show help: -h one screen, --help all of it'
+                --help$'\t''show help: -h one screen, --help all of it'
+            )
+            ;;
+        stats)
+            found=(
+                -p$'\t''part of the project'"'"'s path'
+                --project$'\t''part of the project'"'"'s path'
+                --here$'\t''only this directory'"'"'s project'
+                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
+                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
+                --until$'\t''turns begun at or before this time'
+                --tool$'\t''turns that used this tool; any: some tool'
+                --source$'\t''only this agent'"'"'s sessions'
+                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
+                --branch$'\t''turns on this git branch'
+                --model-name$'\t''part of the name of the model that answered'
+                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
+                --max-sessions$'\t''only the N most recent sessions'
+                --by$'\t''tools: by project; tokens: by project, model, day or week alone'
+                --suggest$'\t''with bash: permission rules that are safe to allow, by how often they would have been of use'
+                --settings$'\t''with bash --suggest: as a block for Claude Code'"'"'s settings.json'
+                -n$'\t''at most N lines of each kind; 0 is all; 10 on a terminal, else all'
+                --limit$'\t''at most N lines of each kind; 0 is all; 10 on a terminal, else all'
+                -q$'\t''say nothing but errors'
+                --quiet$'\t''say nothing but errors'
+                --color$'\t''colours: auto on a terminal (the default), always, never'
+                --colour$'\t''colours: auto on a terminal (the default), always, never'
+                --json$'\t''print one JSON object, with a schema version'
+                --no-refresh$'\t''go by what is indexed, without looking for changes'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
             )
@@ -313,7 +344,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit)
             kind=
             ;;
         search:--surface)
@@ -334,36 +365,36 @@ _ccgrep_values() {
                 thinking
             )
             ;;
-        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | blame:-p | blame:--project)
+        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | blame:-p | blame:--project | stats:-p | stats:--project)
             kind=project
             ;;
-        search:--tool | pick:--tool | list:--tool | blame:--tool)
+        search:--tool | pick:--tool | list:--tool | blame:--tool | stats:--tool)
             kind=tool
             ;;
-        search:--source | pick:--source | index:--source | list:--source | blame:--source)
+        search:--source | pick:--source | index:--source | list:--source | blame:--source | stats:--source)
             found=(
                 claude-code
                 claude_code
                 codex
             )
             ;;
-        search:--session | pick:--session | list:--session | blame:--session)
+        search:--session | pick:--session | list:--session | blame:--session | stats:--session)
             kind=session
             ;;
-        search:--branch | pick:--branch | list:--branch | blame:--branch)
+        search:--branch | pick:--branch | list:--branch | blame:--branch | stats:--branch)
             kind=branch
             ;;
-        search:--model-name | pick:--model-name | list:--model-name | blame:--model-name)
+        search:--model-name | pick:--model-name | list:--model-name | blame:--model-name | stats:--model-name)
             kind=model
             ;;
-        search:--subagents | pick:--subagents | list:--subagents | blame:--subagents)
+        search:--subagents | pick:--subagents | list:--subagents | blame:--subagents | stats:--subagents)
             found=(
                 include
                 only
                 exclude
             )
             ;;
-        search:--color | search:--colour | list:--color | list:--colour | show:--color | show:--colour | blame:--color | blame:--colour)
+        search:--color | search:--colour | list:--color | list:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
             found=(
                 auto
                 always
@@ -380,6 +411,14 @@ _ccgrep_values() {
         export:-o | export:--output)
             kind=file
             ;;
+        stats:--by)
+            found=(
+                project
+                model
+                day
+                week
+            )
+            ;;
         *) return 1 ;;
     esac
 }
@@ -395,8 +434,20 @@ _ccgrep_arguments() {
         blame)
             kind=file
             ;;
+        stats)
+            found=(
+                tools
+                bash
+                tokens
+            )
+            ;;
         resume)
             kind=session
+            ;;
+        model)
+            found=(
+                pull
+            )
             ;;
         setup)
             found=(

@@ -114,7 +114,7 @@ FILTERS = (
     ),
     Option(
         ("--subagents",),
-        "include them, ranked below (the default), only them, or exclude them",
+        "include them (the default; a search ranks them below), only them, or exclude them",
         "value",
         "WHICH",
         ("include", "only", "exclude"),
@@ -391,6 +391,57 @@ COMMANDS: dict[str, Command] = {
             common=tuple("-L -p --since --tool --session -n --json".split()),
         ),
         Command(
+            "stats",
+            "what was used, how often; permissions to allow",
+            "Counts sessions, turns, tools and tokens; with WHAT tools, bash or tokens these in "
+            "detail. Columns are separated by tabs when standard output is not a terminal. A "
+            "turn that stands in several sessions counts once, and so do the tokens of a message.",
+            (
+                *FILTERS,
+                Option(
+                    ("--by",),
+                    "tools: by project; tokens: by project, model, day or week alone",
+                    "value",
+                    "WHAT",
+                    ("project", "model", "day", "week"),
+                ),
+                Option(
+                    ("--suggest",),
+                    "with bash: permission rules that are safe to allow, by how often they "
+                    "would have been of use",
+                ),
+                Option(
+                    ("--settings",),
+                    "with bash --suggest: as a block for Claude Code's settings.json",
+                ),
+                Option(
+                    ("-n", "--limit"),
+                    "at most N lines of each kind; 0 is all; 10 on a terminal, else all",
+                    "int",
+                    "N",
+                ),
+                QUIET,
+                COLOR,
+                JSON,
+                NO_REFRESH,
+            ),
+            (
+                Argument(
+                    "WHAT",
+                    "tools, bash or tokens; without it an overview",
+                    "*",
+                    ("tools", "bash", "tokens"),
+                ),
+            ),
+            examples=(
+                ("ccgrep stats --since 7d", "what happened this week"),
+                ("ccgrep stats tokens --by day -p shopfront", "what a project took, day by day"),
+                ("ccgrep stats bash --suggest", "what need not be asked any more"),
+            ),
+            exit_status=((0, "success"), (1, "there is no such project"), (2, "trouble")),
+            common=tuple("--by --suggest -p --here --since --until -n --json".split()),
+        ),
+        Command(
             "resume",
             "the command that resumes a session",
             "Prints the command that resumes a session where it was, in the directory where it "
@@ -414,7 +465,7 @@ COMMANDS: dict[str, Command] = {
             "Says which model searches by meaning use, where it comes from and what it does. "
             "`ccgrep model pull NAME` downloads one; nothing else ever does.",
             (MODEL, JSON),
-            (Argument("WORDS", "`pull` and the name of a model to download", "*"),),
+            (Argument("WORDS", "`pull` and the name of a model to download", "*", ("pull",)),),
             examples=(
                 ("ccgrep model", "the model that is used"),
                 ("ccgrep model pull BAAI/bge-small-en-v1.5", "download another one"),

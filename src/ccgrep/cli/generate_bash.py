@@ -14,7 +14,7 @@ from ccgrep.named import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ccgrep.cli.flags import Argument, Option
+    from ccgrep.cli.flags import Argument
 
 _HEAD = """\
 # ccgrep completions for bash, made from src/ccgrep/cli/flags.py by scripts/generate.
@@ -147,7 +147,7 @@ def _options() -> Iterator[tuple[str, list[str]]]:
 
 
 def _values() -> Iterator[tuple[str, list[str]]]:
-    """What follows an option that takes a value, by COMMAND:OPTION; nothing is known of a number."""
+    """What follows COMMAND:OPTION, if it takes a value; of a number nothing is known."""
     places: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for command in COMMANDS.values():
         for option in command.options:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 WIDEST = 80
 _SCREEN_ITEMS = 12
-_INTRODUCTION = "grep for a developer's history with coding agents"
 
 
 def usage(command: Command) -> str:
@@ -96,7 +95,8 @@ def brief_overview(width: int = WIDEST) -> str:
 
 def _top(width: int) -> list[str]:
     return [
-        f"usage: ccgrep [OPTION…] PATTERN…\n       ccgrep COMMAND [OPTION…] [REF…]\n{_INTRODUCTION}",
+        "usage: ccgrep [OPTION…] PATTERN…\n       ccgrep COMMAND [OPTION…] [REF…]\n"
+        "grep for a developer's history with coding agents",
         *_examples(COMMANDS["search"], width),
     ]
 

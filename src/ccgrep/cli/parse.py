@@ -38,7 +38,8 @@ class _Parser:
         self._left = list(reversed(typed))
         self._options = {name: o for o in (*command.options, HELP) for name in o.names}
         self._values: dict[str, Any] = {
-            _key(option): False if option.kind == "flag" else None for option in command.options
+            value_name(option): False if option.kind == "flag" else None
+            for option in command.options
         }
         self._words: list[str] = []
 
@@ -88,18 +89,18 @@ class _Parser:
         return self._left.pop()
 
     def _set(self, option: Option, text: str) -> None:
-        key = _key(option)
+        name = value_name(option)
         if option.kind == "flag":
-            self._values[key] = True
+            self._values[name] = True
             return
         if option.choices and text not in option.choices:
             self._fail(f"{_long_name(option)} cannot be {text}: choose {', '.join(option.choices)}")
         if option.kind == "int":
-            self._values[key] = self._number(option, text)
+            self._values[name] = self._number(option, text)
         elif option.kind == "list":
-            self._values[key] = [*(self._values[key] or []), text]
+            self._values[name] = [*(self._values[name] or []), text]
         else:
-            self._values[key] = text
+            self._values[name] = text
 
     def _number(self, option: Option, text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 10):
@@ -117,11 +118,14 @@ class _Parser:
             self._fail(f"{argument.name} is missing")
         if argument.repeat == "1" and len(self._words) > 1:
             self._surplus(self._words[1:])
-        for word in self._words if argument.choices else ():
-            if word not in argument.choices:
-                listed = ", ".join(argument.choices)
-                self._fail(f"{argument.name} cannot be {word}: choose {listed}")
-        yield argument.name.lower(), self._words[0] if argument.repeat == "1" else self._words
+        if argument.repeat != "1":
+            yield argument.name.lower(), self._words
+            return
+        word = self._words[0]
+        if argument.choices and word not in argument.choices:
+            choices = ", ".join(argument.choices)
+            self._fail(f"{argument.name} cannot be {word}: choose {choices}", self._search_hint())
+        yield argument.name.lower(), word
 
     def _unknown(self, word: str) -> Option:
         import difflib  # noqa: PLC0415 - for the one who mistyped
@@ -131,11 +135,11 @@ class _Parser:
         self._fail(f"unrecognized arguments: {word}{hint}")
 
     def _surplus(self, words: list[str]) -> None:
-        name = self._command.name
-        self._fail(
-            f"unrecognized arguments: {' '.join(words)}",
-            f"; to search for these words: `ccgrep search {name} {' '.join(words)}`",
-        )
+        self._fail(f"unrecognized arguments: {' '.join(words)}", self._search_hint())
+
+    def _search_hint(self) -> str:
+        words = " ".join([self._command.name, *self._words])
+        return f"; to search for these words: `ccgrep search {words}`"
 
     def _fail(self, message: str, hint: str = "") -> NoReturn:
         raise UsageError(
@@ -143,7 +147,7 @@ class _Parser:
         )
 
 
-def _key(option: Option) -> str:
+def value_name(option: Option) -> str:
     """The name under which an option's value is found: its first long name."""
     return _long_name(option).lstrip("-").replace("-", "_")
 

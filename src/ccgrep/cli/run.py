@@ -15,9 +15,11 @@ from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.check import begin_check
 from ccgrep.text import escape
 
-
 if TYPE_CHECKING:
     from typing import Any
+
+_LOOKING = ("search", "stats")
+"""Commands that take in what has changed before they answer."""
 
 _INNER = {"__complete": "ccgrep.cli.live", "__pick": "ccgrep.cli.picking"}
 """What completions and fzf call. No part of the table: nobody types these."""
@@ -57,7 +59,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
 
         context.write((help_text if asked.is_whole else brief)(command, context.width))
         return 0
-    early = _begun(arguments, context) if command.name == "search" else ()
+    early = _begun(arguments, context) if command.name in _LOOKING else ()
     return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
 
 
@@ -79,5 +81,5 @@ def _introduced(typed: list[str], context: Context) -> int:
 
 
 def _begun(arguments: SimpleNamespace, context: Context) -> tuple[Check, ...]:
-    """A search looks for changes first of all: while Python is importing the rest of it."""
+    """They look for changes first of all: while Python is importing the rest of it."""
     return () if arguments.no_refresh else (begin_check(context.config()),)
