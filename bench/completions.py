@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
 from bench.generate import generate
-from ccgrep.cli.live import live_values
+from ccgrep.ops.completing import live_values
 from ccgrep.config import make_config
 from ccgrep.ops import indexing
 

@@ -1,25 +1,14 @@
 """Pipes that chain, in a real shell: ccgrep with itself, cut, xargs, jq and fzf."""
 
 import json
-import os
-import shutil
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.homes import Home
-
-WAIT_S = 30.0
-
-
-def need(*programs: str) -> None:
-    for program in programs:
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+from tests.terminal import Terminal, environment, need, put_on_path
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +26,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     for file in (first, second, third):
         file.write()
     home.index()
-    (home.directory / "bin").mkdir()
-    script = home.directory / "bin" / "ccgrep"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ccgrep "$@"\n', encoding="utf-8")
-    script.chmod(0o755)
+    put_on_path(home)
     return home
-
-
-def environment(home: Home) -> dict[str, str]:
-    path = f"{home.directory / 'bin'}:{os.environ['PATH']}"
-    return {**home.environment, "PATH": path, "LC_ALL": "C.UTF-8"}
 
 
 def bash(home: Home, command: str) -> subprocess.CompletedProcess[str]:
@@ -213,51 +194,6 @@ def test_fzf_filters_null_records(shop: Home) -> None:
     need("fzf")
     chosen = out(shop, "ccgrep -0 auth | fzf --read0 --print0 --filter cookie | tr '\\0' '\\n'")
     assert chosen == out(shop, "ccgrep auth | fzf --filter cookie")
-
-
-class Terminal:
-    """A terminal of a fixed size, on a tmux server of its own."""
-
-    def __init__(self, home: Home, directory: Path) -> None:
-        self._home = home
-        self._directory = directory
-        self._socket = f"ccgrep-test-{os.getpid()}-{time.monotonic_ns()}"
-        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50",
-                   "bash --norc --noprofile")  # fmt: skip
-
-    def _tmux(self, *arguments: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-L", self._socket, *arguments],
-            env={**environment(self._home), "TERM": "xterm-256color", "SHELL": "/bin/bash",
-                 "TMUX_TMPDIR": str(self._directory)},
-            cwd=self._home.directory,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=30,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def type(self, text: str) -> None:
-        self._tmux("send-keys", "-l", text)
-
-    def press(self, key: str) -> None:
-        self._tmux("send-keys", key)
-
-    def screen(self) -> str:
-        return self._tmux("capture-pane", "-p")
-
-    def wait(self, is_there: Callable[[str], bool]) -> str:
-        """The screen as soon as it is as wanted."""
-        deadline = time.monotonic() + WAIT_S
-        while not is_there(screen := self.screen()):
-            assert time.monotonic() < deadline, f"the screen stays:\n{screen}"
-            time.sleep(0.1)
-        return screen
-
-    def close(self) -> None:
-        self._tmux("kill-server")
 
 
 @pytest.fixture

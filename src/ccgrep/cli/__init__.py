@@ -32,8 +32,11 @@ def main(arguments: list[str] | None = None) -> int:
         for word in (sys.argv[1:] if arguments is None else arguments)
     ]
     try:
-        from ccgrep.cli.run import run  # noqa: PLC0415 - so that Ctrl-C while loading is quiet
-
+        # Here, so that Ctrl-C while loading is quiet.
+        if typed[:1] == ["__complete"]:
+            from ccgrep.cli.live import run  # noqa: PLC0415 - a shell waits, with a key pressed
+        else:
+            from ccgrep.cli.run import run  # noqa: PLC0415
         code = run(typed)
         sys.stdout.flush()
         return code

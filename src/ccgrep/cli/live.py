@@ -11,8 +11,9 @@ from ccgrep.errors import CcgrepError
 from ccgrep.ops.completing import live_values
 
 
-def run(typed: list[str], context: Context) -> int:
-    kind, prefix, *_ = (*typed, "", "")
+def run(typed: list[str]) -> int:
+    _, kind, prefix, *_ = (*typed, "", "")
+    context = Context.from_process()
     try:
         values = live_values(context.config(), kind, prefix)
     except CcgrepError:

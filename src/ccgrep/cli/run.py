@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _LOOKING = ("search", "stats")
 """Commands that take in what has changed before they answer."""
 
-_INNER = {"__complete": "ccgrep.cli.live", "__pick": "ccgrep.cli.picking"}
-"""What completions and fzf call. No part of the table: nobody types these."""
+_PICK = "__pick"
+"""What fzf calls. No part of the table: nobody types it."""
 
 
 def run(typed: list[str]) -> int:
@@ -44,8 +44,8 @@ def run(typed: list[str]) -> int:
 def _dispatch(typed: list[str], context: Context) -> int:
     if not typed or typed[0] in ("-h", "--help"):
         return _introduced(typed, context)
-    if typed[0] in _INNER:
-        return _called(_INNER[typed[0]], typed[1:], context)
+    if typed[0] == _PICK:
+        return _called("ccgrep.cli.picking", typed[1:], context)
     if typed[0] in ("-V", "--version"):
         context.write(f"ccgrep {__version__}")
         return 0

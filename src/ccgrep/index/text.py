@@ -281,6 +281,13 @@ class TextReader:
             return self.stored_at(address)[1]
         return None
 
+    def title(self, session: str) -> str:
+        """The title of a session, which stands with its first turn."""
+        query = self.term("place", place_of(session, 0))
+        for _, address in guarded(self._searcher.search, query, 1, False).hits:
+            return str(guarded(self._searcher.doc, address).get_first("shown_title") or "")
+        return ""
+
     def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored]:
         """The place of a document, and what is stored of it."""
         document = guarded(self._searcher.doc, address)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FIELDS = {"tool": "tool_name", "branch": "branch", "model": "model"}
-_MOST = 100
-_RECENT = 400
+_MOST = 40
+_RECENT = 120
 """Documents among which the most recent sessions and turns are looked for."""
 _MEANING_COLUMNS = 60
 _ID_DIGITS = 10
@@ -76,9 +76,7 @@ def _sessions(reader: TextReader, prefix: str) -> Iterator[Value]:
     ids = [reader.place(hit.address)[0] for hit in recent]
     short = short_ids(reader, ids)
     for id in ids:
-        first = reader.stored(id, 0)
-        text = short[id] if short[id].startswith(prefix) else id
-        yield Value(text, (first.title or first.prompt) if first else "")
+        yield Value(short[id] if short[id].startswith(prefix) else id, reader.title(id))
 
 
 def _turns(reader: TextReader, session: str) -> Iterator[Value]:
