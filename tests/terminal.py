@@ -35,14 +35,20 @@ def environment(home: Home) -> dict[str, str]:
 
 
 class Terminal:
-    """A terminal of a fixed size, on a tmux server of its own."""
+    """A terminal of a fixed size with a shell in it, on a tmux server of its own."""
 
-    def __init__(self, home: Home, directory: Path) -> None:
+    def __init__(
+        self,
+        home: Home,
+        directory: Path,
+        shell: str = "bash --norc --noprofile",
+        columns: int = 160,
+    ) -> None:
         self._home = home
         self._directory = directory
         self._socket = f"ccgrep-test-{os.getpid()}-{time.monotonic_ns()}"
-        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50",
-                   "bash --norc --noprofile")  # fmt: skip
+        size = ("-x", str(columns), "-y", "50")
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size, shell)
 
     def _tmux(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -74,6 +80,17 @@ class Terminal:
             assert time.monotonic() < deadline, f"the screen stays:\n{screen}"
             time.sleep(0.1)
         return screen
+
+    def clear(self) -> None:
+        """An empty command line at the top."""
+        self.press("C-c")
+        self.wait(lambda screen: screen.rstrip().endswith("$"))
+        self.press("C-l")
+        self.wait(lambda screen: screen.strip() == "$")
+
+    def buffer(self) -> str:
+        """What was copied last."""
+        return self._tmux("show-buffer")
 
     def close(self) -> None:
         self._tmux("kill-server")

@@ -67,7 +67,8 @@ def script() -> str:
 
 def _case(command: Command) -> Iterator[str]:
     specs = [spec for option in (*command.options, HELP) for spec in _option(option)]
-    specs += [_argument(argument) for argument in command.arguments]
+    # An argument of which nothing is known would keep zsh from inserting an option.
+    specs += [_argument(a) for a in command.arguments if a.choices or a.live]
     yield f"        ({command.name})"
     yield "            _arguments -s -S \\"
     for position, spec in enumerate(specs):
