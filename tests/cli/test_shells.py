@@ -17,7 +17,7 @@ SHELLS = {
     "fish": "fish --no-config",
 }
 READY = {
-    "bash": "bind 'set enable-bracketed-paste off'; bind 'set completion-query-items 0'; "
+    "bash": "bind 'set show-all-if-ambiguous on'; bind 'set completion-query-items 0'; "
     "bind 'set page-completions off'; . {}",
     "zsh": "autoload -Uz compinit && compinit -D -u; . {}",
     "fish": "function fish_prompt; echo '$ '; end; set fish_autosuggestion_enabled 0; . {}",
@@ -110,7 +110,6 @@ def test_tab_lists_candidates_and_what_they_are(
 ) -> None:
     shell.clear()
     shell.type(typed)
-    shell.press("Tab")
     shell.press("Tab")
     shell.wait(lambda screen: all(text in screen for text in candidates))
 

@@ -49,7 +49,7 @@ def run(typed: list[str], context: Context) -> int:
     elif what == "toggle":
         state = State(context.environment[DIRECTORY])
         state.save(state.options, "" if state.mode else "--semantic")
-    elif what == "preview":
+    elif what == "preview" and words[1]:
         context.write_lines(preview(context, words[0], words[1]))
     elif what == "copy":
         _copy(context, ref_of(words[0]))
@@ -94,16 +94,18 @@ def ref_of(line: str) -> str:
 def hits(context: Context, query: str) -> Iterator[str]:
     """A header, and the hits as record lines; without a query the most recent turns."""
     state = State(context.environment[DIRECTORY])
-    made = io.StringIO()
+    made, said = io.StringIO(), io.StringIO()
     header = _HEADERS[state.mode]
     try:
-        with contextlib.redirect_stdout(made):
+        with contextlib.redirect_stdout(made), contextlib.redirect_stderr(said):
             if query.strip():
                 _search(context, state, query)
             else:
                 _print_recent(context, state)
     except CcgrepError as error:
-        header = one_line(str(error))
+        said.write(one_line(str(error)))
+    if notes := said.getvalue().splitlines():
+        header = f"{header.partition(' ' * 3)[0]}: {notes[-1].removeprefix('ccgrep: ')}"
     yield header
     yield from made.getvalue().splitlines()
 

@@ -25,6 +25,7 @@ _RESUME = "ctrl-r"
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     _need_fzf(context)
+    width = _terminal_width()
     _take_in(context)
     if arguments.commands:
         return _pick_command(arguments, context)
@@ -42,7 +43,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         first = [sys.executable, "-P", "-m", "ccgrep", "__pick", "hits", query]
         with subprocess.Popen(first, env=environment, stdout=subprocess.PIPE) as hits:
             done = subprocess.run(
-                _fzf(query, context.width),
+                _fzf(query, width),
                 env=environment,
                 stdin=hits.stdout,
                 stdout=subprocess.PIPE,
@@ -105,12 +106,17 @@ def _need_fzf(context: Context) -> None:
             "pick needs fzf: install it with `apt install fzf` or `brew install fzf` "
             "(https://github.com/junegunn/fzf); `ccgrep PATTERN` works without"
         )
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR))
-    except OSError:
-        raise UsageError("pick needs a terminal: use `ccgrep PATTERN` here") from None
     if context.environment.get("TERM", "dumb") == "dumb":
         raise UsageError("pick draws on the terminal, which TERM=dumb cannot: use `ccgrep PATTERN`")
+
+
+def _terminal_width() -> int:
+    """That of the terminal on which fzf draws, wherever the output goes."""
+    try:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return os.get_terminal_size(terminal.fileno()).columns
+    except OSError:
+        raise UsageError("pick needs a terminal: use `ccgrep PATTERN` here") from None
 
 
 def _take_in(context: Context) -> None:

@@ -1,0 +1,247 @@
+"""`ccgrep pick` and the keys of the shells, with the real fzf under tmux."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ccgrep.output.preview import in_view, marked, row_of
+from ccgrep.output.style import Style
+from tests.homes import Home
+from tests.terminal import Terminal, need, put_on_path
+
+NASTY = "'; touch pwned; $(touch pwned) `touch pwned` \\"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = Home(tmp_path_factory.mktemp("pick") / "home")
+    work = home.directory / "work"
+    work.mkdir()
+    first = home.claude(1, name="aaaaaaaa-first", cwd=str(work))
+    first.turn("Fix the auth bug", "The token expired too early.", "git status --short", "clean")
+    long = "\n".join(f"line {number} of a long answer" for number in range(200))
+    first.turn("Tell me more", f"{long}\nand the zebra at the end")
+    second = home.claude(2, name="bbbbbbbb-second", cwd="/home/sam/src/api")
+    second.turn(f"Does auth need {NASTY}?", "No.", "echo 'two\nlines'", "x")
+    second.turn("Rotate the token", "Rotated.", "make 'rotate' # $(touch pwned)", "ok")
+    for file in (first, second):
+        file.write()
+    home.index()
+    put_on_path(home)
+    browser = home.directory / "bin" / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {home.directory}/opened\n', encoding="utf-8")
+    claude = home.directory / "bin" / "claude"
+    claude.write_text(f'#!/bin/sh\necho "$PWD $*" > {home.directory}/resumed\n', encoding="utf-8")
+    for program in (browser, claude):
+        program.chmod(0o755)
+    return home
+
+
+@pytest.fixture
+def terminal(shop: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    need("fzf", "tmux")
+    shell = f"env BROWSER={shop.directory}/bin/browser PS1='$ ' bash --norc --noprofile"
+    made = Terminal(shop, tmp_path_factory.mktemp("t"), shell)
+    yield made
+    assert not (shop.directory / "pwned").exists()
+    made.close()
+
+
+def start(terminal: Terminal, command: str) -> None:
+    terminal.type(command)
+    terminal.press("Enter")
+
+
+def wait_for(terminal: Terminal, path: Path) -> str:
+    terminal.wait(lambda _: path.exists() and path.stat().st_size > 0)
+    return path.read_text(encoding="utf-8")
+
+
+def test_searches_as_one_types_and_prints_the_record(terminal: Terminal, tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen"
+    start(terminal, f"ccgrep pick > {chosen}")
+    terminal.wait(lambda screen: "4/4" in screen and "Rotate the token" in screen)
+    terminal.type("auth")
+    terminal.wait(lambda screen: "2/2" in screen)
+    terminal.type(" bug")
+    shown = terminal.wait(lambda screen: "1/1" in screen and "assistant: The token" in screen)
+    assert "Session aaaaaaaa-first" in shown
+    terminal.press("Enter")
+    assert wait_for(terminal, chosen) == "aaaaaaaa:0:1.000:Fix the auth bug\n"
+
+
+def test_pattern_and_filters_are_what_it_begins_with(terminal: Terminal, tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen"
+    start(terminal, f"ccgrep pick --session bbbbbbbb -t user auth | cut -d: -f1,2 > {chosen}")
+    terminal.wait(lambda screen: "1/1" in screen and "assistant: No." in screen)
+    terminal.press("Enter")
+    assert wait_for(terminal, chosen) == "bbbbbbbb:0\n"
+
+
+def test_preview_shows_the_match_in_view(terminal: Terminal) -> None:
+    start(terminal, "ccgrep pick zebra")
+    shown = terminal.wait(lambda screen: "197 lines above" in screen)
+    assert "│ and the zebra at the end" in shown
+    assert "Session aaaaaaaa-first" in shown
+    terminal.press("C-c")
+
+
+def test_what_is_typed_and_what_was_said_never_reach_a_shell(
+    shop: Home, terminal: Terminal, tmp_path: Path
+) -> None:
+    chosen = tmp_path / "chosen"
+    start(terminal, f"ccgrep pick {shlex.quote(NASTY)} > {chosen}")
+    terminal.wait(lambda screen: "2/2" in screen and "assistant: No." in screen)
+    terminal.type(" \"'$(touch pwned)")
+    terminal.wait(lambda screen: "2/2" in screen and "assistant: No." in screen)
+    terminal.press("C-y")
+    terminal.wait(lambda screen: "copied>" in screen)
+    terminal.press("Enter")
+    assert wait_for(terminal, chosen).startswith("bbbbbbbb:0:1.000:Does auth need '; touch pwned;")
+
+
+def test_keys_copy_the_ref_and_open_the_page(shop: Home, terminal: Terminal) -> None:
+    start(terminal, "ccgrep pick bug")
+    terminal.wait(lambda screen: "1/1" in screen)
+    terminal.press("C-y")
+    terminal.wait(lambda screen: "copied>" in screen)
+    assert terminal.buffer() == "aaaaaaaa:0"
+    terminal.press("C-o")
+    page = Path(wait_for(terminal, shop.directory / "opened").strip())
+    assert page == shop.directory / ".cache" / "ccgrep" / "pages" / "aaaaaaaa.html"
+    assert "Fix the auth bug" in page.read_text(encoding="utf-8")
+    assert page.stat().st_mode & 0o77 == 0
+    terminal.press("C-c")
+
+
+def test_key_resumes_the_session_also_in_a_pipe(shop: Home, terminal: Terminal) -> None:
+    start(terminal, "ccgrep pick bug | cat")
+    terminal.wait(lambda screen: "1/1" in screen)
+    terminal.press("C-r")
+    resumed = wait_for(terminal, shop.directory / "resumed")
+    assert resumed == f"{shop.directory}/work --resume aaaaaaaa-first\n"
+
+
+def test_key_goes_from_words_to_meaning_and_back(terminal: Terminal) -> None:
+    start(terminal, "ccgrep pick token")
+    terminal.wait(lambda screen: "by words" in screen and "2/2" in screen)
+    terminal.press("C-t")
+    # Nothing is embedded here: the header says so, or that there is no model.
+    terminal.wait(lambda screen: "by meaning: " in screen and "0/0" in screen)
+    terminal.press("C-t")
+    terminal.wait(lambda screen: "by words" in screen and "2/2" in screen)
+    terminal.press("C-c")
+
+
+def test_leaving_prints_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    status = tmp_path / "status"
+    start(terminal, f"ccgrep pick auth; echo $? > {status}")
+    terminal.wait(lambda screen: "2/2" in screen)
+    terminal.press("C-c")
+    assert wait_for(terminal, status) == "130\n"
+
+
+def test_commands_that_agents_ran_are_picked(terminal: Terminal, tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen"
+    start(terminal, f"ccgrep pick --commands > {chosen}")
+    # That of two lines is not offered: it could not be seen whole.
+    terminal.wait(lambda screen: "2/2" in screen)
+    terminal.type("status")
+    terminal.wait(lambda screen: "1/2" in screen)
+    terminal.press("Enter")
+    assert wait_for(terminal, chosen) == "git status --short\n"
+
+
+def test_without_fzf_it_says_what_to_install(shop: Home) -> None:
+    done = shop.run("pick", "auth", env={"PATH": "/nowhere"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "apt install fzf" in done.stderr
+
+
+def test_without_a_terminal_it_says_so(shop: Home) -> None:
+    need("fzf")
+    done = subprocess.run(
+        [sys.executable, "-m", "ccgrep", "pick"],
+        env={**shop.environment, "TERM": "xterm"},
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    assert (done.returncode, "needs a terminal" in done.stderr) == (2, True)
+
+
+def test_a_dumb_terminal_is_told_what_works_there(shop: Home) -> None:
+    need("fzf")
+    done = shop.run("pick", env={"TERM": "dumb"})
+    assert (done.returncode, "use `ccgrep PATTERN`" in done.stderr) == (2, True)
+
+
+# The keys of the shells.
+
+KEYS = {
+    "bash": "env PS1='$ ' bash --norc --noprofile",
+    "zsh": "env PS1='$ ' zsh -f",
+    "fish": "fish --no-config",
+}
+
+
+@pytest.mark.parametrize("shell", KEYS)
+def test_keys_insert_a_ref_and_a_past_command(
+    shop: Home, tmp_path_factory: pytest.TempPathFactory, shell: str
+) -> None:
+    need("fzf", "tmux", shell)
+    terminal = Terminal(shop, tmp_path_factory.mktemp("t"), KEYS[shell])
+    try:
+        source = "eval \"$(ccgrep completions {} --keys)\"; PS1='$ '"
+        fish = "ccgrep completions fish --keys | source; function fish_prompt; echo '$ '; end"
+        start(terminal, fish if shell == "fish" else source.format(shell))
+        terminal.wait(lambda screen: screen.rstrip().endswith("$"))
+        terminal.clear()
+        terminal.type("echo ccgrep show ")
+        terminal.press("C-g")
+        terminal.wait(lambda screen: "4/4" in screen)
+        terminal.type("zebra")
+        terminal.wait(lambda screen: "1/1" in screen)
+        terminal.press("Enter")
+        terminal.wait(lambda screen: "$ echo ccgrep show aaaaaaaa:1" in screen)
+        terminal.type(" ")
+        terminal.press("M-g")
+        terminal.wait(lambda screen: "2/2" in screen)
+        terminal.type("rotate")
+        terminal.wait(lambda screen: "1/2" in screen)
+        terminal.press("Enter")
+        terminal.wait(lambda screen: "aaaaaaaa:1 make 'rotate' # $(touch pwned)" in screen)
+        assert not (shop.directory / "pwned").exists()
+    finally:
+        terminal.close()
+
+
+# The preview, which is pure.
+
+
+def test_row_of_a_snippet_is_found_across_rows_and_cuts() -> None:
+    rows = ["head", "", "user: one  two", "   three four", "five"]
+    assert row_of(rows, "…two three…") == 2
+    assert row_of(rows, "three four") == 3
+    assert row_of(rows, "nothing like it") is None
+    assert row_of(rows, "…") is None
+
+
+def test_all_rows_are_shown_when_the_match_is_near() -> None:
+    rows = ["head", "", *map(str, range(50))]
+    assert in_view(rows, 5, 24) == rows
+    assert in_view(rows, None, 24) == rows
+    assert in_view(rows, 42, 24)[:4] == ["head", "", "⋮ 37 lines above", "37"]
+
+
+def test_words_are_marked_but_not_what_colours_them() -> None:
+    row = "\x1b[36muser:\x1b[0m Fix 36 auths"
+    assert marked(row, "36 auth", Style(True)) == (
+        "\x1b[36muser:\x1b[0m Fix \x1b[1;31m36\x1b[0m \x1b[1;31mauths\x1b[0m"
+    )
+    assert marked(row, "(", Style(True)) == row
