@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
 from bench.generate import generate
-from ccgrep.ops.completing import live_values
 from ccgrep.config import make_config
 from ccgrep.ops import indexing
+from ccgrep.ops.completing import live_values
 
 _BUDGET = 3.0
 _BYTES_PER_SESSION = 2_700

@@ -67,8 +67,7 @@ def script() -> str:
 
 def _case(command: Command) -> Iterator[str]:
     specs = [spec for option in (*command.options, HELP) for spec in _option(option)]
-    # An argument of which nothing is known would keep zsh from inserting an option.
-    specs += [_argument(a) for a in command.arguments if a.choices or a.live]
+    specs += [_argument(argument) for argument in command.arguments]
     yield f"        ({command.name})"
     yield "            _arguments -s -S \\"
     for position, spec in enumerate(specs):
@@ -91,7 +90,9 @@ def _option(option: Option) -> Iterator[str]:
 
 def _argument(argument: Argument) -> str:
     place = "1" if argument.repeat == "1" else "*"
-    return f"{place}:{argument.name}:{_action(argument)}"
+    # A message, as for an option's value, would keep zsh from inserting the option that is meant.
+    is_known = argument.choices or argument.live
+    return f"{place}:{argument.name}:{_action(argument) if is_known else '{ false }'}"
 
 
 def _action(taken: Option | Argument) -> str:

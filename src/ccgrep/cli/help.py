@@ -87,8 +87,8 @@ def brief_overview(width: int = WIDEST) -> str:
         [
             *_top(width),
             f"commands:\n{names}",
-            "`ccgrep COMMAND -h` tells more, `ccgrep search -h` about searching,\n"
-            "`ccgrep --help` everything.",
+            "`ccgrep COMMAND -h` tells more, `ccgrep search -h` about\n"
+            "searching, `ccgrep --help` everything.",
         ]
     )
 

@@ -9,11 +9,11 @@ from ccgrep import __version__
 from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.cli.parse import HelpAskedError, parse
-from ccgrep.errors import CcgrepError
+from ccgrep.errors import CcgrepError, RefError, UsageError
 from ccgrep.index.freshness import Check
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.check import begin_check
-from ccgrep.text import escape
+from ccgrep.text import escape, one_line
 
 if TYPE_CHECKING:
     from typing import Any
@@ -59,8 +59,19 @@ def _dispatch(typed: list[str], context: Context) -> int:
 
         context.write((help_text if asked.is_whole else brief)(command, context.width))
         return 0
+    except UsageError as error:
+        from ccgrep.cli.suggest import meant_command  # noqa: PLC0415 - for who mistyped
+
+        raise UsageError(f"{error}{meant_command(typed[0], typed[1:])}") from None
     early = _begun(arguments, context) if command.name in _LOOKING else ()
-    return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
+    try:
+        return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
+    except RefError as error:
+        if len(getattr(arguments, "ref", ())) == 1 or command.name == "search":
+            raise
+        # `ccgrep show me the auth bug`: words, not REFs.
+        words = one_line(" ".join(typed))
+        raise RefError(f"{error}\nto search for these words: `ccgrep search {words}`") from None
 
 
 def _called(module: str, *arguments: Any) -> int:

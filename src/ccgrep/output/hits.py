@@ -6,11 +6,12 @@ from typing import NamedTuple
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Marked, Piece, around
-from ccgrep.text import clip, escape, one_line
+from ccgrep.text import clip, columns, escape, one_line
 
 _SHOWN_CHARS = 400
 _NEIGHBOUR_CHARS = 160
 _RULE = 49
+_LEAST_TITLE = 8
 _AGES = ((365 * 86400, "year"), (30 * 86400, "month"), (7 * 86400, "week"), (86400, "day"),
          (3600, "hour"), (60, "minute"))  # fmt: skip
 
@@ -48,8 +49,9 @@ def block(
     project = one_line(found.stored.project.rstrip("/").rpartition("/")[2]) or "-"
     facts = f"{ago(hit.started, now_ms)} | {hit.score:.0%}"
     head = f"{style.bold_cyan(f'[{rank}]')} Project: {style.green(project)} | {style.dim(facts)}"
-    if title:
-        head += f" | {clip(one_line(title), max(width - 40, 20))}"
+    left = width - columns(f"[{rank}] Project: {project} | {facts} | ")
+    if title and left >= _LEAST_TITLE:
+        head += f" | {clip(one_line(title), left)}"
     yield head
     yield ""
     if neighbours.before:

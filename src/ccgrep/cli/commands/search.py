@@ -50,6 +50,8 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
         code = 0 if result.answer.hits else 1
         if code and request.mode == "words" and context.is_terminal and not arguments.json:
             _print_closest(arguments, context, config, request)
+        if code and arguments.pattern and context.is_error_terminal:
+            _ask_for_command(arguments.pattern, context)
     return 2 if result.answer.is_cut_short else code
 
 
@@ -178,6 +180,14 @@ def _print(
     else:
         found = searcher.found(result, request.types)
         _write(_record_lines(arguments, found, searcher, style), end)
+
+
+def _ask_for_command(words: list[str], context: Context) -> None:
+    """Asks a person who found nothing whether a command was meant."""
+    from ccgrep.cli.suggest import meant_command  # noqa: PLC0415 - only when nothing was found
+
+    if question := meant_command(words[0], words[1:]):
+        context.say(f"ccgrep: nothing was found{question}")
 
 
 def _print_closest(

@@ -1,0 +1,39 @@
+"""Options about models and meaning, on a home that has nothing embedded."""
+
+import pytest
+
+from tests.homes import Home
+
+
+@pytest.fixture
+def zoo(home: Home) -> Home:
+    file = home.claude()
+    file.turn("where is the zebra", "in the zoo")
+    file.write()
+    return home
+
+
+def test_index_without_embedding_is_searchable(zoo: Home) -> None:
+    assert zoo.run("index", "-q", "--embed-all", "--no-embed").returncode == 0
+    assert not (zoo.store_dir / "vectors").exists()
+    done = zoo.run("zebra", "--explain")
+    assert (
+        done.stdout.endswith(":0:1.000:where is the zebra in the zoo\n") or "zebra" in done.stdout
+    )
+    assert "score 1.000" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("zebra --hybrid --alpha 2", "0 to 1"),
+        ("zebra --semantic --model /nowhere/model", "/nowhere/model"),
+        ("model --model /nowhere/model", "/nowhere/model"),
+        ("index --embed-since soon", "soon is not a time"),
+    ],
+)
+def test_what_cannot_be_meant_is_exit_2(zoo: Home, typed: str, message: str) -> None:
+    zoo.index()
+    done = zoo.run(*typed.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr

@@ -1,0 +1,116 @@
+"""`ccgrep setup shell` and `ccgrep completions`: what is written, and that it goes away again."""
+
+from pathlib import Path
+
+import pytest
+
+from ccgrep.cli.generate import COMPLETIONS, completions
+from tests.homes import Home
+from tests.terminal import Terminal, need, put_on_path
+
+OWN = (
+    ".config/ccgrep/ccgrep.bash",
+    ".config/ccgrep/ccgrep.zsh",
+    ".config/fish/completions/ccgrep.fish",
+    ".config/fish/conf.d/ccgrep.fish",
+)
+
+
+def programs(home: Home) -> dict[str, str]:
+    """All three shells on the PATH, whatever is installed."""
+    directory = home.directory / "shells"
+    directory.mkdir(exist_ok=True)
+    for shell in COMPLETIONS:
+        (directory / shell).write_text("#!/bin/sh\n")
+        (directory / shell).chmod(0o755)
+    return {"PATH": str(directory)}
+
+
+def files(home: Home) -> dict[str, bytes]:
+    found = [p for p in home.directory.rglob("*") if p.is_file() and "shells" not in p.parts]
+    return {str(path.relative_to(home.directory)): path.read_bytes() for path in found}
+
+
+def test_setup_writes_its_files_and_one_block_each(home: Home) -> None:
+    bashrc = home.directory / ".bashrc"
+    bashrc.write_bytes(b"alias x=y # \xff no text\n")
+    bashrc.chmod(0o640)
+    done = home.run("setup", "shell", env=programs(home))
+    assert (done.returncode, done.stderr) == (0, "")
+    now = files(home)
+    assert set(now) == {".bashrc", ".zshrc", *OWN}
+    assert now[".bashrc"].startswith(b"alias x=y # \xff no text\n# >>> ccgrep >>>")
+    assert now[".bashrc"].endswith(b"# <<< ccgrep <<<\n")
+    assert bashrc.stat().st_mode & 0o777 == 0o640
+    assert now[OWN[2]].decode() == completions("fish")
+    again = home.run("setup", "shell", env=programs(home))
+    assert again.stdout.count("unchanged: ") == 6
+    assert files(home) == now
+
+
+def test_remove_takes_away_what_was_installed_and_nothing_else(home: Home) -> None:
+    (home.directory / ".bashrc").write_text("before\n")
+    (home.directory / ".zshrc").write_text("before\n")
+    before = files(home)
+    home.run("setup", "shell", env=programs(home))
+    with (home.directory / ".zshrc").open("a") as file:
+        file.write("after\n")
+    assert home.run("setup", "shell", "--remove").returncode == 0
+    assert files(home) == {**before, ".zshrc": b"before\nafter\n"}
+
+
+def test_dry_run_writes_nothing(home: Home) -> None:
+    before = files(home)
+    done = home.run("setup", "shell", "--dry-run", env=programs(home))
+    assert done.stdout.count("would be written: ") == 6
+    assert files(home) == before
+
+
+def test_start_up_file_that_is_a_link_stays_one(home: Home, tmp_path: Path) -> None:
+    dotfile = tmp_path / "bashrc"
+    dotfile.write_text("mine\n")
+    (home.directory / ".bashrc").symlink_to(dotfile)
+    home.run("setup", "shell", env=programs(home))
+    assert (home.directory / ".bashrc").is_symlink()
+    assert "# >>> ccgrep >>>" in dotfile.read_text()
+
+
+def test_files_of_others_are_left_alone(home: Home) -> None:
+    path = home.directory / OWN[2]
+    path.parent.mkdir(parents=True)
+    path.write_text("complete -c ccgrep -a mine\n")
+    done = home.run("setup", "shell", env=programs(home))
+    assert f"left alone, it is not ccgrep's: {path}" in done.stdout
+    assert path.read_text() == "complete -c ccgrep -a mine\n"
+
+
+@pytest.mark.parametrize("shell", COMPLETIONS)
+def test_completions_are_printed(home: Home, shell: str) -> None:
+    printed = home.run("completions", shell).stdout
+    assert printed == completions(shell)
+    with_keys = home.run("completions", shell, "--keys").stdout
+    assert with_keys.startswith(printed) and "ccgrep pick --commands" in with_keys
+
+
+def test_unknown_shell_is_exit_2(home: Home) -> None:
+    done = home.run("completions", "tcsh")
+    assert (done.returncode, "choose bash, zsh, fish" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("shell", COMPLETIONS)
+def test_new_shells_complete_after_setup(
+    home: Home, tmp_path_factory: pytest.TempPathFactory, shell: str
+) -> None:
+    need(shell, "tmux")
+    put_on_path(home)
+    assert home.run("setup", "shell").returncode == 0
+    terminal = Terminal(home, tmp_path_factory.mktemp("t"), shell)
+    try:
+        terminal.type("echo re''ady")
+        terminal.press("Enter")
+        terminal.wait(lambda screen: "\nready" in screen)
+        terminal.type("ccgrep list --max-s")
+        terminal.press("Tab")
+        terminal.wait(lambda screen: "ccgrep list --max-sessions" in screen)
+    finally:
+        terminal.close()
