@@ -304,7 +304,7 @@ def _search_fresh(
     early, error = None, None
     try:
         # By meaning it is searched once, when everything is there: that takes longer than to look.
-        if request.mode not in MEANING:
+        if request.mode not in MEANING and not check.is_decided():
             early = _try(config, request, how, is_strict=True)
         if early is not None:
             searcher, answer, marks = early
