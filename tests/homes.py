@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+import ccgrep
 from ccgrep.config import Config, make_config
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Turn
@@ -22,6 +23,9 @@ from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
 from tests.transcripts import ClaudeFile, CodexFile
 
+_SOURCE = str(Path(ccgrep.__file__).parents[1])
+"""Children run what is tested here, whichever checkout is installed."""
+
 
 class Home:
     """Transcripts of both agents and a store."""
@@ -31,6 +35,8 @@ class Home:
         self.projects = directory / ".claude" / "projects"
         self.codex_sessions = directory / ".codex" / "sessions"
         self.store_dir = directory / "store"
+        self.embed = "never"
+        """Whether `index` embeds; what does not search by meaning has no use for it."""
         self.projects.mkdir(parents=True)
         self.codex_sessions.mkdir(parents=True)
 
@@ -40,7 +46,9 @@ class Home:
             "HOME": str(self.directory),
             "CCGREP_DIR": str(self.store_dir),
             "PATH": os.environ["PATH"],
+            "PYTHONPATH": _SOURCE,
             "TZ": "UTC",
+            "CCGREP_EMBED": self.embed,
         }
 
     @property
