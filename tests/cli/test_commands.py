@@ -352,11 +352,15 @@ def test_ctrl_c_keeps_what_was_committed_and_exits_130(home: Home) -> None:
     assert len(home.rows()) == 40
 
 
-def test_closed_pipe_is_quiet(shop: Home) -> None:
+@pytest.mark.parametrize(
+    "command",
+    ["show {}", "list", "export {}", "export {} -f html --tools", "blame handler.ts", "settings"],
+)
+def test_closed_pipe_is_quiet(shop: Home, command: str) -> None:
+    typed = command.format(session_of(shop, "claude_code"))
     for _ in range(3):
         done = subprocess.run(
-            f"{sys.executable} -m ccgrep show {session_of(shop, 'claude_code')} | head -1; "
-            "echo ${PIPESTATUS[0]}",
+            f"{sys.executable} -m ccgrep {typed} | head -1; echo ${{PIPESTATUS[0]}}",
             shell=True,
             executable="/bin/bash",
             env=shop.environment,

@@ -75,7 +75,7 @@ def ordinary(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return home
 
 
-def on_terminal(home: Home, *arguments: str, **environment: str) -> str:
+def on_terminal(home: Home, *arguments: str, code: int | None = None, **environment: str) -> str:
     """What the command writes to a terminal of 100 columns."""
     leader, follower = pty.openpty()
     child = subprocess.Popen(
@@ -93,7 +93,7 @@ def on_terminal(home: Home, *arguments: str, **environment: str) -> str:
     except OSError:
         pass  # Linux says so when the other side is closed.
     os.close(leader)
-    assert child.wait(timeout=60) in (0, 1)
+    assert child.wait(timeout=60) in ((0, 1) if code is None else (code,))
     return seen.decode().replace("\r\n", "\n")
 
 
@@ -243,6 +243,14 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         ("fsck", "{}"),
         ("commonword", "nosuchword", "{}"),
         ("list", "--since", "{}"),
+        ("list", "--session", "{}"),
+        ("export", "{}"),
+        ("export", "--format", "{}", "x"),
+        ("export", "0", "-o", "/nowhere/{}"),
+        ("blame", "{}"),
+        ("blame", "-L1", "{}"),
+        ("blame", "-L", "{}", "x"),
+        ("settings", "{}"),
         ("index", "--root", "/nowhere/{}"),
     ],
     ids=" ".join,

@@ -1,4 +1,4 @@
-"""From options to Filters: the same meaning wherever `flags.FILTERS` can be typed."""
+"""Options that several commands have, with the same meaning in each: Filters, and context."""
 
 from __future__ import annotations
 
@@ -31,3 +31,10 @@ def filters_of(arguments: SimpleNamespace, context: Context, config: Config) -> 
         subagents=arguments.subagents or config.subagents,
         max_sessions=max(arguments.max_sessions or 0, 0),
     )
+
+
+def context_of(arguments: SimpleNamespace) -> tuple[int, int]:
+    """How many turns before and after are wanted: `-B`, `-A`, and `-C` for both."""
+    both = arguments.context or 0
+    before, after = arguments.before_context, arguments.after_context
+    return (both if before is None else before, both if after is None else after)

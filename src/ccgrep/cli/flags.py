@@ -66,6 +66,17 @@ COLOR = Option(
     "WHEN",
     ("auto", "always", "never"),
 )
+NO_REFRESH = Option(("--no-refresh",), "go by what is indexed, without looking for changes")
+FULL_ID = Option(("--full-id",), "whole session ids")
+CONTEXT = (
+    Option(("-A", "--after-context"), "N turns after the one that is meant", "int", "N"),
+    Option(("-B", "--before-context"), "N turns before the one that is meant", "int", "N"),
+    Option(("-C", "--context"), "N turns on either side", "int", "N"),
+)
+WHOLE = (
+    Option(("--tools",), "include tool calls"),
+    Option(("--thinking",), "include thinking"),
+)
 TIMES = "30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday"
 FILTERS = (
     Option(("-p", "--project"), "part of the project's path", "value", "STR"),
@@ -132,9 +143,7 @@ SEARCH_OPTIONS = (
         "N",
     ),
     Option(("--per-session",), "at most N hits of one session", "int", "N"),
-    Option(("-A", "--after-context"), "N turns after each hit", "int", "N"),
-    Option(("-B", "--before-context"), "N turns before each hit", "int", "N"),
-    Option(("-C", "--context"), "N turns before and after each hit", "int", "N"),
+    *CONTEXT,
     Option(("-l", "--files-with-matches", "--sessions-with-matches"), "only session ids"),
     Option(
         ("-L", "--files-without-match", "--sessions-without-match"),
@@ -145,12 +154,12 @@ SEARCH_OPTIONS = (
     Option(("-q", "--quiet", "--silent"), "print nothing; the exit status tells"),
     Option(("-0", "--null"), "end each record with NUL instead of a newline"),
     COLOR,
-    Option(("--full-id",), "whole session ids"),
+    FULL_ID,
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
     Option(("--explain",), "say on standard error what each score is made of"),
-    Option(("--no-refresh",), "search what is indexed, without looking for changes"),
+    NO_REFRESH,
     Option(("--no-index",), "read every turn instead of using the index: slow, the same answer"),
     Option(("--timeout",), "give up -F and -E after so many seconds (5); 0 never", "value", "S"),
 )
@@ -220,35 +229,105 @@ COMMANDS: dict[str, Command] = {
             "list",
             "sessions, most recent first",
             "Prints one session a line: id, age, project, number of turns, title; separated by "
-            "tabs when standard output is not a terminal.",
+            "tabs when standard output is not a terminal. A session is listed if it has a turn "
+            "that passes the filters.",
             (
                 *FILTERS,
                 Option(
+                    ("--tree",),
+                    "each with the sub-agents that served it and its forks below it",
+                ),
+                Option(
                     ("-n", "--limit"),
-                    "at most N sessions; 0 is all; 20 on a terminal, else all",
+                    "at most N sessions, or trees; 0 is all; 20 on a terminal, else all",
                     "int",
                     "N",
                 ),
+                COLOR,
                 JSON,
             ),
             examples=(
                 ("ccgrep list --since 7d", "what happened this week"),
                 ("ccgrep list | fzf | cut -f1 | ccgrep show -", "choose a session and read it"),
+                ("ccgrep list --tree --here", "who served whom in this project"),
             ),
         ),
         Command(
             "show",
             "a turn or a session as conversation",
-            "Prints a session, or one turn of it, as conversation.",
+            "Prints a session, or one turn of it, as conversation; on a terminal through a pager "
+            "($PAGER, else less) when it is long.",
             (
-                Option(("--tools",), "include tool calls"),
-                Option(("--thinking",), "include thinking"),
+                *WHOLE,
+                *CONTEXT,
+                Option(("--raw",), "each turn's object as it is stored, as JSON, one a line"),
+                Option(
+                    ("--save",),
+                    "write Markdown to ~/.claude/recalls, one file a REF, and print its path",
+                ),
+                Option(("--no-pager",), "print it all at once, on a terminal too"),
+                COLOR,
                 JSON,
             ),
             (REFS,),
             examples=(
                 ("ccgrep show 1f0c9a2e", "the session whose id begins like this"),
                 ("ccgrep show 1f0c9a2e:3 --tools", "its fourth turn, with what the agent did"),
+                ("ccgrep show 1f0c9a2e:3 -C2", "that turn and two on either side"),
+                ("ccgrep show 1f0c9a2e --save", "keep it where Claude Code finds it"),
+            ),
+        ),
+        Command(
+            "export",
+            "conversations as Markdown, an HTML page or JSON",
+            "Writes sessions, or turns of them, as one document: Markdown, an HTML page that needs "
+            "neither network nor scripts, or JSON.",
+            (
+                Option(
+                    ("-f", "--format"),
+                    "the form; without it what the name of FILE tells, else md",
+                    "value",
+                    "FORM",
+                    ("md", "html", "json"),
+                ),
+                Option(("-o", "--output"), "write FILE instead of printing", "value", "FILE"),
+                *WHOLE,
+            ),
+            (REFS,),
+            examples=(
+                ("ccgrep export 1f0c9a2e --tools -o auth.html", "a page to read or to send"),
+                ("ccgrep -l auth | ccgrep export - > auth.md", "every session that mentions it"),
+            ),
+        ),
+        Command(
+            "blame",
+            "the turns that read or changed a file",
+            "Prints a record line for each turn that read, wrote or edited a file, the newest "
+            "first. It goes by what tools were given: what a shell command did is not known.",
+            (
+                Option(
+                    ("-L", "--line"),
+                    "only the turn that wrote line N of the file as it is now, where that can be "
+                    "told",
+                    "int",
+                    "N",
+                ),
+                *FILTERS,
+                Option(("-n", "--limit"), "at most N turns; 0 is all, as without it", "int", "N"),
+                FULL_ID,
+                COLOR,
+                NO_REFRESH,
+                JSON,
+            ),
+            (Argument("FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts"),),
+            examples=(
+                ("ccgrep blame src/auth/jwt.ts", "who touched it, and what for?"),
+                ("ccgrep blame -L 21 src/auth/jwt.ts | ccgrep show - --tools", "why is it so?"),
+            ),
+            exit_status=(
+                (0, "some turn did"),
+                (1, "none did, or it cannot be told who wrote the line"),
+                (2, "trouble"),
             ),
         ),
         Command(

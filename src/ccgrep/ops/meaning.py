@@ -3,11 +3,12 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccgrep.config import Config
 from ccgrep.embed import model as models
-from ccgrep.embed.bulk import open_encoder
+from ccgrep.embed.bulk import Opened, open_encoder
 from ccgrep.embed.model import Model
 from ccgrep.embed.pieces import Splitter
 from ccgrep.errors import LockedError, MissingModelError, ModelError, UsageError, WriteError
@@ -89,7 +90,7 @@ def search_by_meaning(
     on_note = how.on_note
     surfaces = _surfaces(config, request)
     model = found_model(config)
-    opened = open_encoder(model)
+    opened = _query_encoder(model)
     if opened.note:
         on_note(opened.note)
     directory = model_dir(config.store_dir, model.id)
@@ -121,6 +122,12 @@ def search_by_meaning(
     query = Query(vectors, list(opened.encoder.encode(request.patterns)))
     alpha = 1.0 if request.mode == "semantic" else _alpha(config, request)
     return search_meaning(reader, request, newest, query, surfaces, alpha), covered
+
+
+@cache
+def _query_encoder(model: Model) -> Opened:
+    """Kept by a process that answers more than one query."""
+    return open_encoder(model)
 
 
 def _alpha(config: Config, request: Request) -> float:

@@ -236,15 +236,21 @@ class Searcher:
         return turn_text(turn, kind) if turn is not None else ""
 
 
-def open_searcher(config: Config) -> Searcher:
-    """A searcher of the store as it is: by the text index if that reflects HEAD, else without."""
+def open_index(config: Config) -> TextReader | None:
+    """The text index, if it is whole and reflects HEAD."""
     found = generations.current(config.store_dir)
-    if found is not None and found.snapshot == read_head(config.store_dir):
-        try:
-            reader = generations.open_reader(found.path)
-            return Searcher(config, reader, found.newest, found.level == "whole")
-        except TextIndexError:
-            pass  # What there is can be read without it.
+    if found is None or found.level != "whole" or found.snapshot != read_head(config.store_dir):
+        return None
+    try:
+        return generations.open_reader(found.path)
+    except TextIndexError:
+        return None
+
+
+def open_searcher(config: Config, reader: TextReader | None) -> Searcher:
+    """A searcher of the store as it is, by what `open_index` gave or without an index."""
+    if reader is not None:
+        return Searcher(config, reader)
     from ccgrep.search.scan import StoreTexts  # noqa: PLC0415
     from ccgrep.store.database import open_store  # noqa: PLC0415
 

@@ -8,19 +8,21 @@ from msgspec import Struct
 from ccgrep import lookup
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, StoreError
-from ccgrep.model import Entry, ObjectId, Session, Turn
+from ccgrep.model import Entry, Session, Turn
 from ccgrep.ops.common import read
-from ccgrep.ops.search import open_searcher
+from ccgrep.ops.search import open_index, open_searcher
+from ccgrep.ops.trees import trees
 from ccgrep.search.request import Filters
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
 
 
 class Listed(Struct, frozen=True):
-    """A session in a list, with the shortest id that names it."""
+    """A session in a list, with the shortest id that names it; in a tree how deep it stands."""
 
     row: Row
     short_id: str
+    depth: int | None = None
 
 
 class ShownTurn(Struct, frozen=True):
@@ -32,16 +34,25 @@ class ShownTurn(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True):
-    """A session with the turns that were asked for; `session` is None for a bare object."""
+    """A session with the turns that were asked for; `session` is None for a bare object.
+
+    `turn` is the one that was named, if one was; the others are those around it.
+    """
 
     session: Session | None
     places: tuple[ShownTurn, ...]
+    turn: int | None = None
     path: str = ""
     is_gone: bool = False
 
 
-def list_sessions(config: Config, filters: Filters, limit: int = 0) -> list[Listed]:
-    """Sessions with turns, the most recent first."""
+def list_sessions(
+    config: Config, filters: Filters, limit: int = 0, is_tree: bool = False
+) -> list[Listed]:
+    """Sessions with turns, the most recent first; as trees each with those that came of it.
+
+    At most `limit` sessions, or trees.
+    """
     rows = read(config, lambda store: list(store.rows()))
     short = lookup.abbreviations(row.session.id for row in rows)
     passing = _passing(config, filters)
@@ -53,9 +64,10 @@ def list_sessions(config: Config, filters: Filters, limit: int = 0) -> list[List
         and (passing is None or row.session.id in passing)
     ]
     wanted.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
-    if limit:
-        wanted = wanted[:limit]
-    return [Listed(row, short[row.session.id]) for row in wanted]
+    if is_tree:
+        found = read(config, lambda store: list(trees(store, wanted, limit)))
+        return [Listed(row, short[row.session.id], depth) for row, depth in found]
+    return [Listed(row, short[row.session.id]) for row in wanted[: limit or None]]
 
 
 def _passing(config: Config, filters: Filters) -> set[str] | None:
@@ -63,41 +75,42 @@ def _passing(config: Config, filters: Filters) -> set[str] | None:
     if filters == Filters():
         return None
     try:
-        return set(open_searcher(config).sessions(filters))
+        return set(open_searcher(config, open_index(config)).sessions(filters))
     except NotFoundError:
         return set()
 
 
-def show(config: Config, ref: str) -> Shown:
-    """The session or turn that `ref` names."""
-    return read(config, lambda store: _show(store, ref))
+def show(config: Config, ref: str, before: int = 0, after: int = 0) -> Shown:
+    """The session that `ref` names, or the turn and so many around it."""
+    return read(config, lambda store: _show(store, ref, before, after))
 
 
-def _show(store: Store, ref: str) -> Shown:
+def _show(store: Store, ref: str, before: int, after: int) -> Shown:
     target = lookup.find(store, list(store.rows()), ref)
-    if target.row is None:
-        assert target.object is not None
-        return _show_object(store, target.object)
-    manifest = store.manifest(target.row)
-    numbers = range(len(manifest.entries)) if target.turn is None else [target.turn]
-    return Shown(
-        session=target.row.session,
-        places=tuple(_place(store, manifest, number) for number in numbers),
-        path=target.row.files[0].path if target.row.files else "",
-        is_gone=target.row.is_gone,
-    )
-
-
-def _show_object(store: Store, id: ObjectId) -> Shown:
-    """A turn by its id, at the first place that refers to it."""
+    if target.row is not None:
+        return _show_row(store, target.row, store.manifest(target.row), target.turn, before, after)
+    assert target.object is not None
     for row, manifest in _manifests(store):
         for number, entry in enumerate(manifest.entries):
-            if entry.turn == id:
-                place = _place(store, manifest, number)
-                path = row.files[0].path if row.files else ""
-                return Shown(row.session, (place,), path, row.is_gone)
-    bare = Entry(turn=id, start=0, end=0)
-    return Shown(None, (ShownTurn(0, bare, store.load(id, Turn)),))
+            if entry.turn == target.object:  # The first place that refers to it.
+                return _show_row(store, row, manifest, number, before, after)
+    bare = Entry(turn=target.object, start=0, end=0)
+    return Shown(None, (ShownTurn(0, bare, store.load(target.object, Turn)),))
+
+
+def _show_row(
+    store: Store, row: Row, manifest: Manifest, turn: int | None, before: int, after: int
+) -> Shown:
+    numbers = range(len(manifest.entries))
+    if turn is not None:
+        numbers = numbers[max(turn - before, 0) : turn + after + 1]
+    return Shown(
+        session=row.session,
+        places=tuple(_place(store, manifest, number) for number in numbers),
+        turn=turn,
+        path=row.files[0].path if row.files else "",
+        is_gone=row.is_gone,
+    )
 
 
 def _manifests(store: Store) -> Iterator[tuple[Row, Manifest]]:
@@ -134,6 +147,11 @@ class Turns:
         """A turn's id; nothing when it is not there."""
         entries = self._entries_of(session)
         return entries[number].turn.hex() if number < len(entries) else ""
+
+    def entry_at(self, session: str, number: int) -> Entry | None:
+        """A turn's place; nothing when it is not there."""
+        entries = self._entries_of(session)
+        return entries[number] if number < len(entries) else None
 
     def _entries_of(self, session: str) -> tuple[Entry, ...]:
         if session not in self._entries:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 
 _SOURCES = {"claude_code": "claude-code", "codex": "codex"}
+LOST = "(this turn is lost: run `ccgrep fsck --repair`)"
+_AGE_COLUMNS = 4
+_PROJECT_COLUMNS = 20
+_MAX_INDENT = 10
 _AGE_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
 
 
@@ -119,16 +123,18 @@ def list_lines(
     if width is None:
         yield from ("\t".join(fields) for fields in rows)
         return
-    id_width = max((columns(fields[0]) for fields in rows), default=8)
-    project_width = min(max((columns(fields[2]) for fields in rows), default=0), 20)
+    ids, projects, numbers = (
+        max((columns(row[at]) for row in rows), default=0) for at in (0, 2, 3)
+    )
+    left = max(width - ids - numbers - _AGE_COLUMNS - 4, 2)  # between the columns stands a blank
+    projects = min(projects, _PROJECT_COLUMNS, left // 3)
     for id, old, project, turns, title in rows:
-        head = f"{id:<{id_width}} {old:>4} "
-        name = clip(project, project_width)
-        name += " " * (project_width - columns(name))
-        left = max(width - columns(head) - project_width - 7, 10)
-        yield f"{id:<{id_width}} {style.dim(f'{old:>4}')} {style.green(name)} {turns:>4}  " + clip(
-            title, left
-        )
+        name = clip(project, projects) if projects else ""
+        name += " " * (projects - columns(name))
+        when, titled = f"{old:>{_AGE_COLUMNS}}", clip(title, left - projects)
+        yield (
+            f"{id:<{ids}} {style.dim(when)} {style.green(name)} {turns:>{numbers}} {titled}"
+        ).rstrip()
 
 
 def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
@@ -137,6 +143,7 @@ def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
         mark
         for mark, is_set in (
             ("sub-agent", session.kind == "subagent"),
+            ("fork", session.kind == "main" and bool(session.forked_from or item.depth)),
             ("machine", session.kind == "worker"),
             ("prompts only", session.is_prompt_only),
             ("gone", item.row.is_gone and not session.is_prompt_only),
@@ -145,13 +152,15 @@ def _list_fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
     ]
     title = clip(one_line(session.title), 200)
     if marks:
-        title = f"({', '.join(marks)}) {title}"
+        title = f"({', '.join(marks)}) {title}".rstrip()
+    if item.depth:
+        title = f"{'  ' * min(item.depth - 1, _MAX_INDENT)}└─ {title}"
     return (
         item.short_id,
         age(session.ended, now_ms),
         project_name(session),
         str(session.turns),
-        title.strip(),
+        title,
     )
 
 
@@ -179,12 +188,20 @@ def _session_head(session: Session, is_gone: bool, style: Style) -> Iterator[str
         yield f"Parent: {one_line(session.parent)}"
     if session.forked_from:
         yield f"Forked from: {one_line(session.forked_from)}"
-    facts = f"Duration: {_duration(session.duration_s)} | Messages: {session.messages}"
-    yield f"{facts} | Tools: {session.tools}"
+    yield session_facts(session)
+    yield from session_notes(session, is_gone)
+
+
+def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
     if session.is_prompt_only:
         yield "Only the prompts are left: the transcript was deleted before it was indexed."
     elif is_gone:
         yield "The transcript is gone; this is ccgrep's copy."
+
+
+def session_facts(session: Session) -> str:
+    facts = f"Duration: {_duration(session.duration_s)} | Messages: {session.messages}"
+    return f"{facts} | Tools: {session.tools}"
 
 
 def _duration(seconds: int | None) -> str:
@@ -207,7 +224,7 @@ def _place_lines(
     head = f"--- {place.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}{marks}"
     yield style.dim(head)
     if place.turn is None:
-        yield "(this turn is lost: run `ccgrep fsck --repair`)"
+        yield LOST
         return
     yield from turn_lines(place.turn, with_tools, with_thinking, style)
 
@@ -215,7 +232,7 @@ def _place_lines(
 def turn_lines(turn: Turn, with_tools: bool, with_thinking: bool, style: Style) -> Iterator[str]:
     if turn.prompt or turn.attached:
         yield f"{style.cyan('user:')} {escape(turn.prompt)}".rstrip()
-        yield from (_blob_line(blob) for blob in turn.attached)
+        yield from (f"  {blob_line(blob)}" for blob in turn.attached)
     for step in turn.steps:
         if isinstance(step, Note):
             yield from _note_lines(step, style)
@@ -235,7 +252,7 @@ def _message_lines(
         elif with_tools:
             yield f"  {one_line(tools.line(part))}"
             if part.result is not None:
-                yield from (_blob_line(blob) for blob in part.result.blobs)
+                yield from (f"  {blob_line(blob)}" for blob in part.result.blobs)
 
 
 def _note_lines(note: Note, style: Style) -> Iterator[str]:
@@ -243,8 +260,8 @@ def _note_lines(note: Note, style: Style) -> Iterator[str]:
     yield style.dim(f"  ({note.kind}) {clip(one_line(note.text), 160)}")
 
 
-def _blob_line(blob: Blob) -> str:
-    return f"  [{one_line(blob.media_type) or 'payload'}, {size(blob.size)}, not kept]"
+def blob_line(blob: Blob) -> str:
+    return f"[{one_line(blob.media_type) or 'payload'}, {size(blob.size)}, not kept]"
 
 
 def settings_lines(settings: Mapping[str, Setting], is_terminal: bool) -> Iterator[str]:

@@ -57,6 +57,11 @@ def status(status: Status) -> dict[str, Any]:
     return {**fields, "last_indexed": iso(status.last_indexed)}
 
 
+def raw(turn: Turn) -> str:
+    """A turn's object as it is stored, every field of it."""
+    return json_escape(msgspec.json.encode(turn).decode())
+
+
 def session(session: Session) -> dict[str, Any]:
     """A session as `list --json` and `show --json` give it."""
     return {
@@ -99,6 +104,7 @@ def _listed(item: Listed) -> dict[str, Any]:
         "short_id": item.short_id,
         "session_path": path,
         "is_gone": row.is_gone,
+        **({"depth": item.depth} if item.depth is not None else {}),
     }
 
 

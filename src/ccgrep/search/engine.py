@@ -17,7 +17,7 @@ from ccgrep.search.filters import Scope, scope
 from ccgrep.search.phrases import Need, Phrases
 from ccgrep.search.query import Unit, content_units, most, parse
 from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, joined, rank, scaled
-from ccgrep.search.request import Answer, Hit, Place, Request
+from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -79,7 +79,7 @@ def search_words(reader: TextReader, request: Request, newest: int, load: Load) 
     return found._replace(relaxed=tuple(words))
 
 
-def word_scores(reader: TextReader, request: Request) -> list[Found]:
+def word_scores(reader: TextReader, request: Request, limit: int = _MANY_WORDS) -> list[Found]:
     """The turns with any of the words in what was said, the best first, scored by words alone."""
     queries = [parse(text, reader.stems, reader.tokens) for text in request.patterns]
     queries = [units for units in queries if units]
@@ -87,7 +87,13 @@ def word_scores(reader: TextReader, request: Request) -> list[Found]:
         return []
     run = _Run(reader, request, scope(reader, request.filters), 0, lambda _place, _field: "")
     stops = [unit for units in queries for unit in units if unit.is_stop_word]
-    return run.discussion([Need(content_units(units), 1) for units in queries], stops)
+    return run.discussion([Need(content_units(units), 1) for units in queries], stops, limit)
+
+
+def has_words(reader: TextReader, request: Request) -> bool:
+    """Whether any word that matters was ever said, whatever the filters."""
+    plain = request._replace(filters=Filters())
+    return bool(word_scores(reader, plain, 1))
 
 
 class _Run:
@@ -114,12 +120,10 @@ class _Run:
         place = self._place_by_key() if len(kept) > _MANY else self._place
         return Answer([_hit(one, place) for one in kept], len(ranked), tier)
 
-    def discussion(self, needs: list[Need], stops: Sequence[Unit]) -> list[Found]:
+    def discussion(self, needs: list[Need], stops: Sequence[Unit], limit: int) -> list[Found]:
         query = self._bands(needs, stops)[0].query
         limits = self._limits
-        return self._reader.search(
-            self._reader.filtered(query, limits.must, limits.never), _MANY_WORDS
-        )
+        return self._reader.search(self._reader.filtered(query, limits.must, limits.never), limit)
 
     def _kept(self, ranked: Iterable[Ranked]) -> list[Ranked]:
         return at_most(ranked, self._wanted, self._request.per_session)

@@ -28,15 +28,18 @@ class StoreScan:
 
     def candidates(self, request: Request) -> Iterator[Candidate]:
         types = request.types or DEFAULT_TYPES
+        for found, place, turn in self.turns():
+            yield Candidate(found, place, [turn_text(turn, kind) for kind in types])
+
+    def turns(self) -> Iterator[tuple[Found, Place, Turn]]:
+        """Every turn that passes the filters, in no particular order."""
         recent = self._recent_sessions()
         for row, number, entry in self._entries():
             if recent is not None and row.session.id not in recent:
                 continue
             turn = self._passing(row, entry)
             if turn is not None:
-                texts = [turn_text(turn, kind) for kind in types]
-                place = Place(row.session.id, number)
-                yield Candidate(_found(row, number, entry), place, texts)
+                yield _found(row, number, entry), Place(row.session.id, number), turn
 
     def _entries(self) -> Iterator[tuple[Row, int, Entry]]:
         for row in self._rows:

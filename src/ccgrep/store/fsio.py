@@ -46,7 +46,7 @@ def _explained(error: OSError, path: str) -> WriteError:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return WriteError(
             f"cannot write {path} ({error.strerror}): "
-            "make the store writable, or set CCGREP_DIR to a directory that is"
+            "make its directory writable, or choose another (CCGREP_DIR for the store)"
         )
     return WriteError(f"cannot write {path} ({error.strerror}): check the disk, then run again")
 
@@ -83,7 +83,7 @@ class NewFile:
     """A file under way in `tmp/`; it exists for others only after `publish`."""
 
     def __init__(self, tmp_dir: str, name: str) -> None:
-        self.path = os.path.join(tmp_dir, f"{name}.{os.getpid()}.{os.urandom(4).hex()}")
+        self.path = os.path.join(tmp_dir, f"{name[:100]}.{os.getpid()}.{os.urandom(4).hex()}")
         self.size = 0
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with _operation("create", self.path):

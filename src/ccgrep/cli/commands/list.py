@@ -13,12 +13,13 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     filters = filters_of(arguments, context, config)
     limit = config.list_limit if is_cut else arguments.limit or 0
-    sessions = ops.list_sessions(config, filters, limit)
+    sessions = ops.list_sessions(config, filters, limit, arguments.tree)
     if arguments.json:
         context.write(json.dumps(json.listed(sessions)))
         return 0
+    style = context.style_for(arguments.color)
     width = context.width if context.is_terminal else None
-    context.write_lines(human.list_lines(sessions, context.now_ms, width, context.style))
-    if is_cut and len(sessions) == limit:
+    context.write_lines(human.list_lines(sessions, context.now_ms, width, style))
+    if is_cut and limit and sum(not one.depth for one in sessions) == limit:
         context.say(f"the {limit} most recent; -n 0 lists all")
     return 0

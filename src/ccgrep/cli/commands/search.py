@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import SimpleNamespace as Arguments
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.filters import filters_of
+from ccgrep.cli.filters import context_of, filters_of
 from ccgrep.config import Config
-from ccgrep.errors import UsageError
+from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.index.freshness import Check
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from ccgrep.index.build import Progress
     from ccgrep.kinds import Mode, TextKind
+
+_CLOSEST = 3
 
 
 def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
@@ -45,6 +48,8 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
     else:
         _print(arguments, context, request, result, searcher)
         code = 0 if result.answer.hits else 1
+        if code and request.mode == "words" and context.is_terminal and not arguments.json:
+            _print_closest(arguments, context, config, request)
     return 2 if result.answer.is_cut_short else code
 
 
@@ -196,6 +201,23 @@ def _print(
         _write(_record_lines(arguments, found, searcher, style), end)
 
 
+def _print_closest(
+    arguments: Arguments, context: Context, config: Config, request: Request
+) -> None:
+    """What is closest by meaning, for a person whose words are nowhere; if it can be told."""
+    if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
+        return
+    context.prepare_encoders()
+    request = request._replace(mode="semantic", limit=_CLOSEST)
+    try:
+        result, searcher = search(config, request, How(is_refreshed=False))
+    except CcgrepError:
+        return  # It was not asked for: no model, say, is no trouble.
+    if result.answer.hits:
+        context.say("ccgrep: no turn has these words; the closest by meaning:")
+        _print(arguments, context, request, result, searcher)
+
+
 def _is_record(arguments: Arguments) -> bool:
     """Whether what is asked for has the shape of record lines, also on a terminal."""
     context = (arguments.after_context, arguments.before_context, arguments.context)
@@ -214,7 +236,7 @@ def _record_lines(
     style: Style,
 ) -> Iterator[str]:
     width = arguments.width or records.WIDTH
-    before, after = _context(arguments)
+    before, after = context_of(arguments)
     printed = {found.hit.place for found in hits}
     for position, found in enumerate(hits):
         if position and (before or after):
@@ -229,15 +251,6 @@ def _record_lines(
             text = records.snippet(found, width, style)
             yield records.record(id, place.turn, found.hit.score, text, style)
         yield from _around(arguments, searcher, found, range(1, after + 1), printed, style)
-
-
-def _context(arguments: Arguments) -> tuple[int, int]:
-    both = max(arguments.context or 0, 0)
-    before, after = arguments.before_context, arguments.after_context
-    return (
-        both if before is None else max(before, 0),
-        both if after is None else max(after, 0),
-    )
 
 
 def _around(

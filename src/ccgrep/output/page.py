@@ -1,0 +1,181 @@
+"""Conversations as one HTML page that needs nothing else: no network, no script, no font.
+
+The Content-Security-Policy allows the page's own style, by its hash, and nothing at all besides.
+Elements, attributes and their values are written here; what comes from transcripts is text, made
+inert by `prose`.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall, Turn
+from ccgrep.ops.sessions import Shown, ShownTurn
+from ccgrep.output import prose, tools
+from ccgrep.output.human import LOST, blob_line, local_time, session_facts, session_notes
+from ccgrep.output.markdown import With
+from ccgrep.text import clip, one_line
+
+_AGENTS = {"claude_code": "Claude", "codex": "Codex"}
+_FEW_TURNS = 3
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1f2328; --dim: #59636e; --paper: #ffffff;
+  --line: #d1d9e0; --soft: #f6f8fa; --you: #0b7285; --agent: #1a7f37; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --dim: #9198a1; --paper: #0d1117;
+  --line: #3d444d; --soft: #161b22; --you: #66d9e8; --agent: #56d364; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+main { max-width: 54rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; }
+h2 { font-size: .85rem; font-weight: normal; color: var(--dim); margin: 2.5rem 0 1rem;
+  padding-top: .6rem; border-top: 1px solid var(--line); }
+h2 a { color: inherit; }
+.who { font-size: .8rem; font-weight: 600; margin: 1.2rem 0 .3rem; }
+.you { color: var(--you); }
+.agent { color: var(--agent); }
+.facts, .note, .blob { color: var(--dim); font-size: .875rem; margin: .2rem 0; }
+.said > :first-child { margin-top: 0; }
+.said > :last-child { margin-bottom: 0; }
+.said h1, .said h2, .said h3, .said h4, .said h5, .said h6 { font-size: 1.05rem; font-weight: 600;
+  color: inherit; border: 0; padding: 0; margin: 1.2rem 0 .4rem; }
+.typed { white-space: pre-wrap; background: var(--soft); border-left: 3px solid var(--you);
+  border-radius: 4px; padding: .7rem .9rem; }
+pre.code { background: var(--soft); border: 1px solid var(--line); border-radius: 6px;
+  padding: .7rem .9rem; overflow: auto; max-height: 32rem; margin: .6rem 0; }
+code { font: .85em/1.5 ui-monospace, monospace; }
+:not(pre) > code { background: var(--soft); border-radius: 4px; padding: .1em .3em; }
+details { border: 1px solid var(--line); border-radius: 6px; margin: .6rem 0; padding: 0 .8rem; }
+summary { cursor: pointer; color: var(--dim); font: .85rem/1.5 ui-monospace, monospace;
+  padding: .45rem 0; }
+blockquote { margin: .6rem 0; padding-left: .9rem; border-left: 3px solid var(--line);
+  color: var(--dim); }
+table { border-collapse: collapse; display: block; overflow: auto; }
+th, td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; }
+article + article { margin-top: 4rem; }
+a { color: var(--you); }
+@media print { details > pre.code { max-height: none; } }
+"""
+
+
+def page(conversations: Sequence[Shown], wanted: With) -> Iterator[str]:
+    """The lines of a page with all of the conversations."""
+    titles = [_title(shown) for shown in conversations]
+    yield from _head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
+    yield "<body><main>"
+    if len(conversations) > 1:
+        yield from _contents("Conversations", ((f"s{at}", t) for at, t in enumerate(titles)))
+    for at, shown in enumerate(conversations):
+        yield f'<article id="s{at}">'
+        yield from _conversation(shown, f"s{at}", wanted)
+        yield "</article>"
+    yield "</main></body></html>"
+
+
+def _title(shown: Shown) -> str:
+    if shown.session is None:
+        return f"@{shown.places[0].entry.turn.hex()[:10]}"
+    return clip(one_line(shown.session.title), 200) or shown.session.id
+
+
+def _head(title: str) -> Iterator[str]:
+    style = "\n".join([_STYLE, prose.colours("default"), _dark(prose.colours("github-dark"))])
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    yield '<!doctype html><html><head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield '<meta name="referrer" content="no-referrer">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{prose.line(title)}</title>"
+    yield f"<style>{style}</style></head>"
+
+
+def _dark(rules: str) -> str:
+    return f"@media (prefers-color-scheme: dark) {{\n{rules}\n}}"
+
+
+def _contents(name: str, items: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f"<details><summary>{name}</summary><ul>"
+    for id, text in items:
+        yield f'<li><a href="#{id}">{prose.line(clip(one_line(text), 100))}</a></li>'
+    yield "</ul></details>"
+
+
+def _conversation(shown: Shown, id: str, wanted: With) -> Iterator[str]:
+    agent = "Agent"
+    if shown.session is not None:
+        agent = _AGENTS[shown.session.source]
+        yield from _session(shown.session, shown.is_gone, _title(shown))
+    if len(shown.places) > _FEW_TURNS:
+        prompts = ((p.number, p.turn.prompt if p.turn else "") for p in shown.places)
+        items = ((f"{id}-t{number}", f"{number}: {text}") for number, text in prompts)
+        yield from _contents("Turns", items)
+    for place in shown.places:
+        yield from _place(place, f"{id}-t{place.number}", agent, wanted)
+
+
+def _session(session: Session, is_gone: bool, title: str) -> Iterator[str]:
+    yield f"<h1>{prose.line(title)}</h1>"
+    facts = [
+        f"{session.id} ({session.source})",
+        session.project,
+        f"{local_time(session.started)} | {session_facts(session)}",
+        *session_notes(session, is_gone),
+    ]
+    yield from (f'<p class="facts">{prose.line(fact)}</p>' for fact in facts if fact)
+
+
+def _place(place: ShownTurn, id: str, agent: str, wanted: With) -> Iterator[str]:
+    entry = place.entry
+    marks = " (rolled back)" if entry.is_rolled_back else ""
+    when = f"{local_time(entry.started)} · @{entry.turn.hex()[:10]}{marks}"
+    yield f'<section id="{id}"><h2><a href="#{id}">Turn {place.number}</a> · {when}</h2>'
+    if place.turn is None:
+        yield f'<p class="note">{prose.line(LOST)}</p>'
+    else:
+        yield from _turn(place.turn, agent, wanted)
+    yield "</section>"
+
+
+def _turn(turn: Turn, agent: str, wanted: With) -> Iterator[str]:
+    if turn.prompt or turn.attached:
+        yield '<p class="who you">You</p>'
+        yield f'<div class="typed" dir="auto">{prose.plain(turn.prompt)}</div>'
+        yield from _blobs(turn.attached)
+    is_named = False
+    for step in turn.steps:
+        if isinstance(step, Note):
+            text = clip(one_line(step.text), 300)
+            yield f'<p class="note">({step.kind}) {prose.line(text)}</p>'
+            continue
+        parts = list(_message(step, wanted))
+        if parts and not is_named:
+            is_named = True
+            yield f'<p class="who agent">{agent}</p>'
+        yield from parts
+
+
+def _message(message: Message, wanted: With) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            if part.text.strip():
+                yield f'<div class="said" dir="auto">{prose.rich(part.text)}</div>'
+        elif isinstance(part, Thinking):
+            if wanted.thinking and part.text.strip():
+                yield f"<details><summary>Thinking</summary>{prose.code(part.text)}</details>"
+        elif wanted.tools:
+            yield from _call(part)
+
+
+def _call(call: ToolCall) -> Iterator[str]:
+    given = tools.given(call)
+    summary = prose.line(clip(one_line(tools.line(call)), 160))
+    yield f"<details><summary>{summary}</summary>{prose.code(given.text, given.language)}"
+    if call.result is not None:
+        yield prose.code(call.result.text) if call.result.text.strip() else ""
+        yield from _blobs(call.result.blobs)
+    yield "</details>"
+
+
+def _blobs(blobs: Iterable[Blob]) -> Iterator[str]:
+    yield from (f'<p class="blob">{prose.line(blob_line(blob))}</p>' for blob in blobs)

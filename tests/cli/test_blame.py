@@ -1,0 +1,288 @@
+"""`ccgrep blame`: who touched a file, and who wrote a line of it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ccgrep.model import Turn
+from ccgrep.ops.blame import blame
+from ccgrep.ops.sessions import Turns
+from ccgrep.search.request import Filters
+from tests.attacks import ATTACKS, acting
+from tests.cli.test_hostile import RECORD, write
+from tests.homes import Home
+from tests.transcripts import ClaudeFile, CodexFile
+
+FILE = "/home/sam/src/shop/src/auth/jwt.ts"
+
+
+def patch(codex: CodexFile, text: str, output: str = "Exit code: 0\nDone") -> None:
+    codex.item("custom_tool_call", name="apply_patch", input=text, call_id="c1", status="completed")
+    codex.item("custom_tool_call_output", call_id="c1", output=output)
+
+
+def edit(file: ClaudeFile, path: str, old: str, new: str, **fields: object) -> None:
+    given = {"file_path": path, "old_string": old, "new_string": new, **fields}
+    file.result(file.call("Edit", given), "ok")
+
+
+@pytest.fixture
+def shop(home: Home) -> Home:
+    file = home.claude(1)
+    file.prompt("look at it")
+    file.result(file.call("Read", {"file_path": FILE}), "code")
+    file.answer("I did")
+    file.prompt("change it")
+    file.result(file.call("Read", {"file_path": FILE}), "code")
+    edit(file, FILE, "a", "b")
+    file.result(file.call("Write", {"file_path": "/home/sam/src/shop/xjwt.ts", "content": "x"}), "")
+    file.answer("done")
+    file.prompt("fail at it")
+    failed = {"file_path": FILE, "old_string": "1", "new_string": "2"}
+    file.result(file.call("Edit", failed), "no match", is_error=True)
+    file.answer("sorry")
+    file.turn("only mention src/auth/jwt.ts", "yes", f"cat {FILE}", "code")
+    file.write()
+    codex = home.codex(2, cwd="/home/sam/src/api")
+    codex.meta()
+    codex.prompt("patch both")
+    patch(
+        codex,
+        "*** Begin Patch\n*** Update File: src/auth/jwt.ts\n@@\n-a\n+b\n"
+        "*** Add File: docs/new.md\n+hello\n*** Delete File: old.md\n"
+        "*** Update File: from.md\n*** Move to: to.md\n@@\n-1\n+2\n*** End Patch\n",
+    )
+    codex.answer("patched")
+    codex.prompt("through the shell")
+    codex.command(
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: sh.md\n+x\n*** End Patch\nEOF", ""
+    )
+    codex.answer("too")
+    codex.write()
+    home.index()
+    return home
+
+
+def blamed(home: Home, *arguments: str) -> list[str]:
+    done = home.run("blame", "--no-refresh", *arguments)
+    assert done.returncode == (0 if done.stdout else 1), done.stderr
+    return [re.sub(r"^[^:]+:(\d+):1\.000:", r"\1 ", line) for line in done.stdout.splitlines()]
+
+
+def without_index(home: Home) -> None:
+    for path in sorted((home.store_dir / "text").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("is_indexed", [True, False], ids=["index", "scan"])
+def test_turns_that_read_or_changed_a_file_the_newest_first(shop: Home, is_indexed: bool) -> None:
+    if not is_indexed:
+        without_index(shop)
+    api = "/home/sam/src/api/src/auth/jwt.ts"
+    ours = [f"1 read, edited {FILE}: change it", f"0 read {FILE}: look at it"]
+    assert blamed(shop, FILE) == ours
+    for suffix in ("jwt.ts", "auth/jwt.ts", "./src/auth/jwt.ts"):
+        assert blamed(shop, suffix) == [f"0 edited {api}: patch both", *ours]
+    assert blamed(shop, api) == [f"0 edited {api}: patch both"]
+    assert blamed(shop, "wt.ts") == []
+    assert blamed(shop, "uth/jwt.ts") == []
+    assert blamed(shop, "docs/new.md") == ["0 wrote /home/sam/src/api/docs/new.md: patch both"]
+    assert blamed(shop, "old.md") == ["0 deleted /home/sam/src/api/old.md: patch both"]
+    assert blamed(shop, "from.md") == ["0 deleted /home/sam/src/api/from.md: patch both"]
+    assert blamed(shop, "to.md") == ["0 edited /home/sam/src/api/to.md: patch both"]
+    assert blamed(shop, "sh.md") == ["1 wrote /home/sam/src/api/sh.md: through the shell"]
+    assert blamed(shop, "jwt.ts", "-n1") == [f"0 edited {api}: patch both"]
+    assert blamed(shop, "jwt.ts", "--source", "claude-code") == ours
+    assert blamed(shop, "jwt.ts", "--tool", "edit") == ours[:1]
+
+
+def test_lines_are_records_and_lead_to_their_turns(shop: Home) -> None:
+    lines = shop.run("blame", "jwt.ts", "--full-id").stdout
+    assert all(RECORD.fullmatch(line) for line in lines.splitlines())
+    shown = shop.run("show", "-", input=lines)
+    assert re.findall("user: (.*)", shown.stdout) == ["patch both", "change it", "look at it"]
+
+
+def test_json_says_what_was_done(shop: Home) -> None:
+    found = shop.json("blame", "auth/jwt.ts", "-p", "shop")
+    assert (found["schema"], found["file"], found["line"]) == (1, "auth/jwt.ts", None)
+    first = found["turns"][0]
+    assert (first["turn"], first["prompt"], first["source"]) == (1, "change it", "claude_code")
+    assert first["files"] == [{"path": FILE, "actions": ["read", "edited"]}]
+    assert first["id"] == shop.manifest(first["session_id"]).entries[1].turn.hex()
+
+
+def test_no_turn_is_exit_1_and_no_file_exit_2(shop: Home) -> None:
+    done = shop.run("blame", "nothing.ts")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    for name in ("", ".", "/"):
+        done = shop.run("blame", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "FILE must name a file" in done.stderr
+
+
+def test_what_was_done_just_now_is_known(shop: Home) -> None:
+    file = shop.claude(9)
+    file.prompt("just now")
+    edit(file, FILE, "b", "c")
+    file.answer("done")
+    file.write()
+    assert blamed(shop, FILE, "-n1")[0].startswith("1 read, edited")
+    assert shop.run("blame", FILE, "-n1").stdout.endswith(f":0:1.000:edited {FILE}: just now\n")
+
+
+def test_without_a_store_it_says_what_to_do(home: Home) -> None:
+    done = home.run("blame", "a.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "run `ccgrep index`" in done.stderr
+
+
+def test_a_turn_in_a_fork_is_told_once(home: Home) -> None:
+    file = home.claude(1)
+    file.prompt("change it")
+    edit(file, FILE, "a", "b")
+    file.answer("done")
+    file.write()
+    fork = file.fork(file.path.parent, len(file.records), 2)
+    fork.turn("and on", "yes")
+    fork.write()
+    home.index()
+    assert len(blamed(home, FILE)) == 1
+
+
+# Lines.
+
+
+@pytest.fixture
+def lived(home: Home) -> tuple[Home, Path]:
+    """A file that was written, edited, edited by hand, and patched."""
+    path = home.directory / "work" / "app.py"
+    path.parent.mkdir()
+    name = str(path)
+    file = home.claude(1, cwd=str(path.parent))
+    file.prompt("write")
+    file.result(
+        file.call("Write", {"file_path": name, "content": "one\ntwo\nthree\nfour\nfive\n"}), ""
+    )
+    file.answer("x")
+    file.prompt("edit")
+    edit(file, name, "two\nthree", "two\nTHREE\nthree and a half")
+    file.answer("x")
+    file.prompt("many")
+    edits = [
+        {"old_string": "five", "new_string": "FIVE"},
+        {"old_string": "FIVE", "new_string": "FIVE\nsix = 6"},
+    ]
+    file.result(file.call("MultiEdit", {"file_path": name, "edits": edits}), "")
+    file.answer("x")
+    file.write()
+    codex = home.codex(2, cwd=str(path.parent))
+    codex.meta()
+    codex.prompt("patch")
+    patch(
+        codex,
+        "*** Begin Patch\n*** Update File: app.py\n@@\n one\n-two\n+2\n THREE\n*** End Patch",
+    )
+    codex.answer("x")
+    codex.write()
+    home.index()
+    path.write_text("zero, by hand\none\n2\nTHREE\nthree and a half\nfour\nFIVE\nsix = 6\n")
+    return home, path
+
+
+@pytest.mark.parametrize("is_indexed", [True, False], ids=["index", "scan"])
+def test_each_line_has_the_turn_that_wrote_it(lived: tuple[Home, Path], is_indexed: bool) -> None:
+    home, path = lived
+    if not is_indexed:
+        without_index(home)
+    told = []
+    for number in range(1, 9):
+        done = home.run("blame", "--no-refresh", "-L", str(number), "app.py", cwd=path.parent)
+        told.append((done.returncode, done.stdout.rpartition(": ")[2].strip()))
+    assert told == [
+        (1, ""),
+        (0, "write"),
+        (0, "patch"),
+        (0, "edit"),
+        (0, "edit"),
+        (0, "write"),
+        (0, "many"),
+        (0, "many"),
+    ]
+
+
+def test_what_cannot_be_told_is_said(lived: tuple[Home, Path]) -> None:
+    home, path = lived
+    done = home.run("blame", "-L1", str(path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"ccgrep: cannot be told who wrote line 1 of {path}: it was there before, or was "
+        "written by hand or by a command\n"
+    )
+
+
+def test_a_line_of_a_change_that_is_there_twice_cannot_be_told(home: Home) -> None:
+    path = home.directory / "a.txt"
+    file = home.claude(1)
+    file.prompt("edit")
+    edit(file, str(path), "x", "again")
+    file.answer("done")
+    file.write()
+    home.index()
+    path.write_text("again\nother\nagain\n")
+    done = home.run("blame", "-L1", str(path))
+    assert (done.returncode, "stands there more than once" in done.stderr) == (1, True)
+    path.write_text("again\nother\n")
+    assert home.run("blame", "-L1", str(path)).returncode == 0
+    assert home.run("blame", "-L2", str(path)).returncode == 1
+
+
+@pytest.mark.parametrize("line", ["0", "9", "100"])
+def test_a_line_that_is_not_there_is_exit_2(lived: tuple[Home, Path], line: str) -> None:
+    home, path = lived
+    done = home.run("blame", "-L", line, str(path))
+    assert (done.returncode, "has 8 lines" in done.stderr) == (2, True)
+
+
+def test_lines_need_the_file(lived: tuple[Home, Path]) -> None:
+    home, path = lived
+    path.unlink()
+    done = home.run("blame", "-L1", str(path))
+    assert (done.returncode, "goes by the file as it is now" in done.stderr) == (2, True)
+
+
+def test_nothing_acts_in_what_is_blamed(home: Home) -> None:
+    for number, text in enumerate(ATTACKS.values()):
+        file = home.claude(number + 1)
+        file.prompt(f"prompt {number} {text}")
+        file.result(file.call("Write", {"file_path": f"/x/{text}/a.py", "content": text}), "")
+        file.answer("done")
+        write(file)
+    home.index()
+    done = home.run("blame", "a.py")
+    assert (done.returncode, acting(done.stdout), done.stderr) == (0, [], "")
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if not RECORD.fullmatch(line)] == []
+    assert len(lines) == len(ATTACKS)
+    assert acting(home.run("blame", "a.py", "--json").stdout) == []
+
+
+def test_the_index_leaves_few_turns_to_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = home.claude(1)
+    for number in range(200):
+        file.prompt(f"prompt {number}")
+        file.result(file.call("Read", {"file_path": f"/x/file{number}.py"}), "text")
+        file.answer("done")
+    file.write()
+    home.index()
+    asked = []
+    read = Turns.at
+
+    def at(turns: Turns, session: str, number: int) -> Turn | None:
+        asked.append(number)
+        return read(turns, session, number)
+
+    monkeypatch.setattr(Turns, "at", at)
+    assert len(blame(home.config, "file77.py", Filters())) == 1
+    assert asked == [77]

@@ -1,0 +1,296 @@
+"""`ccgrep export`: each format whole, and hostile text inert in all of them."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import stat
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from ccgrep.output import prose
+from tests.attacks import ATTACKS, BENIGN, acting
+from tests.cli.test_hostile import fill
+from tests.cli.test_search_start import imported
+from tests.homes import Home
+
+MARKUP: tuple[str, ...] = (
+    "<script>document.title = 'owned'</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</pre></code></details></div></section></article></main></body></html><script>x</script>",
+    "</style><style>* { display: none }</style>",
+    "</title><script>x</script>",
+    "<!-- comment --> <![CDATA[ x ]]> <?php x ?> <!doctype html>",
+    "[click](javascript:alert(1)) [ref]: javascript:x <javascript:x> <http://evil.example>",
+    "![image](http://evil.example/track.png)",
+    "[link](http://evil.example 'title')",
+    "[ref][1]\n\n[1]: http://evil.example 'x'",
+    "&#60;script&#62; &lt;script&gt; &#x202e;evil &nbsp; &#0;",
+    "```html\n<script>x</script>\n```",
+    '```"><script>x</script>\n<b>\n```',
+    "``` onload=x\n<b>\n",
+    "~~~python class=evil\nprint('<script>')\n~~~",
+    "| a | b |\n|:--|--:|\n| <script> | <b onclick=x> |",
+    "7. from seven\n8. on",
+    "<a href='javascript:x'>**bold <b>**</a>",
+    "https://evil.example www.evil.example evil@evil.example",
+    "# Turn 7\n\n## Turn 8\n\n**User:**\n\n> forged",
+    "Setext\n===\n\n---\n\n***\n",
+    "> > > > quote\n\n    indented <b>code</b>\n",
+)
+TAGS = {
+    "a", "article", "blockquote", "body", "br", "code", "details", "div", "em", "h1", "h2", "h3",
+    "head", "hr", "html", "li", "main", "meta", "ol", "p", "pre", "s", "section", "span", "strong",
+    "style", "summary", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
+}  # fmt: skip
+VOID = ("meta", "br", "hr")
+ATTRIBUTES = {
+    "class": r"code|typed|said|who you|who agent|facts|note|blob|[a-z]{1,3}[0-9]?|",
+    "id": r"s\d+(-t\d+)?",
+    "href": r"#s\d+(-t\d+)?",
+    "dir": "auto",
+    "charset": "utf-8",
+    "http-equiv": "Content-Security-Policy",
+    "content": r"default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; base-uri 'none'; "
+    r"form-action 'none'|no-referrer|width=device-width, initial-scale=1",
+    "name": "referrer|viewport",
+}
+
+
+class Page(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.strange: list[str] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.styles: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in TAGS:
+            self.strange.append(tag)
+        for name, value in attrs:
+            if not re.fullmatch(ATTRIBUTES.get(name, "(?!)"), value or ""):
+                self.strange.append(f"{tag} {name}={value}")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID and self.open.pop() != tag:
+            self.strange.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        (self.styles if self.open[-1:] == ["style"] else self.text).append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.strange.append(f"comment {data}")
+
+    def handle_pi(self, data: str) -> None:
+        self.strange.append(f"instruction {data}")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = Home(tmp_path_factory.mktemp("export") / "home")
+    fill(home, [*ATTACKS.values(), *(f"\n\n{text}\n\n" for text in MARKUP)])
+    return home
+
+
+@pytest.fixture
+def shop(home: Home) -> Home:
+    file = home.claude()
+    file.prompt("fix <b>it</b>\n  please")
+    file.blocks(
+        {"type": "thinking", "thinking": "hmm"},
+        {"type": "text", "text": "So:\n\n```python\ndef f(): pass\n```\n\n- one\n- `two`"},
+    )
+    change = {"file_path": "/x/a.py", "old_string": "a = 1", "new_string": "a = 2\nb = 3"}
+    file.result(file.call("Edit", change), "done")
+    file.result(file.call("Write", {"file_path": "/x/b.py", "content": "import os"}), "")
+    file.result(file.call("Bash", {"command": "ls | wc"}), "3 ```` 4", is_error=True)
+    file.result(file.call("Other", {"x": [1]}), [{"type": "text", "text": "yes"}])
+    file.answer("Done.")
+    file.turn("thanks", "Welcome.")
+    file.meta("ai-title", aiTitle="Fix <it>")
+    file.write()
+    home.index()
+    return home
+
+
+def all_ids(home: Home) -> str:
+    return "\n".join(home.rows())
+
+
+def exported(home: Home, *options: str) -> str:
+    done = home.run("export", "-", *options, input=all_ids(home))
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+WHOLE = ("--tools", "--thinking")
+
+
+@pytest.mark.parametrize("format", ["md", "html", "json"])
+@pytest.mark.parametrize("options", [(), WHOLE], ids=["said", "whole"])
+def test_nothing_acts_in_any_format(hostile: Home, format: str, options: tuple[str, ...]) -> None:
+    text = exported(hostile, "--format", format, *options)
+    assert acting(text, also="\n\t" if format != "json" else "\n") == []
+
+
+def test_no_element_or_attribute_comes_from_what_was_said(hostile: Home) -> None:
+    page = Page(exported(hostile, "--format", "html", *WHOLE))
+    assert (page.strange, page.open) == ([], [])
+    assert (len(page.styles), page.text.count("Turn 1")) == (1, len(ATTACKS) + len(MARKUP))
+    said = "".join(page.text)
+    for text in ("<script>document.title = 'owned'</script>", "](javascript:alert(1))", "&#x202e;"):
+        assert text in said
+
+
+def test_the_policy_allows_the_style_of_the_page_and_nothing_else(shop: Home) -> None:
+    text = exported(shop, "--format", "html")
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    assert text.index("Content-Security-Policy") < text.index("<title>") < text.index("<style>")
+    assert not re.search(r"https?:|url\(|@import|<script|<link", text)
+
+
+def test_no_quotation_in_markdown_can_be_left(hostile: Home) -> None:
+    """Every line that is no heading, label or fence of ours is quoted or inside a fence."""
+    fence = ""
+    heads = 0
+    for line in exported(hostile, "--format", "md", *WHOLE).split("\n"):
+        if fence:
+            fence = "" if line == fence else fence
+        elif opened := re.fullmatch(r"(`{3,})[A-Za-z0-9+#-]*", line):
+            fence = opened[1]
+        else:
+            ours = r"(> .*|>||---|# .*|- .*|## Turn \d+|\*\*(User|Assistant|Thinking):\*\*|"
+            ours += r"\*\*Tool:\*\* .*|\*\(\w+\)\* .*|\d{4}-\d\d-\d\d \d\d:\d\d · `@[0-9a-f]{10}`)"
+            assert re.fullmatch(ours, line), line
+            heads += line.startswith("## ")
+    assert heads == 2 * (len(ATTACKS) + len(MARKUP))
+
+
+def test_json_has_the_text_as_it_was(hostile: Home) -> None:
+    made = json.loads(exported(hostile, "--format", "json"))
+    assert made["schema"] == 1
+    said = {m["content"] for s in made["sessions"] for m in s["messages"]}
+    for number, text in enumerate(MARKUP, len(ATTACKS)):
+        assert f"needle{number} commonword \n\n{text}\n\n tail{number}" in said
+
+
+@pytest.mark.parametrize("text", BENIGN)
+def test_ordinary_text_stays_as_it_is(home: Home, text: str) -> None:
+    file = home.claude()
+    file.turn(text, text)
+    file.write()
+    home.index()
+    assert "".join(Page(exported(home, "-f", "html")).text).count(text) >= 1
+    assert f"> {text}\n" in exported(home)
+
+
+def test_a_page_reads_well(shop: Home) -> None:
+    text = exported(shop, "--format", "html", *WHOLE)
+    assert "<h1>Fix &lt;it&gt;</h1>" in text
+    assert '<div class="typed" dir="auto">fix &lt;b&gt;it&lt;/b&gt;\n  please</div>' in text
+    assert '<span class="k">def</span>' in text
+    assert "<li>one</li>" in text and "<li><code>two</code></li>" in text
+    assert '<span class="gd">-a = 1</span>' in text and '<span class="gi">+b = 3</span>' in text
+    assert '<span class="kn">import</span>' in text
+    assert "<summary>[Bash] ls | wc (failed)</summary>" in text
+    assert "<summary>Thinking</summary>" in text
+    plain = exported(shop, "--format", "html")
+    assert "<details>" not in plain and "hmm" not in plain
+
+
+def test_a_fence_in_markdown_is_longer_than_those_inside(shop: Home) -> None:
+    text = exported(shop, *WHOLE)
+    assert "`````\n3 ```` 4\n`````\n" in text
+    assert "```py\nimport os\n```\n" in text and "```diff\n-a = 1\n" in text
+
+
+def test_what_could_take_long_is_not_highlighted() -> None:
+    assert "<span" in prose.code("x = 1\n" * 1000, "python")
+    assert "<span" not in prose.code("x = 1\n" * 10_000, "python")
+    assert "<span" not in prose.code("x = " + "." * 1000, "python")
+    assert "<em>" in prose.rich("*a* " * 1000)
+    assert "<em>" not in prose.rich("*a* " * 60_000)
+
+
+def test_the_name_of_the_file_tells_the_format(shop: Home, tmp_path: Path) -> None:
+    for name, start in (("a.html", "<!doctype html>"), ("a.json", '{"schema"'), ("a.txt", "# Fix")):
+        path = tmp_path / name
+        path.write_text("before")
+        done = shop.run("export", *shop.rows(), "-o", str(path))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert path.read_text(encoding="utf-8").startswith(start)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    named = shop.run("export", *shop.rows(), "-f", "json", "-o", str(tmp_path / "b.html"))
+    assert named.returncode == 0
+    json.loads((tmp_path / "b.html").read_text())
+    assert sorted(path.name for path in tmp_path.glob("[ab].*")) == [
+        "a.html",
+        "a.json",
+        "a.txt",
+        "b.html",
+    ]
+
+
+def test_what_is_no_file_is_never_replaced(shop: Home, tmp_path: Path) -> None:
+    link = tmp_path / "link.md"
+    link.symlink_to(tmp_path / "real.md")
+    assert shop.run("export", *shop.rows(), "-o", str(link)).returncode == 0
+    assert link.is_symlink() and (tmp_path / "real.md").is_file()
+    for path, message in (
+        ("/dev/null", "is not a regular file"),
+        (str(tmp_path), "is not a regular file"),
+        (str(tmp_path / "no" / "x.md"), "is not a directory"),
+    ):
+        done = shop.run("export", *shop.rows(), "-o", path)
+        assert (done.returncode, message in done.stderr) == (2, True)
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_wrong_ref_writes_nothing(shop: Home, tmp_path: Path) -> None:
+    done = shop.run("export", *shop.rows(), "zzzzzzzz", "-o", str(tmp_path / "x.md"))
+    assert (done.returncode, "names no session" in done.stderr) == (2, True)
+    assert not (tmp_path / "x.md").exists()
+
+
+def test_only_pages_import_what_pages_need(shop: Home) -> None:
+    file = shop.claude(9)
+    file.turn("zebra", "yes")
+    file.write()
+    shop.index()
+    assert not imported(shop, "export", file.id) & {"pygments", "markdown_it"}
+    assert imported(shop, "export", file.id, "-f", "html") >= {"pygments", "markdown_it"}
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="there is no browser")
+def test_a_browser_runs_nothing_and_shows_everything(hostile: Home, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(exported(hostile, "--format", "html", *WHOLE), encoding="utf-8")
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()],
+        env={**hostile.environment, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    seen = Page(done.stdout)
+    assert (seen.strange, "owned" in done.stdout.partition("</title>")[0]) == ([], False)
+    assert seen.text.count("Turn 1") == len(ATTACKS) + len(MARKUP)

@@ -1,0 +1,213 @@
+"""`ccgrep list`: the filters of a search, trees, and columns that fit."""
+
+import re
+
+import pytest
+
+from ccgrep.ops.search import How, search
+from ccgrep.ops.sessions import list_sessions
+from ccgrep.search.request import Filters, Request
+from ccgrep.text import columns
+from tests.cli.test_hostile import COLOUR, on_terminal
+from tests.homes import Home
+from tests.transcripts import ClaudeFile
+
+
+def named(home: Home) -> dict[str, str]:
+    """Sessions by the word of their first prompt."""
+    return {home.prompts(id)[0]: id for id in home.rows()}
+
+
+@pytest.fixture
+def shop(home: Home) -> Home:
+    """Two projects, two agents, a fork of a fork, two sub-agents, one of which had its own."""
+    main = home.claude(1)
+    main.turn("main", "one", "make", "ok")
+    main.prompt("again", gitBranch="feature")
+    main.answer("two", model="claude-haiku-4-5", gitBranch="feature")
+    main.write()
+    first = forked(home, main, "fork", 2)
+    forked(home, first, "deeper", 3)
+    for seed, name in ((4, "agent-1"), (5, "agent-2")):
+        agent = home.subagent(main, name, seed)
+        agent.turn(name, "served")
+        agent.write()
+    other = home.claude(6, slug="-home-sam-src-api", cwd="/home/sam/src/api")
+    other.prompt("other")
+    other.result(other.call("Read", {"file_path": "/x"}), "text")
+    other.answer("read it")
+    other.write()
+    codex = home.codex(7)
+    codex.meta()
+    codex.turn("codex", "yes")
+    codex.write()
+    home.index()
+    return home
+
+
+def forked(home: Home, parent: ClaudeFile, prompt: str, seed: int) -> ClaudeFile:
+    file = home.claude(seed)
+    file.turn(prompt, "and on")
+    for record in file.records:
+        assert isinstance(record, dict)
+        record["forkedFrom"] = {"sessionId": parent.id, "messageUuid": record["uuid"]}
+    file.write()
+    return file
+
+
+def listed(home: Home, *options: str) -> list[str]:
+    names = {id: prompt for prompt, id in named(home).items()}
+    return [names[session["id"]] for session in home.json("list", *options)["sessions"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "prompts"),
+    [
+        (("--tool", "bash"), ["main"]),
+        (("--tool", "any"), ["other", "main"]),
+        (("--branch", "feature"), ["main"]),
+        (("--model-name", "haiku"), ["main"]),
+        (("--subagents", "only"), ["agent-2", "agent-1"]),
+        (("--subagents", "exclude", "--source", "claude-code", "-p", "shop"),
+         ["deeper", "fork", "main"]),
+        (("--max-sessions", "2"), ["codex", "other"]),
+        (("--project", "api", "--tool", "Read"), ["other"]),
+        (("--tool", "Bash", "--branch", "feature"), []),  # no turn has both
+        (("-p", "nowhere"), []),
+        (("-n", "2"), ["codex", "other"]),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_filters_are_those_of_a_search(
+    shop: Home, options: tuple[str, ...], prompts: list[str]
+) -> None:
+    assert listed(shop, *options) == prompts
+
+
+def test_session_and_here_choose(shop: Home) -> None:
+    assert listed(shop, "--session", named(shop)["fork"][:8]) == ["fork"]
+    src = shop.directory / "src"
+    src.mkdir()
+    assert shop.run("list", "--here", cwd=src).stdout == ""
+    unknown = shop.run("list", "--session", "zzzzzzzz")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+
+
+def test_a_session_is_listed_if_a_search_finds_one_of_its_turns(shop: Home) -> None:
+    """With the text index and without it."""
+    times = sorted(entry.started or 0 for id in shop.rows() for entry in shop.manifest(id).entries)
+    cases = [Filters(since=times[3]), Filters(until=times[2]), Filters(since=times[2], tool="any")]
+    cases += [Filters(model="haiku"), Filters(branch="main"), Filters(subagents="exclude")]
+    for is_indexed in (True, False):
+        for filters in cases:
+            request = Request((" ", "e"), "literal", filters=filters, limit=0)
+            result, _ = search(shop.config, request, How(False, is_indexed))
+            found = {p.session for hit in result.answer.hits for p in (hit.place, *hit.also_in)}
+            sessions = {one.row.session.id for one in list_sessions(shop.config, filters)}
+            assert found <= sessions
+            everything, searcher = search(
+                shop.config, request._replace(invert=True), How(False, is_indexed)
+            )
+            rest = {p.session for h in everything.answer.hits for p in (h.place, *h.also_in)}
+            assert sessions == found | rest, filters
+            assert sessions == set(searcher.sessions(filters))
+
+
+def test_without_a_text_index_the_answer_is_the_same(shop: Home) -> None:
+    before = listed(shop, "--tool", "any"), listed(shop, "--branch", "feature")
+    for path in sorted((shop.store_dir / "text").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    assert (listed(shop, "--tool", "any"), listed(shop, "--branch", "feature")) == before
+
+
+def test_a_tree_has_forks_and_sub_agents_below_their_sessions(shop: Home) -> None:
+    done = shop.run("list", "--tree")
+    titles = [line.split("\t")[4] for line in done.stdout.splitlines()]
+    assert titles == [
+        "codex",
+        "other",
+        "main",
+        "└─ (sub-agent) agent-2",
+        "└─ (sub-agent) agent-1",
+        "└─ (fork) fork",
+        "  └─ (fork) deeper",
+    ]
+    assert all(line.count("\t") == 4 for line in done.stdout.splitlines())
+    sessions = shop.json("list", "--tree")["sessions"]
+    assert [session["depth"] for session in sessions] == [0, 0, 0, 1, 1, 1, 2]
+    assert "depth" not in shop.json("list")["sessions"][0]
+
+
+def test_a_fork_that_does_not_say_so_is_known_by_its_turns(home: Home) -> None:
+    original = home.claude(1)
+    original.turn("begin", "one")
+    original.turn("go on", "two")
+    fork = original.fork(original.path.parent, 2, 2)
+    original.turn("and on", "three")
+    fork.now_ms = original.now_ms + 1000
+    fork.turn("elsewhere", "two")
+    copy = original.fork(original.path.parent, 2, 3)
+    copy.now_ms = fork.now_ms + 1000
+    copy.turn("once more", "two")
+    namesake = home.claude(4)
+    namesake.now_ms = home.claude(1).now_ms  # began at the same moment, with something else
+    namesake.turn("another", "one")
+    for file in (original, fork, copy, namesake):
+        file.write()
+    home.index()
+    sessions = home.json("list", "--tree")["sessions"]
+    found = [(session["id"], session["depth"]) for session in sessions]
+    assert [one for one in found if one[0] != namesake.id] == [
+        (original.id, 0),
+        (copy.id, 1),
+        (fork.id, 1),
+    ]
+    assert (namesake.id, 0) in found
+
+
+def test_the_limit_counts_trees(shop: Home) -> None:
+    assert listed(shop, "--tree", "-n", "2") == ["codex", "other"]
+    assert len(listed(shop, "--tree", "-n", "3")) == 7
+
+
+def test_a_session_whose_parent_is_filtered_away_stands_at_the_top(shop: Home) -> None:
+    sessions = shop.json("list", "--tree", "--subagents", "only")["sessions"]
+    assert [session["depth"] for session in sessions] == [0, 0]
+
+
+def test_sessions_that_claim_to_come_of_each_other_are_listed_once(home: Home) -> None:
+    one, two = home.claude(1), home.claude(2)
+    forked(home, two, "one", 1)
+    forked(home, one, "two", 2)
+    forked(home, home.claude(3), "own", 3)
+    home.index()
+    assert sorted(listed(home, "--tree")) == ["one", "own", "two"]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("options", [(), ("--tree",)], ids=["list", "tree"])
+def test_columns_fit_the_terminal(home: Home, width: int, options: tuple[str, ...]) -> None:
+    for seed, title in enumerate(("short", "long " * 60, "日本語の検索を直して " * 20), 1):
+        file = home.claude(seed, slug=f"-p{seed}", cwd=f"/home/sam/{'プロジェクト' * seed}")
+        file.turn(title, "x")
+        file.write()
+    home.index()
+    seen = on_terminal(home, "list", *options, COLUMNS=str(width))
+    lines = [COLOUR.sub("", line) for line in seen.splitlines()]
+    assert len(lines) == 3
+    assert max(columns(line) for line in lines) <= width
+    assert all(re.match(r"[0-9a-f]{8} +\d+[a-z]+ ", line) for line in lines)
+
+
+def test_a_terminal_gets_the_most_recent_and_is_told_so(home: Home) -> None:
+    for seed in range(1, 24):
+        file = home.claude(seed)
+        file.turn(f"prompt {seed}", "x")
+        file.write()
+    home.index()
+    seen = on_terminal(home, "list", NO_COLOR="1")
+    assert len(seen.splitlines()) == 21
+    assert seen.splitlines()[-1] == "the 20 most recent; -n 0 lists all"
+    assert len(on_terminal(home, "list", "-n0", NO_COLOR="1").splitlines()) == 23
+    assert len(on_terminal(home, "list", CCGREP_LIST_LIMIT="5").splitlines()) == 6
+    assert len(home.run("list").stdout.splitlines()) == 23
