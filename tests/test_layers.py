@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "search": {"errors", "index", "kinds", "model", "store", "text"},
     "ops": {
         "config",
+        "embed",
         "errors",
         "index",
         "kinds",
@@ -36,7 +37,18 @@ MAY_IMPORT = {
         "text",
     },
     "output": {"config", "index", "kinds", "model", "ops", "search", "settings", "store", "text"},
-    "cli": {"config", "errors", "index", "kinds", "ops", "output", "search", "settings", "text"},
+    "cli": {
+        "config",
+        "embed",
+        "errors",
+        "index",
+        "kinds",
+        "ops",
+        "output",
+        "search",
+        "settings",
+        "text",
+    },
 }
 """Rooms, and the rooms they may use besides themselves."""
 
@@ -47,13 +59,14 @@ ONE_IMPORTER = {
     "huggingface_hub": {"embed/bulk.py", "embed/model.py"},
     "markdown_it": {"output/prose.py"},
     "multiprocessing": {"index/pool.py"},
-    "numpy": {"embed/", "index/vectors"},
+    "numpy": {"embed/", "index/vectors", "index/embedding", "ops/meaning"},
     "pygments": {"output/prose.py"},
     "sentence_transformers": {"embed/bulk.py"},
     "subprocess": {"cli/pager.py", "index/pool.py"},
     "re2": {"search/regex.py"},
     "tantivy": {"index/text.py"},
-    "tokenizers": {"embed/tokenizer.py"},
+    "tokenizers": {"embed/tokenizer.py", "ops/meaning.py"},
+    "usearch": {"index/vectors.py"},
     "torch": {"embed/bulk.py"},
     "transformers": {"embed/bulk.py"},
 }

@@ -189,4 +189,7 @@ def test_nothing_acts_in_what_is_said_about_a_file(home: Home) -> None:
 
 def test_the_configuration_has_a_field_for_each_key() -> None:
     places = {"store": "store_dir"}
-    assert {places.get(name, name) for name in KEYS} == set(Config._fields) - {"recalls_dir"}
+    assert {places.get(name, name) for name in KEYS} == set(Config._fields) - {
+        "recalls_dir",
+        "model_variables",
+    }
