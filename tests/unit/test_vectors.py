@@ -274,6 +274,24 @@ def test_healed_graph_is_made_again_and_damaged_segment_dropped(
     assert Vectors(directory).damaged == []
 
 
+def test_healing_drops_what_stands_twice(store: Store, directory: str, tmp_path: Path) -> None:
+    """A fold that was cut short before the old segments were removed."""
+    writer = VectorWriter(store, directory, graph_vectors=30)
+    made = some(60)
+    writer.add(batch(range(1, 41), made[:40]))
+    (old,) = copies(directory, 1, tmp_path / "old")
+    writer.add(batch(range(41, 61), made[40:]))  # smaller: stays beside it
+    writer.add(Batch([61] * 45, [(at, at + 1) for at in range(45)], some(45, 2)))  # folds both
+    assert counts(directory) == [105]
+    for path in (*old.glob("*.vec"), *old.glob("*.hnsw")):
+        path.rename(Path(directory) / path.name)
+    assert counts(directory) == [40, 105]
+    writer.heal()
+    assert counts(directory) == [105]
+    assert Vectors(directory).keys().tolist() == [*range(1, 62)]
+    assert len(files(directory, ".hnsw")) == 1
+
+
 def test_checked_may_be_lost_or_wrong(store: Store, directory: str) -> None:
     writer = VectorWriter(store, directory, graph_vectors=100)
     writer.add(batch(range(1, 201), some(200)))

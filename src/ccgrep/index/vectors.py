@@ -83,7 +83,7 @@ def no_vectors(dimensions: int) -> "NDArray[np.float32]":
     return np.empty((0, dimensions), np.float32)
 
 
-def unique_keys(some: Iterable[Sequence[int]]) -> "NDArray[np.int64]":
+def unique_keys(some: "Iterable[Sequence[int] | NDArray[np.int64]]") -> "NDArray[np.int64]":
     """The keys of several lists, sorted."""
     found = [np.array(keys, np.int64) for keys in some]
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
@@ -341,13 +341,29 @@ class VectorWriter:
 
     def heal(self) -> None:
         """Removes what is damaged or left over, and makes graphs again that are not there."""
+        self._drop_left_over(Vectors(self._directory))
+        self._drop_repeated(Vectors(self._directory))
         found = Vectors(self._directory)
-        self._drop_left_over(found)
         graphs = {name.partition("-")[0] for name in found.checked.names() if "-" in name}
         for segment in found.segments():
             if segment.count >= self._graph_vectors and segment.name not in graphs:
                 self._write_graph(segment.name, segment.vectors)
         self.note()
+
+    def _drop_repeated(self, found: Vectors) -> None:
+        """Removes what stands in another segment too: folding was cut short, or a batch was
+        written again by whom Ctrl-C had stopped just after."""
+        keys = [np.unique(segment.rows["key"]) for segment in found.segments()]
+        if len(unique_keys(keys)) == sum(map(len, keys)):
+            return
+        seen = np.empty(0, _ROW)
+        for segment in sorted(found.segments(), key=lambda one: -one.count):
+            is_new = ~np.isin(segment.rows, seen)
+            if not is_new.all():
+                if is_new.any():
+                    self._write(segment.rows[is_new], segment.vectors[is_new])
+                self._remove([segment])
+            seen = np.concatenate([seen, segment.rows[is_new]])
 
     def _drop_left_over(self, found: Vectors) -> None:
         """Removes damaged files, and graphs whose segment is not there."""
