@@ -23,8 +23,8 @@ from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
 from tests.transcripts import ClaudeFile, CodexFile
 
-_SOURCE = str(Path(ccgrep.__file__).parents[1])
-"""Children run what is tested here, whichever checkout is installed."""
+SOURCE = str(Path(ccgrep.__file__).parents[1])
+"""What is tested as a command is what is tested as modules, whatever else is installed."""
 
 
 class Home:
@@ -46,7 +46,7 @@ class Home:
             "HOME": str(self.directory),
             "CCGREP_DIR": str(self.store_dir),
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": _SOURCE,
+            "PYTHONPATH": SOURCE,
             "TZ": "UTC",
             "CCGREP_EMBED": self.embed,
         }

@@ -11,7 +11,7 @@ HEAVY = {
     "argparse", "asyncio", "backports.zstd", "compression", "ctypes", "hashlib", "inspect", "json",
     "mcp", "msgspec", "multiprocessing", "numpy", "onnxruntime", "re2", "sentence_transformers",
     "shutil", "socket", "subprocess", "tempfile", "tokenizers", "torch", "transformers",
-    "typing_extensions", "usearch",
+    "tree_sitter", "typing_extensions", "usearch",
 }  # fmt: skip
 
 PROBE = """
