@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,11 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*pip, "wheel", *options, "-w", directory, ROOT], check=True)
     (wheel,) = directory.glob("*.whl")
+    # An environment of its own: pip would take away the ccgrep that is installed in this one.
     target = directory / "prefix"
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--no-index", "--prefix", target, wheel], check=True
-    )
+    venv.create(target)
+    other = ["--python", str(target / "bin" / "python")]
+    subprocess.run([*pip, *other, "install", "--no-deps", "--no-index", wheel], check=True)
     return target
 
 

@@ -201,7 +201,7 @@ COMMANDS: dict[str, Command] = {
             examples=(
                 ("ccgrep flaky login test", "where was that solved?"),
                 ("ccgrep -l auth | ccgrep show -", "read the sessions that mention it"),
-                ("ccgrep -F 'fatal: not a git repository' -t tool", "an error a tool printed"),
+                ("ccgrep -F 'jwt expired' -t tool", "an error that a tool printed"),
                 (
                     "ccgrep retry | fzf --delimiter : --preview 'ccgrep show {1}:{2}'",
                     "choose among the hits",
