@@ -470,8 +470,8 @@ _ccgrep_arguments() {
 _ccgrep_live() {
     local line
     while IFS= read -r line; do
-        found+=("$2$line")
-    done < <(ccgrep __complete "$1" "$3" 2>/dev/null)
+        found+=("$line")
+    done < <(ccgrep __complete "$1" "$2" 2>/dev/null)
 }
 
 _ccgrep() {
@@ -499,7 +499,7 @@ _ccgrep() {
     case $kind in
         '') ;;
         file | dir) _ccgrep_paths "${cur#"$prefix"}"; return 0 ;;
-        *) _ccgrep_live "$kind" '' "${cur#"$prefix"}" ;;
+        *) _ccgrep_live "$kind" "${cur#"$prefix"}" ;;
     esac
     # Readline replaces only what stands behind the last of its word breaks.
     for char in : = @; do

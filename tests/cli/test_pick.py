@@ -137,6 +137,28 @@ def test_key_goes_from_words_to_meaning_and_back(terminal: Terminal) -> None:
     terminal.press("C-c")
 
 
+def test_meaning_finds_what_words_do_not(
+    home: Home, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    need("fzf", "tmux")
+    home.embed = "auto"
+    file = home.claude(name="aaaaaaaa-memory")
+    file.turn("The worker keeps eating RAM until the kernel kills it", "An LRU bounds it now.")
+    file.turn("Rotate the logs", "logrotate runs every night.")
+    file.write()
+    assert home.run("index", "-q", "--embed-all").returncode == 0
+    put_on_path(home)
+    terminal = Terminal(home, tmp_path_factory.mktemp("t"))
+    try:
+        start(terminal, "ccgrep pick process leaks memory and gets out-of-memory terminated")
+        terminal.wait(lambda screen: "by words" in screen and "0/0" in screen)
+        terminal.press("C-t")
+        terminal.wait(lambda screen: "by meaning" in screen and "aaaaaaaa:0:" in screen)
+        terminal.wait(lambda screen: "assistant: An LRU bounds it now." in screen)
+    finally:
+        terminal.close()
+
+
 def test_leaving_prints_nothing(terminal: Terminal, tmp_path: Path) -> None:
     status = tmp_path / "status"
     start(terminal, f"ccgrep pick auth; echo $? > {status}")

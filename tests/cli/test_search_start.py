@@ -56,5 +56,10 @@ def test_exact_search_imports_re2_and_nothing_else_heavy(zoo: Home) -> None:
     assert imported(zoo, "-F", "zebra") & HEAVY == {"re2"}
 
 
+@pytest.mark.parametrize("typed", [("session", ""), ("ref", "@")])
+def test_live_values_of_completions_import_nothing_heavy(zoo: Home, typed: tuple[str, ...]) -> None:
+    assert imported(zoo, "__complete", *typed) & HEAVY == set()
+
+
 def test_the_probe_sees_what_is_imported(zoo: Home) -> None:
     assert "msgspec" in imported(zoo, "--json", "zebra")

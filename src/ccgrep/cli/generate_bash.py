@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import shlex
 
-from ccgrep.cli.flags import COMMANDS, HELP, Command
+from ccgrep.cli.flags import COMMANDS, HELP
 from ccgrep.named import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from ccgrep.cli.flags import Argument
 
 _HEAD = """\
 # ccgrep completions for bash, made from src/ccgrep/cli/flags.py by scripts/generate.
@@ -27,8 +25,8 @@ _BODY = r"""
 _ccgrep_live() {
     local line
     while IFS= read -r line; do
-        found+=("$2$line")
-    done < <(ccgrep __complete "$1" "$3" 2>/dev/null)
+        found+=("$line")
+    done < <(ccgrep __complete "$1" "$2" 2>/dev/null)
 }
 
 _ccgrep() {
@@ -56,7 +54,7 @@ _ccgrep() {
     case $kind in
         '') ;;
         file | dir) _ccgrep_paths "${cur#"$prefix"}"; return 0 ;;
-        *) _ccgrep_live "$kind" '' "${cur#"$prefix"}" ;;
+        *) _ccgrep_live "$kind" "${cur#"$prefix"}" ;;
     esac
     # Readline replaces only what stands behind the last of its word breaks.
     for char in : = @; do
@@ -160,13 +158,9 @@ def _values() -> Iterator[tuple[str, list[str]]]:
 
 def _arguments() -> Iterator[tuple[str, list[str]]]:
     for command in COMMANDS.values():
-        argument = _argument(command)
-        if argument is not None and (argument.choices or argument.live):
-            yield command.name, _taken(argument.choices, argument.live)
-
-
-def _argument(command: Command) -> Argument | None:
-    return command.arguments[0] if command.arguments else None
+        for argument in command.arguments:
+            if argument.choices or argument.live:
+                yield command.name, _taken(argument.choices, argument.live)
 
 
 def _taken(choices: tuple[str, ...], live: str) -> list[str]:

@@ -270,6 +270,16 @@ class TextReader:
         size = max(self.documents(), 1)
         return [a for _, a in guarded(self._searcher.search, query, size, False, "started").hits]
 
+    def recent_sessions(self, query: Query, limit: int) -> list[tantivy.DocAddress]:
+        """The newest document of each session, as far as the `limit` newest documents tell."""
+        found = guarded(self._searcher.search, query, limit, False, "started").hits
+        addresses = [address for _, address in found]
+        keys = guarded(self._searcher.fast_field_values, "session_key", addresses)
+        newest: dict[int, tantivy.DocAddress] = {}
+        for key, address in zip(keys, addresses, strict=True):
+            newest.setdefault(key, address)
+        return list(newest.values())
+
     def place(self, address: tantivy.DocAddress) -> tuple[str, int]:
         """The session and turn that a document is of."""
         return _place(guarded(self._searcher.doc, address))
@@ -281,12 +291,15 @@ class TextReader:
             return self.stored_at(address)[1]
         return None
 
-    def title(self, session: str) -> str:
-        """The title of a session, which stands with its first turn."""
-        query = self.term("place", place_of(session, 0))
-        for _, address in guarded(self._searcher.search, query, 1, False).hits:
-            return str(guarded(self._searcher.doc, address).get_first("shown_title") or "")
-        return ""
+    def titled(self, address: tantivy.DocAddress) -> tuple[str, str]:
+        """The session that a document is of, and its title, which stands with its first turn."""
+        document = guarded(self._searcher.doc, address)
+        session, turn = _place(document)
+        if turn:
+            query = self.term("place", place_of(session, 0))
+            for _, first in guarded(self._searcher.search, query, 1, False).hits:
+                document = guarded(self._searcher.doc, first)
+        return session, str(document.get_first("shown_title") or "")
 
     def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored]:
         """The place of a document, and what is stored of it."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FIELDS = {"tool": "tool_name", "branch": "branch", "model": "model"}
-_MOST = 40
-_RECENT = 120
+_MOST = 30
+_RECENT = 100
 """Documents among which the most recent sessions and turns are looked for."""
 _MEANING_COLUMNS = 60
 _ID_DIGITS = 10
@@ -71,12 +71,11 @@ def _sessions(reader: TextReader, prefix: str) -> Iterator[Value]:
     query = reader.everything()
     if prefix:
         query = reader.any_value("session", reader.values("session", prefix))
-    hits = {hit.session_key: hit for hit in reversed(reader.search(query, _RECENT, "started"))}
-    recent = sorted(hits.values(), key=lambda hit: -hit.started)[:_MOST]
-    ids = [reader.place(hit.address)[0] for hit in recent]
-    short = short_ids(reader, ids)
-    for id in ids:
-        yield Value(short[id] if short[id].startswith(prefix) else id, reader.title(id))
+    recent = reader.recent_sessions(query, _RECENT)[:_MOST]
+    titles = dict(reader.titled(address) for address in recent)
+    short = short_ids(reader, titles)
+    for id, title in titles.items():
+        yield Value(short[id] if short[id].startswith(prefix) else id, title)
 
 
 def _turns(reader: TextReader, session: str) -> Iterator[Value]:
