@@ -67,7 +67,8 @@ def _dispatch(typed: list[str], context: Context) -> int:
     try:
         return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
     except RefError as error:
-        if len(getattr(arguments, "ref", ())) == 1 or command.name == "search":
+        refs = getattr(arguments, "ref", ())
+        if isinstance(refs, str) or len(refs) < 2 or not all(map(str.isalpha, refs)):
             raise
         # `ccgrep show me the auth bug`: words, not REFs.
         words = one_line(" ".join(typed))
