@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+import ccgrep
 from ccgrep.config import Config, make_config
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Turn
@@ -21,6 +22,9 @@ from ccgrep.store import fsck
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
 from tests.transcripts import ClaudeFile, CodexFile
+
+SOURCE = str(Path(ccgrep.__file__).parents[1])
+"""What is tested as a command is what is tested as modules, whatever else is installed."""
 
 
 class Home:
@@ -40,6 +44,7 @@ class Home:
             "HOME": str(self.directory),
             "CCGREP_DIR": str(self.store_dir),
             "PATH": os.environ["PATH"],
+            "PYTHONPATH": SOURCE,
             "TZ": "UTC",
         }
 

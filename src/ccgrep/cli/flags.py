@@ -21,7 +21,8 @@ class Option(NamedTuple):
 class Argument(NamedTuple):
     name: str
     help: str
-    repeat: Literal["1", "*", "+"] = "1"
+    repeat: Literal["1", "?", "*", "+"] = "1"
+    is_dashed: bool = False  # it may begin with a dash: what is no option's name is meant by it
 
 
 class Command(NamedTuple):
@@ -143,6 +144,10 @@ SEARCH_OPTIONS = (
         "N",
     ),
     Option(("--per-session",), "at most N hits of one session", "int", "N"),
+    Option(
+        ("--include-self",),
+        "inside an agent: also the session that asks, and what ccgrep printed in others",
+    ),
     *CONTEXT,
     Option(("-l", "--files-with-matches", "--sessions-with-matches"), "only session ids"),
     Option(
@@ -343,6 +348,25 @@ COMMANDS: dict[str, Command] = {
                 (1, "its transcript or directory is gone"),
                 (2, "trouble"),
             ),
+        ),
+        Command(
+            "mcp",
+            "MCP server on standard input and output",
+            "Serves the tools search_conversations, list_conversations, read_turn and "
+            "read_conversation to an agent, over the same store and with the same answers as the "
+            "command line, and takes in what changes meanwhile. It ends when standard input is "
+            "closed. `ccgrep setup` registers it with an agent.",
+            (),
+            (
+                Argument(
+                    "GLOB",
+                    "only project directories of Claude Code with such a name, as "
+                    "'-home-me-work-*'; without it every session of every agent",
+                    "?",
+                    is_dashed=True,
+                ),
+            ),
+            examples=(("ccgrep mcp '-home-me-work-*'", "serve the projects below ~/work"),),
         ),
         Command(
             "model",

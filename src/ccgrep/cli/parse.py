@@ -39,6 +39,7 @@ class _Parser:
             _key(option): False if option.kind == "flag" else None for option in command.options
         }
         self._words: list[str] = []
+        self._is_dashed = any(argument.is_dashed for argument in command.arguments)
 
     def run(self) -> SimpleNamespace:
         while self._left:
@@ -46,7 +47,9 @@ class _Parser:
             if word == "--":
                 self._words += reversed(self._left)
                 break
-            if word.startswith("--"):
+            if word not in self._options and self._is_dashed:
+                self._words.append(word)
+            elif word.startswith("--"):
                 self._long(word)
             elif word.startswith("-") and word != "-":
                 self._cluster(word)
@@ -109,11 +112,14 @@ class _Parser:
                 self._surplus(self._words)
             return
         (argument,) = self._command.arguments
-        if not self._words and argument.repeat != "*":
+        if not self._words and argument.repeat in "1+":
             self._fail(f"{argument.name} is missing")
-        if argument.repeat == "1" and len(self._words) > 1:
+        if argument.repeat in "*+":
+            yield argument.name.lower(), self._words
+            return
+        if len(self._words) > 1:
             self._surplus(self._words[1:])
-        yield argument.name.lower(), self._words[0] if argument.repeat == "1" else self._words
+        yield argument.name.lower(), self._words[0] if self._words else None
 
     def _unknown(self, word: str) -> Option:
         import difflib  # noqa: PLC0415 - for the one who mistyped
@@ -145,7 +151,8 @@ def _long_name(option: Option) -> str:
 
 
 def usage(command: Command) -> str:
-    words = [f"{a.name}…" if a.repeat != "1" else a.name for a in command.arguments]
+    forms = {"1": "{}", "?": "[{}]", "*": "{}…", "+": "{}…"}
+    words = [forms[a.repeat].format(a.name) for a in command.arguments]
     return " ".join([f"usage: ccgrep {command.name}", "[OPTION…]", *words])
 
 

@@ -41,6 +41,11 @@ def iso(time_ms: int | None) -> str | None:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def project_name(path: str) -> str:
+    """The short name of a project: its directory's."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
 def index_report(
     report: IndexReport, set_aside: str = "", embedded: "EmbedReport | None" = None
 ) -> dict[str, Any]:

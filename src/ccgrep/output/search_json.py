@@ -7,7 +7,7 @@ from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import Coverage, FoundHit, Result, Searcher
 from ccgrep.ops.sessions import row_of
-from ccgrep.output.json import dumps, iso, turn_messages
+from ccgrep.output.json import dumps, iso, project_name, turn_messages
 from ccgrep.search.request import Place, Request
 
 
@@ -60,7 +60,7 @@ def _result(
         "rank": rank,
         "score": round(hit.score, 4),
         "id": searcher.turn_id(hit.place),
-        "project": project.rstrip("/").rpartition("/")[2],
+        "project": project_name(project),
         "project_path": project,
         "source": row.session.source if row is not None else found.stored.source,
         "session_id": hit.place.session,

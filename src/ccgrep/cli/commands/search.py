@@ -7,6 +7,7 @@ import sys
 import time
 from types import SimpleNamespace as Arguments
 
+from ccgrep.cli.asking import asking, is_agent
 from ccgrep.cli.context import Context
 from ccgrep.cli.filters import context_of, filters_of
 from ccgrep.config import Config
@@ -55,6 +56,11 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
 
 def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     patterns = _patterns(arguments)
+    filters = filters_of(arguments, context, config)
+    # Who names a session means it, also if it is the one that asks.
+    is_own = arguments.include_self or bool(arguments.session) or not is_agent(context.environment)
+    if not is_own:
+        filters = filters._replace(without=asking(context.environment, config))
     mode = _mode(arguments)
     if arguments.files_without_match and (arguments.json or arguments.jsonl):
         raise UsageError("-L prints session ids: it has no JSON form")
@@ -63,7 +69,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     return Request(
         patterns=tuple(patterns),
         mode=mode,
-        filters=filters_of(arguments, context, config),
+        filters=filters,
         types=tuple(dict.fromkeys(types)),
         limit=_limit(arguments, mode, config),
         per_session=max(arguments.per_session or 0, 0),
@@ -71,6 +77,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         whole_word=arguments.word_regexp,
         invert=arguments.invert_match,
         is_every_match=arguments.only_matching,
+        is_own_left_out=not is_own,
         is_counted=arguments.json,
         surfaces=tuple(dict.fromkeys(arguments.surface or ())),
         alpha=_alpha(arguments.alpha),
