@@ -205,6 +205,10 @@ COMMANDS: dict[str, Command] = {
                     ("--recreate",),
                     "set the store aside and build it anew, keeping turns whose transcript is gone",
                 ),
+                Option(
+                    ("--watch",),
+                    "then go on taking in what changes, until interrupted; needs ccgrep[mcp]",
+                ),
                 Option(("--no-embed",), "take in, but embed nothing"),
                 Option(("--embed-all",), "embed all turns, not only those of the last 90 days"),
                 Option(("--embed-since",), "embed turns begun after this time", "value", "TIME"),
