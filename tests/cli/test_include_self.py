@@ -120,7 +120,7 @@ def test_over_mcp_the_same_is_left_out(office: Home) -> None:
     office.index()
 
     async def work(server: Asked) -> list[set[str]]:
-        asked_for: list[dict[str, Any]] = [
+        ways: list[dict[str, Any]] = [
             {},
             {"include_self": True},
             {"session_id": id["running"]},
