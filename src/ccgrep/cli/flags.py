@@ -22,6 +22,7 @@ class Argument(NamedTuple):
     name: str
     help: str
     repeat: Literal["1", "?", "*", "+"] = "1"
+    choices: tuple[str, ...] = ()
     is_dashed: bool = False  # it may begin with a dash: what is no option's name is meant by it
 
 
@@ -393,6 +394,24 @@ COMMANDS: dict[str, Command] = {
             "above it, and options above both.",
             (JSON,),
             examples=(("ccgrep settings | grep -v 'default$'", "what is not as it comes"),),
+        ),
+        Command(
+            "setup",
+            "install ccgrep into an agent, or take it away",
+            "`ccgrep setup claude` and `ccgrep setup codex` give the agent a skill that says when "
+            "and how to search, and register the MCP server. What changes is shown; what stood "
+            "in a settings file before is kept beside it, and one that is not valid is left as "
+            "it is.",
+            (
+                Option(("--dry-run",), "say what would be written, and write nothing"),
+                Option(("--remove",), "take away what was installed, and nothing else"),
+                Option(("--hook",), "claude: also take in a session when it ends"),
+            ),
+            (Argument("WHAT", "what to set up", choices=("claude", "codex")),),
+            examples=(
+                ("ccgrep setup claude --dry-run", "what would change?"),
+                ("ccgrep setup claude", "ask Claude about last week from now on"),
+            ),
         ),
         Command(
             "fsck",

@@ -119,7 +119,10 @@ class _Parser:
             return
         if len(self._words) > 1:
             self._surplus(self._words[1:])
-        yield argument.name.lower(), self._words[0] if self._words else None
+        word = self._words[0] if self._words else None
+        if argument.choices and word not in argument.choices:
+            self._fail(f"{argument.name} cannot be {word}: choose {', '.join(argument.choices)}")
+        yield argument.name.lower(), word
 
     def _unknown(self, word: str) -> Option:
         import difflib  # noqa: PLC0415 - for the one who mistyped
