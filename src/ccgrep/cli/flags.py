@@ -70,6 +70,12 @@ COLOR = Option(
 )
 NO_REFRESH = Option(("--no-refresh",), "go by what is indexed, without looking for changes")
 FULL_ID = Option(("--full-id",), "whole session ids")
+BUDGET = Option(
+    ("--budget",),
+    "print at most N characters, and say on standard error what was left out",
+    "int",
+    "N",
+)
 CONTEXT = (
     Option(("-A", "--after-context"), "N turns after the one that is meant", "int", "N"),
     Option(("-B", "--before-context"), "N turns before the one that is meant", "int", "N"),
@@ -162,6 +168,7 @@ SEARCH_OPTIONS = (
     COLOR,
     FULL_ID,
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
+    BUDGET,
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
     Option(("--explain",), "say on standard error what each score is made of"),
@@ -275,6 +282,7 @@ COMMANDS: dict[str, Command] = {
                     ("--save",),
                     "write Markdown to ~/.claude/recalls, one file a REF, and print its path",
                 ),
+                BUDGET,
                 Option(("--no-pager",), "print it all at once, on a terminal too"),
                 COLOR,
                 JSON,

@@ -38,8 +38,11 @@ def _embedded(coverage: Coverage) -> dict[str, Any]:
     return {"embedded": found.texts, "to_embed": found.total} if found is not None else {}
 
 
-def whole(made: dict[str, Any]) -> str:
-    return dumps(made)
+def whole(made: dict[str, Any], kept: int) -> str:
+    """The answer with its first `kept` results."""
+    results = made["results"]
+    left = {"left_out": len(results) - kept} if kept < len(results) else {}
+    return dumps({**made, **left, "results": results[:kept]})
 
 
 def lines(made: dict[str, Any]) -> Iterator[str]:
