@@ -280,17 +280,16 @@ def _build(bench: Bench) -> tuple[measure.Run, float, float]:
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        run = measure.run([*bench.ccgrep, "index", "-q"], bench.environment)
+        run = measure.run([*bench.ccgrep, "index", "-q", "--no-embed"], bench.environment)
     finally:
         is_done.set()
         watcher.join()
-    said = [seconds for (level, _), seconds in times.items() if level == "discussion"]
-    said = said or list(times.values()) or [run.seconds]
-    return run, min(said), max(said)
+    seen = list(times.values()) or [run.seconds]
+    return run, min(seen), max(seen)
 
 
 def _index_all(bench: Bench) -> None:
-    bench.run(*bench.ccgrep, "index", "-q")
+    bench.run(*bench.ccgrep, "index", "-q", "--no-embed")
     list(_rebuild_seconds(bench))
 
 
@@ -393,7 +392,7 @@ def _settle(bench: Bench, growing: Growing) -> float:
     growing.settle()
     if bench.fr:
         bench.run(bench.fr, "--list", "--limit", "1")
-    return bench.seconds(*bench.ccgrep, "index", "-q")
+    return bench.seconds(*bench.ccgrep, "index", "-q", "--no-embed")
 
 
 def medians(cases: Mapping[str, Callable[[], float]], runs: int) -> dict[str, float]:

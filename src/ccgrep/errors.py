@@ -47,6 +47,14 @@ class TextIndexError(StoreError):
     """The text index is damaged or gone; it can be rebuilt from the objects."""
 
 
+class TallyError(StoreError):
+    """A tally is damaged; it can be made anew from the objects. `name` is its file."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the tally {name} is damaged: run `ccgrep stats` again")
+        self.name = name
+
+
 class LockedError(StoreError):
     """Another process is writing to the store."""
 

@@ -11,7 +11,8 @@ HEAVY = {
     "argparse", "asyncio", "backports.zstd", "compression", "ctypes", "hashlib", "inspect", "json",
     "ccgrep.mcp", "ccgrep.ops.watching", "mcp", "mcp_types", "msgspec", "multiprocessing", "numpy",
     "onnxruntime", "pydantic", "re2", "sentence_transformers", "shutil", "socket", "subprocess",
-    "tempfile", "tokenizers", "torch", "transformers", "typing_extensions", "usearch", "watchfiles",
+    "tempfile", "tokenizers", "torch", "transformers", "tree_sitter", "typing_extensions",
+    "usearch", "watchfiles",
 }  # fmt: skip
 
 PROBE = """

@@ -103,7 +103,7 @@ FILTERS = (
     Option(("--model-name",), "part of the name of the model that answered", "value", "STR"),
     Option(
         ("--subagents",),
-        "include them, ranked below (the default), only them, or exclude them",
+        "include them (the default; a search ranks them below), only them, or exclude them",
         "value",
         "WHICH",
         ("include", "only", "exclude"),
@@ -347,6 +347,49 @@ COMMANDS: dict[str, Command] = {
                 (1, "none did, or it cannot be told who wrote the line"),
                 (2, "trouble"),
             ),
+        ),
+        Command(
+            "stats",
+            "what was used, how often; permissions to allow",
+            "Counts sessions, turns, tools and tokens; with WHAT tools, bash or tokens these in "
+            "detail. Columns are separated by tabs when standard output is not a terminal. A "
+            "turn that stands in several sessions counts once, and so do the tokens of a message.",
+            (
+                *FILTERS,
+                Option(
+                    ("--by",),
+                    "tools: by project; tokens: by project, model, day or week alone",
+                    "value",
+                    "WHAT",
+                    ("project", "model", "day", "week"),
+                ),
+                Option(
+                    ("--suggest",),
+                    "with bash: permission rules that are safe to allow, by how often they "
+                    "would have been of use",
+                ),
+                Option(
+                    ("--settings",),
+                    "with bash --suggest: as a block for Claude Code's settings.json",
+                ),
+                Option(
+                    ("-n", "--limit"),
+                    "at most N lines of each kind; 0 is all; 10 on a terminal, else all",
+                    "int",
+                    "N",
+                ),
+                QUIET,
+                COLOR,
+                JSON,
+                NO_REFRESH,
+            ),
+            (Argument("WHAT", "tools, bash or tokens; without it an overview", "*"),),
+            examples=(
+                ("ccgrep stats --since 7d", "what happened this week"),
+                ("ccgrep stats tokens --by day --here", "what this project took, day by day"),
+                ("ccgrep stats bash --suggest", "what need not be asked any more"),
+            ),
+            exit_status=((0, "success"), (1, "there is no such project"), (2, "trouble")),
         ),
         Command(
             "resume",

@@ -35,8 +35,9 @@ class Bar:
             return
         rate = progress.bytes_done / max(now - self._started, 0.001)
         left = (progress.bytes - progress.bytes_done) / max(rate, 1)
-        done = f"{progress.files_done:,}/{progress.files:,} files  {size(rate)}/s"
-        self._draw(now, progress.bytes_done / progress.bytes, done, left)
+        files = f"{progress.files_done:,}/{progress.files:,} files"
+        share = progress.bytes_done / progress.bytes
+        self._draw(now, share, f"{files}  {size(rate)}/s  {left:.0f} s left")
 
     def embedding(self, progress: "EmbedProgress") -> None:
         """The same while texts are embedded."""
@@ -46,13 +47,19 @@ class Bar:
         rate = progress.done / max(progress.seconds, 0.001)
         left = (progress.total - progress.done) / max(rate, 0.001)
         done = f"{progress.done:,}/{progress.total:,} texts embedded  {rate:.0f}/s"
-        self._draw(now, progress.done / progress.total, done, left)
+        self._draw(now, progress.done / progress.total, f"{done}  {left:.0f} s left")
 
-    def _draw(self, now: float, share: float, done: str, left: float) -> None:
+    def tallied(self, done: int, total: int) -> None:
+        """The same for a count of parts that are done."""
+        now = time.monotonic()
+        if now >= self._after and now - self._drawn >= _EVERY_S:
+            self._draw(now, done / max(total, 1), "counting what was used")
+
+    def _draw(self, now: float, share: float, text: str) -> None:
         self._drawn = now
         filled = int(share * _WIDTH)
         bar = "█" * filled + "░" * (_WIDTH - filled)
-        sys.stderr.write(f"\r{bar} {share:4.0%}  {done}  {left:.0f} s left\x1b[K")
+        sys.stderr.write(f"\r{bar} {share:4.0%}  {text}\x1b[K")
         sys.stderr.flush()
 
     def close(self) -> None:

@@ -14,6 +14,9 @@ from ccgrep.index.freshness import Check
 from ccgrep.ops.check import begin_check
 from ccgrep.text import escape
 
+_LOOKING = ("search", "stats")
+"""Commands that take in what has changed before they answer."""
+
 
 def run(typed: list[str]) -> int:
     context = Context.from_process()
@@ -46,7 +49,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
     except HelpAskedError:
         context.write(help_text(command))
         return 0
-    early = _begun(arguments, context) if command.name == "search" else ()
+    early = _begun(arguments, context) if command.name in _LOOKING else ()
     # importlib would be imported for this alone.
     module = __import__(f"ccgrep.cli.commands.{command.name}", fromlist=["run"])
     code: int = module.run(arguments, context, *early)
@@ -54,5 +57,5 @@ def _dispatch(typed: list[str], context: Context) -> int:
 
 
 def _begun(arguments: SimpleNamespace, context: Context) -> tuple[Check, ...]:
-    """A search looks for changes first of all: while Python is importing the rest of it."""
+    """They look for changes first of all: while Python is importing the rest of it."""
     return () if arguments.no_refresh else (begin_check(context.config()),)

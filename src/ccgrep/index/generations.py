@@ -2,7 +2,7 @@
 
     text/<version>-<number>/         a generation: a tantivy directory, changed only by its commits
     text/<version>-<number>/SYNCED   "<snapshot> <level> <newest>\\n": what it reflects, `whole`
-                                     or `discussion`, and when the newest turn began (ms)
+                                     or `part`, and when the newest turn began (ms)
     text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <inode>\\n" for each file whose
                                      checksum was found right; with a crc32 where there is none
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VERSION = "v2"
 
-_SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
+_SYNCED = re.compile(r"([0-9a-f]{64}) (whole|part) (\d+)\n")
 _FOOTER = re.compile(rb'"crc":(\d+)')
 _SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
 _MAGIC = (1337).to_bytes(4, "little")
@@ -69,7 +69,7 @@ def current(store_dir: str) -> Generation | None:
         except FileNotFoundError:
             continue
         if found:
-            level: Level = "whole" if found[2] == "whole" else "discussion"
+            level: Level = "whole" if found[2] == "whole" else "part"
             return Generation(path, found[1], level, int(found[3]))
     return None
 

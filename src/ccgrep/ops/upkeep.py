@@ -12,7 +12,7 @@ from ccgrep.index.sync import purge, sync
 from ccgrep.ops.common import now_ms
 from ccgrep.ops.indexing import index
 from ccgrep.store import fsck as checks
-from ccgrep.store import fsio
+from ccgrep.store import fsio, tallies
 from ccgrep.store import gc as collector
 from ccgrep.store.database import Store, new_store_dir, open_store, stores_set_aside
 from ccgrep.store.fsck import FsckReport
@@ -39,6 +39,7 @@ def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckR
             # Built anew by indexing: it may lack turns that could not be read.
             for path in generations.generation_paths(config.store_dir):
                 fsio.remove_tree(path)
+            tallies.drop_all(store)
     if report.is_clean:
         return FsckResult(report, report)
     index(config, wait_s=wait_s)

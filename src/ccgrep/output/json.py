@@ -13,6 +13,7 @@ import msgspec
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Message, Session, Text, Thinking, Turn
 from ccgrep.ops.indexing import Status
+from ccgrep.ops.search import Coverage
 from ccgrep.ops.sessions import Listed, Shown, ShownTurn
 from ccgrep.ops.upkeep import Forgotten, FsckResult
 from ccgrep.output import tools
@@ -44,6 +45,15 @@ def iso(time_ms: int | None) -> str | None:
 def project_name(path: str) -> str:
     """The short name of a project: its directory's."""
     return path.rstrip("/").rpartition("/")[2]
+
+
+def coverage_fields(coverage: Coverage) -> dict[str, Any]:
+    """How much of what is on disk was looked at."""
+    return {
+        "is_fresh": coverage.is_fresh,
+        "behind_files": coverage.behind_files,
+        "behind_bytes": coverage.behind_bytes,
+    }
 
 
 def index_report(

@@ -7,7 +7,7 @@ from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import Coverage, FoundHit, Result, Searcher
 from ccgrep.ops.sessions import row_of
-from ccgrep.output.json import dumps, iso, project_name, turn_messages
+from ccgrep.output.json import coverage_fields, dumps, iso, project_name, turn_messages
 from ccgrep.search.request import Place, Request
 
 
@@ -23,9 +23,7 @@ def results(
         "search_time_ms": round(result.seconds * 1000),
         "tier": result.answer.tier,
         "coverage": {
-            "is_fresh": coverage.is_fresh,
-            "behind_files": coverage.behind_files,
-            "behind_bytes": coverage.behind_bytes,
+            **coverage_fields(coverage),
             "is_complete": coverage.is_whole and not result.answer.is_cut_short,
             **_embedded(coverage),
         },

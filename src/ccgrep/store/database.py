@@ -355,7 +355,7 @@ def create_store(directory: str) -> Store:
         return store
     if Store(directory).pack_names():
         return open_store(directory)
-    made = {"HEAD", "forgotten", "lock", "objects", "seen", "text", "tmp"}
+    made = {"HEAD", "forgotten", "lock", "objects", "seen", "tallies", "text", "tmp"}
     if os.path.isdir(directory) and set(os.listdir(directory)) - made:
         raise StoreError(
             f"{directory} is not empty and not a store: set CCGREP_DIR to another directory"

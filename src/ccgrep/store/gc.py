@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
-from ccgrep.store import refs
+from ccgrep.store import refs, tallies
 from ccgrep.store.database import Commit, Store
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, forgotten_key
 
@@ -42,7 +42,7 @@ def reachable(store: Store) -> set[ObjectId]:
 
 
 def collect_garbage(store: Store) -> GcReport:
-    """Drops unreachable objects, and folds what is left."""
+    """Drops unreachable objects and what was derived from them, and folds what is left."""
     store.clean_tmp()
     packs = store.packs(refresh=True)
     before, bytes_before = len(packs), sum(pack.size for pack in packs)
@@ -54,6 +54,7 @@ def collect_garbage(store: Store) -> GcReport:
             raise CorruptError(f"{pack.path} is damaged: run `ccgrep fsck --repair` first")
     if dirty:
         store.rewrite(dirty, keep)
+    tallies.drop_stale(store)
     with Commit(store) as commit:
         commit.commit(commit.snapshot.created, garbage_bytes=0, must_collect=False)
     store.fold()

@@ -3,8 +3,8 @@
 from threading import Event, Thread
 from types import SimpleNamespace
 
-from ccgrep.cli.asking import asking
 from ccgrep.cli.context import Context
+from ccgrep.cli.inside import asking
 from ccgrep.cli.when import parse_when
 from ccgrep.errors import UsageError
 from ccgrep.text import escape

@@ -7,10 +7,11 @@ import sys
 import time
 from types import SimpleNamespace as Arguments
 
-from ccgrep.cli.asking import asking, is_agent
+from ccgrep.cli.asked import close_bar, how_of
 from ccgrep.cli.budget import Budget
 from ccgrep.cli.context import Context
 from ccgrep.cli.filters import context_of, filters_of
+from ccgrep.cli.inside import asking, is_agent
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.index.freshness import Check
@@ -24,7 +25,6 @@ from ccgrep.text import escape, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ccgrep.index.build import Progress
     from ccgrep.kinds import Mode, TextKind
 
 _CLOSEST = 3
@@ -35,11 +35,11 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
     request = _request(arguments, context, config)
     if request.mode in MEANING:
         context.prepare_encoders()
-    how = _how(arguments, context)
+    how = how_of(arguments, context, not arguments.no_index)
     try:
         result, searcher = search(config, request, how, check)
     finally:
-        _close_bar()
+        close_bar()
     _tell(result, context, arguments.quiet)
     if arguments.explain and not arguments.quiet:
         _explain(result, searcher, context)
@@ -145,27 +145,6 @@ def _limit(arguments: Arguments, mode: Mode, config: Config) -> int:
     if arguments.limit is not None:
         return max(int(arguments.limit), 0)
     return config.limit if _is_ranked(mode) else 0
-
-
-def _how(arguments: Arguments, context: Context) -> How:
-    def on_progress(progress: Progress) -> None:
-        if context.is_error_terminal and not arguments.quiet:
-            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is built
-
-            shared_bar()(progress)
-
-    def on_note(note: str) -> None:
-        if not arguments.quiet:
-            context.say(f"ccgrep: {escape(note)}")
-
-    return How(not arguments.no_refresh, not arguments.no_index, on_progress, on_note)
-
-
-def _close_bar() -> None:
-    """Takes the progress bar away, if one was drawn."""
-    progress = sys.modules.get("ccgrep.cli.progress")
-    if progress is not None:
-        progress.shared_bar().close()
 
 
 def _tell(result: Result, context: Context, is_quiet: bool) -> None:

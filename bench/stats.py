@@ -1,0 +1,114 @@
+"""How long does `ccgrep stats` take at a million turns? On tallies that are made up.
+
+    python bench/stats.py [--turns N] [--rounds N]
+
+The shape is that of real transcripts: five turns a session, eight API messages and nine tool
+calls a turn, a tenth of the turns at two places. What is measured is the whole command, warm, as
+seconds and as a ratio to `python -c pass`.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bench.measure import best
+from ccgrep.stats.columns import Array, encode
+from ccgrep.stats.safety import TABLES as SAFETY_TABLES
+from ccgrep.stats.tally import NAMED, TABLES, Use
+from ccgrep.store import tallies
+from ccgrep.store.database import Commit, Store, create_store
+from ccgrep.store.manifest import Shard, SourceFile
+
+_SHARDS = 256
+_TURNS_A_SESSION = 5
+_PER_TURN = {"model": 1, "tool": 4, "bash": 3, "usage": 1, "key": 8}
+_WORDS = {
+    "project": [f"/home/sam/src/project-{n}" for n in range(40)],
+    "branch": ["", *(f"fix/{n}" for n in range(60))],
+    "model": ["claude-opus-5", "claude-sonnet-5", "gpt-5-codex"],
+    "tool": [f"Tool{n}" for n in range(40)],
+    "use": [Use(f"command{n}", "", n % 4, "-Can write").word() for n in range(500)],
+}
+
+
+def shard_columns(rng: np.random.Generator, turns: int) -> bytes:
+    """The tally of a shard with so many turns."""
+    sessions = max(turns // _TURNS_A_SESSION, 1)
+    sizes = {"session": sessions, "turn": turns}
+    sizes |= {table: turns * times for table, times in _PER_TURN.items()}
+    columns: dict[str, Array] = {}
+    for table, names in TABLES.items():
+        for name, dtype in names.items():
+            columns[f"{table}.{name}"] = _column(rng, table, name, dtype, sizes)
+    return encode(columns, _WORDS)
+
+
+def _column(
+    rng: np.random.Generator, table: str, name: str, dtype: str, sizes: dict[str, int]
+) -> Array:
+    size = sizes[table]
+    if name == "id":
+        return np.array([rng.bytes(18).hex().encode() for _ in range(size)])
+    if (kind := NAMED.get(f"{table}.{name}")) is not None:
+        return rng.integers(0, len(_WORDS[kind]), size).astype(dtype)
+    if name in ("session", "turn"):
+        return np.sort(rng.integers(0, sizes[name], size)).astype(dtype)
+    if name == "started":
+        return rng.integers(1_700_000_000_000, 1_790_000_000_000, size).astype(dtype)
+    if name in ("object", "key"):
+        # Of ten, one is taken from few enough that another shard has it too.
+        values = rng.integers(0, 2**63, size, dtype=np.uint64)
+        shared = rng.random(size) < 0.1
+        values[shared] = rng.integers(0, size * 10, int(shared.sum()), dtype=np.uint64)
+        return values.astype(dtype)
+    most = {"source": 2, "kind": 4}.get(name, 2000)
+    return rng.integers(0, most, size).astype(dtype)
+
+
+def make_store(directory: str, turns: int) -> Store:
+    """A store whose snapshot has empty shards, and tallies that say otherwise."""
+    store = create_store(directory)
+    rng = np.random.default_rng(7)
+    with Commit(store) as commit:
+        mark = SourceFile("", "", 0, 0, 0, 0)
+        ids = {f"{n:02x}": commit.put("shard", Shard()) for n in range(_SHARDS)}
+        commit.snapshot = replace(commit.snapshot, shards=ids)
+        commit.commit(1, hints=(mark,))
+    folder = os.path.join(tallies.tallies_dir(store), tallies.version(SAFETY_TABLES))
+    for name in tallies.shard_files(store.snapshot()).values():
+        tallies.publish(store, folder, name, shard_columns(rng, turns // _SHARDS))
+    return store
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as top:
+        make_store(f"{top}/store", given.turns)
+        source = str(Path(__file__).parents[1] / "src")
+        environment = {"PATH": os.environ["PATH"], "HOME": top, "CCGREP_DIR": f"{top}/store"}
+        environment["PYTHONPATH"] = source
+        python = best([sys.executable, "-c", "pass"], environment, 5).seconds
+        ccgrep = [sys.executable, "-m", "ccgrep", "stats", "--no-refresh"]
+        first = best(ccgrep, environment, 1)
+        print(f"{given.turns:,} turns; what is shared found in {first.seconds:.2f} s, once")
+        for words in ((), ("tools",), ("bash",), ("tokens",), ("bash", "--suggest")):
+            done = best([*ccgrep, *words], environment, given.rounds)
+            name = " ".join(["stats", *words])
+            print(
+                f"{name:<22} {done.seconds:6.2f} s  {done.seconds / python:5.1f} × python  "
+                f"{done.peak_bytes / 1e6:6.0f} MB"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What was used, how often: reports on tallies that are brought up to date first."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from ccgrep.config import Config
+from ccgrep.errors import TallyError
+from ccgrep.index.freshness import Check
+from ccgrep.ops.check import begin_check
+from ccgrep.ops.common import read
+from ccgrep.ops.search import Coverage, How
+from ccgrep.search.request import Filters
+from ccgrep.stats.report import BashUse, Dimension, Overview, Report, TokenReport, ToolUse
+from ccgrep.stats.suggest import Suggestions, suggest
+from ccgrep.stats.update import Progress, open_tallies
+from ccgrep.store.database import Store
+
+T = TypeVar("T")
+
+
+class Asked(NamedTuple):
+    """Which turns are meant. `check` is a look at the source files that was begun before."""
+
+    config: Config
+    filters: Filters = Filters()
+    how: How = How()
+    on_tally: Callable[[Progress], None] = lambda _: None
+    check: Check | None = None
+
+
+def overview(asked: Asked) -> tuple[Overview, Coverage]:
+    """Sessions, turns, tools and tokens; by source, project and day."""
+    return _report(asked, lambda report: report.overview())
+
+
+def tools(asked: Asked) -> tuple[tuple[ToolUse, ...], Coverage]:
+    return _report(asked, lambda report: report.tools())
+
+
+def bash(asked: Asked) -> tuple[tuple[BashUse, ...], Coverage]:
+    return _report(asked, lambda report: report.bash())
+
+
+def tokens(asked: Asked, dimensions: Sequence[Dimension]) -> tuple[TokenReport, Coverage]:
+    return _report(asked, lambda report: report.tokens(dimensions))
+
+
+def suggestions(asked: Asked) -> tuple[Suggestions, Coverage]:
+    """Permissions that are safe to give, by how often they would have been of use."""
+    return _report(asked, lambda report: suggest(report.shell_uses()))
+
+
+def _report(asked: Asked, make: Callable[[Report], T]) -> tuple[T, Coverage]:
+    coverage = _fresh(asked) if asked.how.is_refreshed else Coverage(is_fresh=False)
+    return read(asked.config, lambda store: _made(store, asked, make)), coverage
+
+
+def _fresh(asked: Asked) -> Coverage:
+    if (asked.check or begin_check(asked.config)).outcome() != "stale":
+        return Coverage()
+    from ccgrep.ops.refresh import refresh  # noqa: PLC0415 - only if something changed
+
+    return refresh(asked.config, asked.how)
+
+
+def _made(store: Store, asked: Asked, make: Callable[[Report], T]) -> T:
+    """Tallies that turn out to be damaged are made anew, one after another."""
+    how = asked.how
+    damaged: set[str] = set()
+    while True:
+        try:
+            opened = open_tallies(store, asked.on_tally, how.on_note, damaged)
+            return make(Report(opened, asked.filters))
+        except TallyError as error:
+            if error.name in damaged:
+                raise
+            how.on_note("a tally is damaged: making it anew")
+            damaged.add(error.name)

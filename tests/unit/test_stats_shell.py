@@ -1,0 +1,119 @@
+"""Commands as recall counts them: base, subcommand, whether compound."""
+
+import time
+
+import pytest
+
+from ccgrep.model import ToolCall
+from ccgrep.stats.shell import parse, script_of
+
+HEREDOC = "cat <<'EOF' > notes.md\nuse | and && here; $(date)\nEOF"
+
+CASES: dict[str, tuple[str, str, bool]] = {
+    # recall's own.
+    "git commit -m 'msg' && git push": ("git", "commit", True),
+    "kubectl get pods -n default": ("kubectl", "get", False),
+    "cat file.txt | grep error": ("cat", "", True),
+    # What stands before the command.
+    "FOO=1 BAR='x y' git status": ("git", "status", False),
+    "env -u X FOO=1 git status": ("git", "status", False),
+    "sudo -u postgres psql": ("psql", "", False),
+    "sudo apt install jq": ("apt", "install", False),
+    "timeout -k 5 30 npm test": ("npm", "test", False),
+    "time nice -n 5 cargo build": ("cargo", "build", False),
+    "cd /src/shop && git log --oneline": ("git", "log", True),
+    "cd a; cd b; make": ("make", "", True),
+    "cd /src/shop": ("cd", "", False),
+    "(cd /src && make all)": ("make", "", True),
+    # Options before the subcommand.
+    "git -C /src -c a=b --no-pager diff HEAD": ("git", "diff", False),
+    "kubectl -n prod logs web": ("kubectl", "logs", False),
+    "docker --context x ps": ("docker", "ps", False),
+    "cargo +nightly test": ("cargo", "test", False),
+    "npm --prefix web run build": ("npm", "run", False),
+    "git": ("git", "", False),
+    "git --version": ("git", "", False),
+    "git $SUB": ("git", "", False),
+    # Spelling.
+    "/usr/bin/git status": ("git", "status", False),
+    "'g'it \"stat\"us": ("git", "status", False),
+    "\\ls -l": ("ls", "", False),
+    "$EDITOR notes.md": ("$EDITOR", "", False),
+    # Grammar.
+    HEREDOC: ("cat", "", False),
+    HEREDOC + "\ngit add notes.md": ("cat", "", True),
+    "python3 - <<EOF\nprint('a; b')\nEOF": ("python3", "", False),
+    "[[ -f x && $a == b* ]] && ls": ("[[", "", True),
+    "echo $((1 + 2))": ("echo", "", False),
+    "for f in *.py; do wc -l $f; done": ("wc", "", True),
+    "case $x in a) ls;; esac": ("ls", "", True),
+    "if git diff --quiet; then make; fi": ("git", "diff", True),
+    "diff <(ls a) <(ls b)": ("diff", "", False),
+    "git commit -m \"$(cat <<'EOF'\nfix: a && b\nEOF\n)\"": ("git", "commit", False),
+    "make test 2>&1": ("make", "", False),
+    "make test > log 2>&1": ("make", "", False),
+    "sleep 5 &": ("sleep", "", True),
+    "ls # a && comment": ("ls", "", False),
+    "git status\ngit diff": ("git", "status", True),
+    "! grep -q x file": ("grep", "", False),
+    "VERSION=$(git describe) make": ("make", "", False),
+    "X=1": ("", "", False),
+    # What does not parse.
+    "echo 'not closed": ("echo", "", False),
+    "FOO=1 git push 'oops && x": ("git", "push", True),
+    ")": ("", "", False),
+    "": ("", "", False),
+}
+
+
+@pytest.mark.parametrize("script", CASES, ids=lambda script: script[:40])
+def test_base_sub_and_compound(script: str) -> None:
+    found = parse(script)
+    assert (found.base, found.sub, found.is_compound) == CASES[script]
+
+
+@pytest.mark.parametrize("script", ["sudo apt update", "sudo -E env A=1 make", "doas reboot"])
+def test_what_runs_as_root_is_marked(script: str) -> None:
+    assert parse(script).is_privileged
+    assert not parse(script.partition(" ")[2].replace("-E", "")).is_privileged
+
+
+def test_long_heredocs_do_not_hide_the_command() -> None:
+    body = "print('a | b && c')\n" * 1000
+    found = parse(f"cd x && cat > a.py <<'EOF'\n{body}EOF\n")
+    assert (found.base, found.is_compound, found.is_plain) == ("cat", True, False)
+    assert parse(f"cat > a.py <<'EOF'\n{body}EOF").is_compound is False
+
+
+PIECES = ("a|", "`<~", "[[{`", "))", "+(|<", "a=(", "<<'E' ", "$(", "'\"`$({<<", "?a", "\n", "\0")
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=repr)
+@pytest.mark.parametrize("size", [4_000, 1_000_000])
+def test_hostile_scripts_take_bounded_time_and_no_error(piece: str, size: int) -> None:
+    started = time.process_time()
+    parse(piece * (size // len(piece)))
+    assert time.process_time() - started < 10
+
+
+def test_deep_nesting_is_no_error() -> None:
+    assert parse("(" * 1500 + "ls" + ")" * 1500).base in ("ls", "")
+    assert parse("$(" * 1000 + "ls" + ")" * 1000).parts
+
+
+def test_scripts_come_from_the_calls_of_both_agents() -> None:
+    given = [
+        (ToolCall("Bash", {"command": "ls"}), "ls"),
+        (ToolCall("shell", {"command": ["bash", "-lc", "ls -l"]}), "ls -l"),
+        (ToolCall("shell", {"command": ["/bin/zsh", "-c", "ls"]}), "ls"),
+        (ToolCall("shell", {"command": ["git", "commit", "-m", "a b"]}), "git commit -m 'a b'"),
+        (ToolCall("exec_command", {"cmd": "ls"}), "ls"),
+        (ToolCall("shell_command", {"command": "ls"}), "ls"),
+        (ToolCall("Bash", {"command": 7}), None),
+        (ToolCall("Bash", {"command": " "}), None),
+        (ToolCall("Bash", None), None),
+        (ToolCall("Bash", "ls"), "ls"),
+        (ToolCall("Read", {"command": "ls"}), None),
+    ]
+    for call, script in given:
+        assert script_of(call) == script
