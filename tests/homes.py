@@ -35,6 +35,8 @@ class Home:
         self.projects = directory / ".claude" / "projects"
         self.codex_sessions = directory / ".codex" / "sessions"
         self.store_dir = directory / "store"
+        self.embed = "never"
+        """Whether `index` embeds; what does not search by meaning has no use for it."""
         self.projects.mkdir(parents=True)
         self.codex_sessions.mkdir(parents=True)
 
@@ -46,6 +48,7 @@ class Home:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": SOURCE,
             "TZ": "UTC",
+            "CCGREP_EMBED": self.embed,
         }
 
     @property

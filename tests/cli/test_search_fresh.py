@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lock import WriterLock
 from tests.homes import Home, assert_same_as_fresh
 
@@ -39,7 +40,7 @@ def test_search_without_an_index_builds_it(home: Home) -> None:
 
 def test_search_without_a_text_index_builds_it(shop: Home) -> None:
     before = shop.run("auth").stdout
-    shutil.rmtree(shop.store_dir / "text")
+    remove_tree(str(shop.store_dir / "text"))
     done = shop.run("auth")
     assert (done.returncode, done.stdout) == (0, before)
     assert (shop.store_dir / "text").is_dir()
@@ -116,7 +117,7 @@ def test_search_does_not_wait_for_another_writer(shop: Home) -> None:
 
 
 def test_search_without_a_text_index_under_a_lock(shop: Home) -> None:
-    shutil.rmtree(shop.store_dir / "text")
+    remove_tree(str(shop.store_dir / "text"))
     with WriterLock(str(shop.store_dir / "lock"), 0):
         for arguments in (["auth"], ["-F", "auth"]):
             assert shop.run(*arguments).returncode == 0, arguments

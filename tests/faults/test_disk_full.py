@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from ccgrep.store.fsio import remove_tree
 from tests.faults.faulty import count_operations, run_failing_at
 from tests.faults.test_kill import fill, grow, held
 from tests.homes import Home, assert_same_as_fresh
@@ -23,7 +24,7 @@ def test_failing_writes_leave_the_old_snapshot(home: Home, code: int) -> None:
     operations = count_operations(home, "index", "-q")
     after = held(home)
     for n in range(1, operations + 1):
-        shutil.rmtree(home.directory)
+        remove_tree(str(home.directory))
         shutil.copytree(saved, home.directory, symlinks=True)
         assert run_failing_at(home, n, code, "index", "-q") == 2
         assert held(home) in (before, after)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ccgrep.store.fsio import remove_tree
 from tests.faults.faulty import count_operations, run_killed_at
 from tests.homes import Home, assert_same_as_fresh, live
 from tests.transcripts import ClaudeFile
@@ -58,7 +59,7 @@ def check_killed(home: Home, prepare: Callable[[], None], *command: str) -> int:
     operations = count_operations(home, *command)
     after = held(home)
     for n in range(1, operations + 1):
-        shutil.rmtree(home.directory)
+        remove_tree(str(home.directory))
         shutil.copytree(saved, home.directory, symlinks=True)
         run_killed_at(home, n, *command)
         assert held(home) in (before, after)
@@ -111,7 +112,7 @@ def test_killed_recreate_loses_no_turn_of_a_gone_transcript(home: Home) -> None:
     shutil.copytree(home.directory, saved, symlinks=True)
     operations = count_operations(home, "index", "--recreate", "-q")
     for n in range(1, operations + 1):
-        shutil.rmtree(home.directory)
+        remove_tree(str(home.directory))
         shutil.copytree(saved, home.directory, symlinks=True)
         run_killed_at(home, n, "index", "--recreate", "-q")
         assert home.run("index", "-q").returncode == 0

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from ccgrep.store.fsio import remove_tree
 from tests.faults.faulty import count_operations, run_failing_at, run_killed_at
 from tests.faults.test_kill import fill, grow
 from tests.homes import Home, assert_same_as_fresh
@@ -28,7 +29,7 @@ def saved(home: Home) -> None:
 
 
 def restored(home: Home) -> None:
-    shutil.rmtree(home.directory)
+    remove_tree(str(home.directory))
     shutil.copytree(home.directory.with_name("saved"), home.directory, symlinks=True)
 
 

@@ -2,7 +2,6 @@
 
 import random
 import re
-import shutil
 import string
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Answer, Place, Request
+from ccgrep.store.fsio import remove_tree
 from tests.homes import Home
 from tests.transcripts import ClaudeFile
 
@@ -45,7 +45,7 @@ def temporary_home() -> Iterator[Home]:
     try:
         yield Home(directory / "home")
     finally:
-        shutil.rmtree(directory)
+        remove_tree(str(directory))
 
 
 def add(file: ClaudeFile, kind: Kind, number: int, text: str) -> None:
@@ -306,7 +306,7 @@ def test_the_same_question_has_the_same_answer(home: Home) -> None:
     for _ in range(3):
         assert answers(home) == first
     assert record_lines(home) == lines
-    shutil.rmtree(home.store_dir / "text")
+    remove_tree(str(home.store_dir / "text"))
     assert answers(home) == first
     assert record_lines(home) == lines
 

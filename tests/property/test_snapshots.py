@@ -1,6 +1,5 @@
 """Any sequence of changes to the transcripts, taken in step by step, ends as a fresh index."""
 
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ccgrep.store.fsio import remove_tree
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile, CodexFile
 
@@ -114,4 +114,4 @@ def test_changes_taken_in_step_by_step_end_as_a_fresh_index(
         assert (report.bytes_parsed, report.new_objects) == (0, 0)
         assert {id: row.manifest for id, row in home.rows().items()} == before
     finally:
-        shutil.rmtree(directory)
+        remove_tree(str(directory))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.store.fsio import remove_tree
 from ccgrep.store.objects import thaw
 from tests.faults.faulty import run_killed_at
 from tests.homes import Home, assert_same_as_fresh
@@ -217,7 +218,7 @@ def test_forgotten_session_stays_away_when_its_file_moves(home: Home) -> None:
 
 def test_forget_that_was_killed_is_finished_by_the_next_run(home: Home) -> None:
     for n in range(1, 150):
-        shutil.rmtree(home.directory)
+        remove_tree(str(home.directory))
         home.__init__(home.directory)  # type: ignore[misc]
         file = session(home)
         other = session(home, 2)
@@ -302,7 +303,7 @@ def test_what_is_forgotten_outlives_a_lost_snapshot(home: Home) -> None:
     file, other = session(home, 1), session(home, 2)
     home.index()
     home.run("forget", file.id)
-    shutil.rmtree(home.store_dir / "objects")
+    remove_tree(str(home.store_dir / "objects"))
     (home.store_dir / "HEAD").unlink()
     assert home.run("fsck", "--repair").returncode == 0
     assert list(home.rows()) == [other.id]
@@ -317,7 +318,7 @@ def test_store_that_lost_a_part_is_repaired(home: Home, name: str) -> None:
     home.index()
     path = home.store_dir / name
     if path.is_dir():
-        shutil.rmtree(path)
+        remove_tree(str(path))
     else:
         path.unlink()
     repaired = home.run("fsck", "--repair")

@@ -18,6 +18,7 @@ from ccgrep.errors import CorruptError, FormatError, LockedError
 from ccgrep.model import Turn
 from ccgrep.store import fsck, fsio
 from ccgrep.store.database import Commit, create_store, open_store
+from ccgrep.store.fsio import remove_tree
 from ccgrep.store.objects import freeze, thaw
 from tests.homes import Home, assert_same_as_fresh
 
@@ -138,7 +139,7 @@ def test_fsck_finds_every_flipped_byte_and_repair_reads_the_transcripts_again(ho
     shutil.copytree(home.store_dir, saved)
     chance = random.Random(3)
     for _ in range(40):
-        shutil.rmtree(home.store_dir)
+        remove_tree(str(home.store_dir))
         shutil.copytree(saved, home.store_dir)
         # SYNCED, CHECKED and seen are hints: a wrong one costs work, not an answer.
         hints = ("lock", "FORMAT", "SYNCED", "CHECKED", "seen")

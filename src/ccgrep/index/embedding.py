@@ -10,17 +10,23 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import numpy as np
-
 from ccgrep.errors import StoreError
 from ccgrep.index.surfaces import NO_TEXT, surface_text, text_key
 from ccgrep.index.text import TextReader
-from ccgrep.index.vectors import Batch, VectorWriter
+from ccgrep.index.vectors import (
+    Batch,
+    VectorWriter,
+    joined,
+    no_vectors,
+    unique_keys,
+    with_blanks,
+)
 from ccgrep.model import Turn
 from ccgrep.store.database import Store
 from ccgrep.store.lock import WriterLock
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 _TEXTS_AT_ONCE = 256
@@ -29,6 +35,9 @@ _SAVE_EVERY_S = 20.0
 
 
 class Encoder(Protocol):
+    @property
+    def dimensions(self) -> int: ...
+
     def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]": ...
 
 
@@ -124,9 +133,7 @@ def embed(
 
 def _save(writer: VectorWriter, waiting: list[Batch]) -> None:
     if waiting:
-        keys = [key for batch in waiting for key in batch.keys]
-        spans = [span for batch in waiting for span in batch.spans]
-        writer.add(Batch(keys, spans, np.concatenate([batch.vectors for batch in waiting])))
+        writer.add(joined(waiting))
         waiting.clear()
 
 
@@ -136,13 +143,20 @@ def _encoded(
     keys: list[int] = []
     spans: list[tuple[int, int]] = []
     texts: list[str] = []
+    blank: list[int] = []
     for wanted in part:
         text = loaded.text(wanted)
-        for start, end in splitter.spans(text):
+        found = splitter.spans(text)
+        for start, end in found:
             keys.append(wanted.key)
             spans.append((start, end))
             texts.append(text[start:end])
-    return Batch(keys, spans, encoder.encode(texts)) if texts else None
+        if text and not found:
+            blank.append(wanted.key)
+    if not texts and not blank:
+        return None
+    vectors = encoder.encode(texts) if texts else no_vectors(encoder.dimensions)
+    return with_blanks(Batch(keys, spans, vectors), blank)
 
 
 class _Texts:
@@ -174,5 +188,4 @@ class _Texts:
 def live_keys(reader: TextReader, surfaces: Sequence[str]) -> "NDArray[np.int64]":
     """The keys of all texts that some turn has."""
     addresses = reader.newest_first(None)
-    found = [np.array(reader.keys(addresses, surface), np.int64) for surface in surfaces]
-    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    return unique_keys(reader.keys(addresses, surface) for surface in surfaces)

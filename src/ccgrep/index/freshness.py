@@ -139,6 +139,7 @@ def _is_same_beside(files: Iterable[bytes], on_change: Callable[[], object]) -> 
     child = os.fork()
     if child == 0:
         code = 1
+        os.nice(5)  # What is done meanwhile takes longer.
         try:
             code = 1 if _changed(files) else 0
         finally:
@@ -179,6 +180,8 @@ def _changed(lines: Iterable[bytes]) -> list[bytes]:
 class Look(Protocol):
     """Says whether the source files are as the last run saw them."""
 
+    def is_decided(self) -> bool: ...
+
     def outcome(self) -> Outcome: ...
 
 
@@ -188,9 +191,18 @@ class Check(NamedTuple):
     child: int
     store_dir: str
     roots: Sequence[Root]
+    pipe: int  # that the child closes when it knows of a change, or is done
+
+    def is_decided(self) -> bool:
+        """Whether something has changed for sure, or the answer is there: no time to be used."""
+        try:
+            return os.read(self.pipe, 1) == b""
+        except BlockingIOError:
+            return False
 
     def outcome(self) -> Outcome:
         """Waits for the answer; a child that died gives none, and then it is stale."""
+        os.close(self.pipe)
         is_same = is_same_folders(self.store_dir, self.roots)
         _, status = os.waitpid(self.child, 0)
         found = OUTCOMES.get(os.waitstatus_to_exitcode(status), "stale")
@@ -204,15 +216,23 @@ def start_check(
 
     A fork, because the look would hold Python's lock in a thread.
     """
+    pipe, end = os.pipe()
+    os.set_blocking(pipe, False)
     child = os.fork()
     if child == 0:
         code = _STALE
+
+        def on_change() -> None:
+            os.close(end)
+            load()
+
         # msgspec would take it instead of typing, and it takes ten milliseconds to import.
         sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]
         try:
-            changed = changed_files(store_dir, roots, load)
+            changed = changed_files(store_dir, roots, on_change)
             if changed is not None:
                 code = _FRESH if not changed else _TAKEN_IN if load()(changed) else _STALE
         finally:
             os._exit(code)
-    return Check(child, store_dir, roots)
+    os.close(end)
+    return Check(child, store_dir, roots, pipe)

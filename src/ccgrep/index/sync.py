@@ -213,9 +213,7 @@ class _Sync:
 
 def temporary(store: Store) -> tuple[TextReader, int]:
     """An index for one search, for a store that cannot be written; and its newest turn."""
-    import tempfile  # noqa: PLC0415 - rarely needed
-
-    with tempfile.TemporaryDirectory(prefix="ccgrep-") as path:
+    with fsio.temporary_dir() as path:
         made = _Sync(store, path, is_new=True)
         made.fill()
         reader = TextReader(path)

@@ -20,10 +20,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import file_digest, sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from ccgrep.errors import MissingModelError
 from ccgrep.store import fsio
 from ccgrep.store.database import Store
+
+try:
+    import numpy as np
+except ImportError as error:
+    raise MissingModelError(
+        "searching by meaning needs numpy: pip install 'ccgrep[semantic]'"
+    ) from error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +43,9 @@ GRAPH_VECTORS = 16 * 1024
 """A segment of so many has a graph; so at most that many of each size are compared one by one."""
 _ALL_COMPARED = 50_000
 """As long as there are no more, no graph is used."""
+_WORTH_COMPARING = 8
+"""Where so small a part of a segment is wanted, comparing it all is not worth it."""
+_TRIES = 5
 _STEP = 8192
 _EXPANSION = 256
 
@@ -55,6 +64,29 @@ class Batch(NamedTuple):
     keys: Sequence[int]
     spans: Sequence[tuple[int, int]]
     vectors: "NDArray[np.float32]"
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Several batches as one."""
+    keys = [key for batch in batches for key in batch.keys]
+    spans = [span for batch in batches for span in batch.spans]
+    return Batch(keys, spans, np.concatenate([batch.vectors for batch in batches]))
+
+
+def with_blanks(batch: Batch, keys: Sequence[int]) -> Batch:
+    """The same, and texts in which a model sees nothing: they are done, and near to nothing."""
+    blank = np.zeros((len(keys), batch.vectors.shape[1]), np.float32)
+    return joined([batch, Batch(keys, [(0, 0)] * len(keys), blank)])
+
+
+def no_vectors(dimensions: int) -> "NDArray[np.float32]":
+    return np.empty((0, dimensions), np.float32)
+
+
+def unique_keys(some: "Iterable[Sequence[int] | NDArray[np.int64]]") -> "NDArray[np.int64]":
+    """The keys of several lists, sorted."""
+    found = [np.array(keys, np.int64) for keys in some]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
 def model_dir(store_dir: str, model_id: str) -> str:
@@ -97,18 +129,34 @@ class Vectors:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
-        checked = _Checked(directory)
+        for _ in range(_TRIES):
+            try:
+                self._open()
+            except FileNotFoundError:
+                continue  # Folded into another one since they were listed.
+            return
+        self._open(is_last=True)
+
+    def _open(self, is_last: bool = False) -> None:
+        self.checked = _Checked(self._directory)
         self.damaged: list[str] = []
         self._segments: list[_Segment] = []
         self._graphs: dict[str, str] = {}
-        for name in checked.names():
-            if not checked.is_right(name):
-                self.damaged.append(name)
-            elif name.endswith(".vec"):
-                self._segments.append(_Segment(os.path.join(directory, name)))
-            else:
-                self._graphs[name.partition("-")[0]] = os.path.join(directory, name)
-        self.checked = checked
+        for name in self.checked.names():
+            try:
+                self._take(name)
+            except FileNotFoundError:
+                if not is_last:
+                    raise
+
+    def _take(self, name: str) -> None:
+        path = os.path.join(self._directory, name)
+        if not self.checked.is_right(name):
+            self.damaged.append(name)
+        elif name.endswith(".vec"):
+            self._segments.append(_Segment(path))
+        else:
+            self._graphs[name.partition("-")[0]] = path
 
     @property
     def count(self) -> int:
@@ -116,27 +164,19 @@ class Vectors:
 
     def keys(self) -> "NDArray[np.int64]":
         """The keys of all texts, sorted."""
-        found = [segment.rows["key"] for segment in self._segments]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return unique_keys(segment.rows["key"] for segment in self._segments)
 
     def segments(self) -> list[_Segment]:
         return self._segments
 
     def nearest(self, query: "NDArray[np.float32]", limit: int) -> dict[int, Match]:
-        """About `limit` of the nearest vectors, the best of each text."""
+        """The nearest texts, each with the vector of it that is nearest: `limit`, if there are."""
         best: dict[int, Match] = {}
         uses_graphs = self.count > _ALL_COMPARED
         for segment in self._segments:
             graph = self._graphs.get(segment.name) if uses_graphs else None
-            if graph is not None:
-                positions, similarities = _search(graph, query, limit)
-            else:
-                similarities = segment.compared(query)
-                size = min(limit, segment.count)
-                positions = np.argpartition(-similarities, size - 1)[:size]
-                similarities = similarities[positions]
-            _keep(best, segment, positions, similarities)
-        kept = sorted(best.items(), key=lambda item: -item[1].similarity)[:limit]
+            _keep(best, segment, *_nearest(segment, graph, query, limit))
+        kept = sorted(best.items(), key=lambda item: (-item[1].similarity, item[0]))[:limit]
         return dict(kept)
 
     def of(self, keys: Iterable[int], query: "NDArray[np.float32]") -> dict[int, Match]:
@@ -164,12 +204,36 @@ def _keep(
             best[key] = Match(similarity, start, end)
 
 
-def _search(path: str, query: "NDArray[np.float32]", limit: int) -> "tuple[Any, Any]":
+def _nearest(
+    segment: _Segment, graph: str | None, query: "NDArray[np.float32]", limit: int
+) -> "tuple[Any, Any]":
+    """The nearest vectors of a segment: of so many texts, since a long text has many."""
+    compared: NDArray[np.float32] | None = None
+    size = limit
+    while True:
+        found = None
+        if graph is not None and size * _WORTH_COMPARING < segment.count:
+            found = _search(graph, query, size)
+        if found is None:
+            compared = segment.compared(query) if compared is None else compared
+            size = min(size, segment.count)
+            positions = np.argpartition(-compared, size - 1)[:size]
+            found = positions, compared[positions]
+        if size >= segment.count or len(np.unique(segment.rows["key"][found[0]])) >= limit:
+            return found
+        size *= 4
+
+
+def _search(path: str, query: "NDArray[np.float32]", limit: int) -> "tuple[Any, Any] | None":
+    """What the graph finds; nothing if it was folded into another one meanwhile."""
     from usearch.index import Index  # noqa: PLC0415 - takes longer than comparing some thousands
 
     expansion = max(_EXPANSION, limit)
     graph = Index(ndim=len(query), metric="cos", dtype="f16", expansion_search=expansion)
-    graph.view(path)
+    try:
+        graph.view(path)
+    except RuntimeError:
+        return None
     found = graph.search(query, min(limit, len(graph)))
     return found.keys.astype(np.intp), 1.0 - found.distances
 
@@ -196,6 +260,7 @@ class _Checked:
         return sorted(name for name in names if name.endswith((".vec", ".hnsw")))
 
     def is_right(self, name: str) -> bool:
+        """Whether a file is what its name says; raises FileNotFoundError if it is gone."""
         path = os.path.join(self._directory, name)
         try:
             info = os.stat(path)
@@ -205,6 +270,8 @@ class _Checked:
                     digest = file_digest(file, sha256).hexdigest()
                 if digest[:_NAME_CHARS] != _hash_in(name):
                     return False
+        except FileNotFoundError:
+            raise
         except OSError:
             return False
         self.lines.add(line)
@@ -255,7 +322,9 @@ class VectorWriter:
     def prune(self, live: "NDArray[np.int64]") -> int:
         """Drops the vectors of texts that nothing has any more; gives their number."""
         dropped = 0
-        for segment in Vectors(self._directory).segments():
+        found = Vectors(self._directory)
+        self._drop_left_over(found)  # They may hold what was forgotten.
+        for segment in found.segments():
             kept = np.isin(segment.rows["key"], live)
             if not kept.all():
                 dropped += int((~kept).sum())
@@ -272,15 +341,36 @@ class VectorWriter:
 
     def heal(self) -> None:
         """Removes what is damaged or left over, and makes graphs again that are not there."""
+        self._drop_left_over(Vectors(self._directory))
+        self._drop_repeated(Vectors(self._directory))
         found = Vectors(self._directory)
-        self.drop(found.damaged)
-        names = {segment.name for segment in found.segments()}
-        graphs = {name.partition("-")[0]: name for name in found.checked.names() if "-" in name}
-        self.drop(name for segment, name in graphs.items() if segment not in names)
+        graphs = {name.partition("-")[0] for name in found.checked.names() if "-" in name}
         for segment in found.segments():
             if segment.count >= self._graph_vectors and segment.name not in graphs:
                 self._write_graph(segment.name, segment.vectors)
         self.note()
+
+    def _drop_repeated(self, found: Vectors) -> None:
+        """Removes what stands in another segment too: folding was cut short, or a batch was
+        written again by whom Ctrl-C had stopped just after."""
+        keys = [np.unique(segment.rows["key"]) for segment in found.segments()]
+        if len(unique_keys(keys)) == sum(map(len, keys)):
+            return
+        seen = np.empty(0, _ROW)
+        for segment in sorted(found.segments(), key=lambda one: -one.count):
+            is_new = ~np.isin(segment.rows, seen)
+            if not is_new.all():
+                if is_new.any():
+                    self._write(segment.rows[is_new], segment.vectors[is_new])
+                self._remove([segment])
+            seen = np.concatenate([seen, segment.rows[is_new]])
+
+    def _drop_left_over(self, found: Vectors) -> None:
+        """Removes damaged files, and graphs whose segment is not there."""
+        names = {segment.name for segment in found.segments()}
+        graphs = [name for name in found.checked.names() if "-" in name]
+        gone = (name for name in graphs if name.partition("-")[0] not in names)
+        self.drop([*found.damaged, *gone])
 
     def note(self) -> None:
         """Remembers what was found right, so that it is not read again."""
@@ -334,5 +424,8 @@ def damaged_files(store_dir: str) -> list[str]:
     found = []
     for directory in model_dirs(store_dir):
         checked = _Checked(directory, is_thorough=True)
-        found += [os.path.join(directory, n) for n in checked.names() if not checked.is_right(n)]
+        for name in checked.names():
+            with contextlib.suppress(FileNotFoundError):
+                if not checked.is_right(name):
+                    found.append(os.path.join(directory, name))
     return found

@@ -97,25 +97,27 @@ def search_by_meaning(
     vectors = Vectors(directory)
     since = _since(config.embed_window_days, newest)
     left = embedding.pending(reader, vectors.keys(), surfaces, since)
-    done = 0
     if left.texts and how.is_refreshed:
         store = open_store(config.store_dir)
         try:
             with embedding.lock(_made(directory)):
-                done = embedding.embed(
+                known = set(Vectors(directory).keys().tolist())  # Somebody may have been at it.
+                embedding.embed(
                     store,
                     directory,
-                    left.texts,
+                    [one for one in left.texts if one.key not in known],
                     opened.encoder,
                     Splitter(model),
                     budget_s=_SEARCH_BUDGET_S,
                 )
-            vectors = Vectors(directory)
         except (LockedError, WriteError):
-            done = 0  # Another process is at it, or nobody may.
+            pass  # Another process is at it, or nobody may.
+        vectors = Vectors(directory)
+        known = set(vectors.keys().tolist())
+        left = left._replace(texts=[one for one in left.texts if one.key not in known])
     if vectors.damaged:
         on_note("some vectors are damaged and were not searched: run `ccgrep index`")
-    covered = Covered(left.total - len(left.texts) + done, left.total)
+    covered = Covered(left.total - len(left.texts), left.total)
     if covered.texts < covered.total:
         share = 100 * covered.texts // covered.total
         on_note(f"{share} % of the texts are embedded so far: run `ccgrep index` for the rest")
@@ -220,7 +222,7 @@ def embed_pending(
 
 def drop_dead(config: Config, store: Store, is_model_dropped: bool = False) -> int:
     """Drops the vectors of texts that no turn has any more, and if so asked those of models that
-    are not the one that is set; gives the number of vectors."""
+    are not the one that is set; gives the number of vectors. For who holds their locks."""
     found = generations.current(store.directory)
     directories = model_dirs(store.directory)
     if found is None or not directories:
@@ -234,9 +236,8 @@ def drop_dead(config: Config, store: Store, is_model_dropped: bool = False) -> i
     live = embedding.live_keys(generations.open_reader(found.path), SURFACES)
     dropped = 0
     for directory in directories:
-        with embedding.lock(directory):
-            writer = VectorWriter(store, directory)
-            dropped += writer.prune(live if directory in kept else live[:0])
+        writer = VectorWriter(store, directory)
+        dropped += writer.prune(live if directory in kept else live[:0])
         if directory not in kept:
             fsio.remove_tree(directory)
     return dropped

@@ -111,10 +111,10 @@ class Searcher:
         return self._run_exact(request)
 
     def _run_meaning(self, request: Request) -> tuple[Answer, Marks]:
+        if not self._how.is_indexed or not isinstance(self._texts, TextReader):
+            raise UsageError("--no-index reads every turn: what they mean is only in the index")
         from ccgrep.ops.meaning import search_by_meaning  # noqa: PLC0415 - imports numpy
 
-        if not isinstance(self._texts, TextReader):
-            raise UsageError("--no-index reads every turn: what they mean is only in the index")
         answer, self.embedded = search_by_meaning(
             self._config, self._texts, request, self._newest, self._how
         )
@@ -312,7 +312,7 @@ def _search_fresh(
     early, error = None, None
     try:
         # By meaning it is searched once, when everything is there: that takes longer than to look.
-        if request.mode not in MEANING:
+        if request.mode not in MEANING and not check.is_decided():
             early = _try(config, request, how, is_strict=True)
         if early is not None:
             searcher, answer, marks = early

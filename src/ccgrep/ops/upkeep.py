@@ -1,12 +1,14 @@
 """Keeping the store whole: checks, garbage, and what is to be forgotten."""
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from msgspec import Struct
 
 from ccgrep import lookup
 from ccgrep.config import Config
-from ccgrep.errors import StoreError
+from ccgrep.errors import MissingModelError, StoreError
 from ccgrep.index import generations
 from ccgrep.index.sync import purge, sync
 from ccgrep.ops.common import now_ms
@@ -17,6 +19,7 @@ from ccgrep.store import gc as collector
 from ccgrep.store.database import Store, new_store_dir, open_store, stores_set_aside
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.gc import GcReport
+from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import Row
 
 
@@ -70,26 +73,45 @@ def _head_bytes(store: Store) -> str:
 def gc(config: Config, wait_s: float = 10.0) -> GcReport:
     """Folds packs and drops what nothing refers to."""
     store = open_store(config.store_dir)
-    with store.lock(wait_s):
+    with store.lock(wait_s), _nobody_embeds(config, wait_s):
         purge(store)
         report = collector.collect_garbage(store)
         sync(store)
-        _drop_dead(config, store, is_model_dropped=True)
+        _drop_dead(config, store, is_gc=True)
     return report
 
 
-def _drop_dead(config: Config, store: Store, is_model_dropped: bool) -> None:
-    if os.path.isdir(os.path.join(config.store_dir, "vectors")):
-        from ccgrep.ops.meaning import drop_dead  # noqa: PLC0415 - imports numpy
+@contextmanager
+def _nobody_embeds(config: Config, wait_s: float) -> Iterator[None]:
+    """Whoever embeds holds texts in memory: what is forgotten would come back with them."""
+    directory = os.path.join(config.store_dir, "vectors")
+    names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    with ExitStack() as locks:
+        for name in names:
+            locks.enter_context(WriterLock(os.path.join(directory, name, "lock"), wait_s))
+        yield
 
-        drop_dead(config, store, is_model_dropped)
+
+def _drop_dead(config: Config, store: Store, is_gc: bool) -> None:
+    directory = os.path.join(config.store_dir, "vectors")
+    if not os.path.isdir(directory):
+        return
+    try:
+        from ccgrep.ops.meaning import drop_dead  # noqa: PLC0415 - needs the extra
+    except MissingModelError:
+        if not is_gc:
+            fsio.remove_tree(directory)  # What was forgotten cannot be told from the rest.
+        return
+    drop_dead(config, store, is_model_dropped=is_gc)
 
 
 def _damaged_vectors(config: Config) -> list[str]:
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
         return []
-    from ccgrep.index.vectors import damaged_files  # noqa: PLC0415 - imports numpy
-
+    try:
+        from ccgrep.index.vectors import damaged_files  # noqa: PLC0415 - needs the extra
+    except MissingModelError:
+        return []  # Nobody can use them anyway.
     return damaged_files(config.store_dir)
 
 
@@ -102,7 +124,7 @@ class Forgotten(Struct, frozen=True):
 def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
     """Removes sessions, and the sub-agents that served them, for good."""
     store = open_store(config.store_dir)
-    with store.lock(wait_s):
+    with store.lock(wait_s), _nobody_embeds(config, wait_s):
         new_dir = new_store_dir(config.store_dir)
         if os.path.isdir(new_dir):
             fsio.remove_tree(new_dir)  # What a killed --recreate left holds the same bytes.
@@ -118,7 +140,7 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
         purge(store)  # Before the mark that the bytes are still there is taken away.
         report = collector.collect_garbage(store)
         sync(store)
-        _drop_dead(config, store, is_model_dropped=False)
+        _drop_dead(config, store, is_gc=False)
     left = tuple(stores_set_aside(config.store_dir))
     return Forgotten(tuple(sorted(wanted)), report, left)
 

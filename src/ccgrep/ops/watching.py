@@ -34,6 +34,9 @@ _NAMES = (".jsonl", ".jsonl.zst", "sessions-index.json")
 class Watched:
     """The look at the source files where somebody watches them: there is nothing to look for."""
 
+    def is_decided(self) -> bool:
+        return True
+
     def outcome(self) -> "Outcome":
         return "fresh"
 

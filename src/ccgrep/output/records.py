@@ -23,10 +23,14 @@ WIDTH = 200
 _SPACE = re.compile(r"\s+")
 
 
+def shown_score(score: float) -> str:
+    """A score is rounded down: 1.000 is the best hit alone."""
+    return f"{int(score * 1000) / 1000:.3f}"
+
+
 def record(id: str, turn: int, score: float, snippet: str, style: Style, mark: str = ":") -> str:
     between = style.cyan(mark)
-    # A score is rounded down: 1.000 is the best hit alone.
-    fields = (style.magenta(id), style.green(str(turn)), f"{int(score * 1000) / 1000:.3f}")
+    fields = (style.magenta(id), style.green(str(turn)), shown_score(score))
     return between.join((*fields, snippet))
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from ccgrep.config import Config
 from ccgrep.model import Turn
-from ccgrep.ops.search import Coverage, FoundHit, Result, Searcher
+from ccgrep.ops.search import MEANING, Coverage, FoundHit, Result, Searcher
 from ccgrep.ops.sessions import row_of
 from ccgrep.output.json import coverage_fields, dumps, iso, project_name, turn_messages
-from ccgrep.search.request import Place, Request
+from ccgrep.search.request import Hit, Place, Request
 
 
 def results(
@@ -72,9 +72,15 @@ def _result(
         "timestamp": iso(hit.started or None),
         "messages": _messages(turn, request),
         "context": list(_context(searcher, hit.place)),
-        **({"parts": {name: round(value, 4) for name, value in hit.parts}} if hit.parts else {}),
+        **_parts(hit, request),
         "also_in": [{"session_id": p.session, "turn": p.turn} for p in hit.also_in],
     }
+
+
+def _parts(hit: Hit, request: Request) -> dict[str, Any]:
+    if request.mode not in MEANING:
+        return {}
+    return {"parts": {name: round(value, 4) for name, value in hit.parts}}
 
 
 def _messages(turn: Turn | None, request: Request) -> list[dict[str, Any]]:

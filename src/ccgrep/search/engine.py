@@ -79,20 +79,27 @@ def search_words(reader: TextReader, request: Request, newest: int, load: Load) 
     return found._replace(relaxed=tuple(words))
 
 
-def word_scores(reader: TextReader, request: Request, limit: int = _MANY_WORDS) -> list[Found]:
-    """The turns with any of the words in what was said, the best first, scored by words alone."""
+def word_scores(
+    reader: TextReader, request: Request, limit: int = _MANY_WORDS, is_most: bool = False
+) -> list[Found]:
+    """The turns with any of the words in what was said, the best first, scored by words alone.
+
+    With `is_most` those only that have as many of the words as a search for words asks for.
+    """
     queries = [parse(text, reader.stems, reader.tokens) for text in request.patterns]
     queries = [units for units in queries if units]
     if not queries:
         return []
     run = _Run(reader, request, scope(reader, request.filters), 0, lambda _place, _field: "")
     stops = [unit for units in queries for unit in units if unit.is_stop_word]
-    return run.discussion([Need(content_units(units), 1) for units in queries], stops, limit)
+    relaxed = [content_units(units) for units in queries]
+    needs = [Need(units, most(len(units)) if is_most else 1) for units in relaxed]
+    return run.discussion(needs, stops, limit)
 
 
 def has_words(reader: TextReader, request: Request) -> bool:
     """Whether any word that matters was ever said, whatever the filters."""
-    plain = request._replace(filters=Filters())
+    plain = request._replace(filters=Filters(), types=())
     return bool(word_scores(reader, plain, 1))
 
 
@@ -121,7 +128,8 @@ class _Run:
         return Answer([_hit(one, place) for one in kept], len(ranked), tier)
 
     def discussion(self, needs: list[Need], stops: Sequence[Unit], limit: int) -> list[Found]:
-        query = self._bands(needs, stops)[0].query
+        bands = self._typed(needs) if self._request.types else self._bands(needs, stops)
+        query = bands[0].query
         limits = self._limits
         return self._reader.search(self._reader.filtered(query, limits.must, limits.never), limit)
 

@@ -97,7 +97,12 @@ def search_meaning(
     scores = {key: _fused(turn, alpha) for key, turn in turns.items()}
     least = FLOOR if has_words(reader, request) else _STRANGE
     is_sense = bool(words) or any(turn.nearest >= least for turn in turns.values())
-    is_hit = {key for key, turn in turns.items() if is_sense and _is_hit(turn, alpha)}
+    worded = {_key(one) for one in word_scores(reader, request, is_most=True)} if words else set()
+    is_hit = {
+        key
+        for key, turn in turns.items()
+        if is_sense and (turn.nearest >= FLOOR or (key in worded and turn.words >= _LEAST_WORDS))
+    }
     final = _with_company(turns, scores)
     top = max(is_hit, key=lambda key: final[key], default=None)
     if top is None:
@@ -143,11 +148,20 @@ class _Run:
             near = {key: one for key, one in near.items() if one.similarity >= FLOOR}
             query = reader.with_keys(self._surfaces, list(near))
             found = reader.search(reader.filtered(query, limits.must, limits.never))
-            enough = {one.object_key for one in found}
             is_all = len(near) < limit or limit >= self._meaning.count
-            if is_all or (self._request.limit and len(enough) >= 4 * self._request.limit):
+            if is_all or self._is_enough(found):
                 return found
             limit *= 8
+
+    def _is_enough(self, found: Sequence[Found]) -> bool:
+        """Whether among these are several times as many as are asked for."""
+        wanted, per_session = 4 * self._request.limit, self._request.per_session
+        if not per_session:
+            return 0 < wanted <= len({one.object_key for one in found})
+        sessions: dict[int, set[int]] = {}
+        for one in found:
+            sessions.setdefault(one.session_key, set()).add(one.object_key)
+        return 0 < wanted <= sum(min(len(some), per_session) for some in sessions.values())
 
     def _weighed(self, found: list[Found], words: Mapping[Key, float]) -> dict[Key, _Turn]:
         addresses = [one.address for one in found]
@@ -186,10 +200,6 @@ def _turn(found: Found, sides: Mapping[str, Near], words: float) -> _Turn:
 
 def _fused(turn: _Turn, alpha: float) -> float:
     return alpha * turn.meaning + (1 - alpha) * turn.words
-
-
-def _is_hit(turn: _Turn, alpha: float) -> bool:
-    return turn.nearest >= FLOOR or (alpha < 1 and turn.words >= _LEAST_WORDS)
 
 
 def _with_company(turns: Mapping[Key, _Turn], scores: Mapping[Key, float]) -> dict[Key, float]:

@@ -181,11 +181,21 @@ def remove_tree(path: str) -> None:
 
 
 @contextmanager
-def links_to(path: str, names: Iterable[str]) -> Iterator[str]:
-    """A temporary directory of links to files of a directory that cannot be written."""
+def temporary_dir() -> Iterator[str]:
+    """A directory outside the store, for one search."""
     import tempfile  # noqa: PLC0415 - rarely needed
 
-    with tempfile.TemporaryDirectory(prefix="ccgrep-") as links:
+    path = tempfile.mkdtemp(prefix="ccgrep-")
+    try:
+        yield path
+    finally:
+        remove_tree(path)
+
+
+@contextmanager
+def links_to(path: str, names: Iterable[str]) -> Iterator[str]:
+    """A temporary directory of links to files of a directory that cannot be written."""
+    with temporary_dir() as links:
         for name in names:
             os.symlink(os.path.join(path, name), os.path.join(links, name))
         yield links

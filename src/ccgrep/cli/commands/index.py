@@ -80,7 +80,6 @@ def _embed(
     if arguments.no_embed or (config.embed == "never" and not is_asked):
         return None
     context.prepare_encoders()
-    from ccgrep.ops.meaning import embed_pending  # noqa: PLC0415 - imports numpy
 
     def on_progress(progress: "EmbedProgress") -> None:
         if context.is_error_terminal and not arguments.quiet:
@@ -88,6 +87,8 @@ def _embed(
 
     since = parse_when(arguments.embed_since, context.now_ms) if arguments.embed_since else None
     try:
+        from ccgrep.ops.meaning import embed_pending  # noqa: PLC0415 - needs the extra
+
         found = embed_pending(config, 0 if arguments.embed_all else None, since, on_progress)
     except MissingModelError:
         if is_asked:

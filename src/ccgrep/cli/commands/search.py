@@ -162,7 +162,7 @@ def _explain(result: Result, searcher: Searcher, context: Context) -> None:
     for hit in result.answer.hits:
         parts = "".join(f"  {name} {value:.3f}" for name, value in hit.parts)
         place = f"{short[hit.place.session]}:{hit.place.turn}"
-        context.say(f"ccgrep: {place}  score {hit.score:.3f}{parts}")
+        context.say(f"ccgrep: {place}  score {records.shown_score(hit.score)}{parts}")
 
 
 def _print(

@@ -1,0 +1,642 @@
+"""Searching by meaning, with the real weights: what is found, what is not, and what is said."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attacks import ATTACKS, acting
+from tests.homes import Home
+from tests.meaning import Done, run_many
+from tests.transcripts import Lines
+
+HOUR_MS = 3_600_000
+NOW_MS = time.time_ns() // 1_000_000
+
+LOGIN = "The login page crashes whenever a customer types an emoji as their password"
+LOGIN_ASKED = "sign-in form fails with special symbols"
+MEMORY = "The worker keeps eating RAM until the kernel kills it"
+MEMORY_ASKED = "process leaks memory and gets out-of-memory terminated"
+
+
+def at(file: Lines, hours_ago: float) -> None:
+    file.now_ms = NOW_MS - int(hours_ago * HOUR_MS)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """The same trouble in sessions that differ in every way that can be filtered by.
+
+    shop    40 days old; 0 login, 1 with Bash, 2 memory; its agent worked a minute later
+    api     3 days old; another project, branch and model; 0 with Read
+    codex   20 hours old; 0 with shell
+    web     1 hour old; another project
+    """
+    home = Home(tmp_path_factory.mktemp("semantic") / "home")
+    home.embed = "auto"
+    shop = home.claude(1, name="shop1111-x")
+    at(shop, 40 * 24)
+    shop.turn(LOGIN, "The form takes any unicode text now and hashes the bytes.")
+    shop.turn("Rotate the logs", "Done: logrotate runs every night.", "make", "fine")
+    shop.turn(MEMORY, "A cache without a bound held every response; it is an LRU now.")
+    agent = home.subagent(shop, "agent-a1111111")
+    agent.now_ms = shop.now_ms + 60_000
+    agent.turn("Find every place where memory use grows", "Three caches have no limit at all.")
+    api = home.claude(2, slug="-home-sam-src-api", name="api22222-x", cwd="/home/sam/src/api")
+    at(api, 3 * 24)
+    api.prompt("The service uses more and more memory", gitBranch="feature/mem")
+    api.result(
+        api.call("Read", {"file_path": "a.py"}, model="claude-sonnet-5", gitBranch="feature/mem"),
+        "cache = {}",
+        gitBranch="feature/mem",
+    )
+    api.answer(
+        "The memory leak was in the event listeners that were never removed.",
+        model="claude-sonnet-5",
+        gitBranch="feature/mem",
+    )
+    codex = home.codex(3, cwd="/home/sam/src/tools")
+    at(codex, 20)
+    codex.meta()
+    codex.turn("Why is memory usage so high?", "The parser kept all files.", "free -m", "90 %")
+    web = home.claude(4, slug="-home-sam-web", name="web44444-x", cwd="/home/sam/web/ui")
+    at(web, 1)
+    web.turn("The browser tab runs out of memory", "Images are released after use now.")
+    for file in (shop, agent, api, codex, web):
+        if isinstance(file, type(shop)):
+            file.meta("custom-title", customTitle="-")
+        file.write()
+    home.rest()
+    done = home.run("index")
+    assert done.returncode == 0 and "texts embedded" in done.stderr, done.stderr
+    return home
+
+
+NAMES = {"shop1111": "shop", "agent-a1": "agent", "api22222": "api", "web44444": "web"}
+
+
+def named(done: Done) -> list[str]:
+    """Which turns were found, in a fixed order."""
+    assert (done.code, done.err) == (0 if done.out else 1, "")
+    rows = [place.split(":") for place in done.places]
+    return sorted(f"{NAMES.get(row[0], 'codex')}:{row[1]}" for row in rows)
+
+
+# What is found.
+
+
+def words_of(text: str) -> set[str]:
+    return {word.rstrip("s") for word in re.findall(r"\w+", text.lower())}
+
+
+@pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
+def test_paraphrase_without_a_common_word_is_found(shop: Home, mode: str) -> None:
+    asked = "authentication screen broken by special symbols"
+    assert words_of(asked) & words_of(LOGIN) == set()
+    done = shop.run(mode, asked)
+    assert (done.returncode, done.stderr) == (0, "")
+    first = done.stdout.splitlines()[0]
+    assert re.fullmatch(rf"shop1111:0:0\.\d\d\d:{re.escape(LOGIN)}", first)
+    assert shop.run(*asked.split()).returncode == 1
+
+
+def test_exit_codes(shop: Home) -> None:
+    found, none, quiet, quiet_none = run_many(
+        shop,
+        [
+            ["--semantic", MEMORY_ASKED],
+            ["--semantic", "medieval harpsichord tuning"],
+            ["-q", "--semantic", MEMORY_ASKED],
+            ["-q", "--semantic", "medieval harpsichord tuning"],
+        ],
+    )
+    assert (found.code, found.err) == (0, "")
+    assert none == Done(1, "", "")
+    assert quiet == Done(0, "", "")
+    assert quiet_none == Done(1, "", "")
+
+
+REFUSED: tuple[tuple[str, str], ...] = (
+    ("--semantic --hybrid x", "exclude each other"),
+    ("--semantic -F x", "exclude each other"),
+    ("--hybrid -E x", "exclude each other"),
+    ("--semantic -o x", "exclude each other"),
+    ("--semantic -v x", "exclude each other"),
+    ("--hybrid --alpha 1.5 x", "--alpha is a number from 0 to 1"),
+    ("--hybrid --alpha=-0.1 x", "--alpha is a number from 0 to 1"),
+    ("--hybrid --alpha nan x", "--alpha is a number from 0 to 1"),
+    ("--hybrid --alpha inf x", "--alpha is a number from 0 to 1"),
+    ("--hybrid --alpha much x", "--alpha is a number from 0 to 1"),
+    ("--semantic --surface toes x", "toes"),
+    ("--semantic -t tool x", "only what was said is embedded"),
+    ("--hybrid -t thinking x", "only what was said is embedded"),
+    ("--semantic --no-index x", "--no-index"),
+    ("--semantic", "Query required"),
+    ("--semantic --project nonesuch x", "No sessions found for project nonesuch"),
+)
+
+
+def test_what_cannot_be_asked_is_said_in_one_sentence(shop: Home) -> None:
+    made = run_many(shop, [command.split() for command, _ in REFUSED])
+    for (command, words), done in zip(REFUSED, made, strict=True):
+        assert (done.code, done.out) == (1 if "nonesuch" in command else 2, ""), (command, done)
+        assert words in done.err, (command, done.err)
+        assert "Traceback" not in done.err
+
+
+EVERY = ["agent:0", "api:0", "codex:0", "shop:2", "web:0"]
+CASES: tuple[tuple[str, list[str]], ...] = (
+    ("", EVERY),
+    ("-p src/shop", ["agent:0", "shop:2"]),
+    ("-p SRC/API", ["api:0"]),
+    ("-s 2h", ["web:0"]),
+    ("-s 1w --until 2d", ["api:0"]),
+    ("--until 2h", ["agent:0", "api:0", "codex:0", "shop:2"]),
+    ("--since 1m", []),
+    ("--source codex", ["codex:0"]),
+    ("--source claude-code", ["agent:0", "api:0", "shop:2", "web:0"]),
+    ("--session api22222", ["api:0"]),
+    ("--session shop1111:2:0.500:whatever", ["shop:2"]),
+    ("--session web --session api", ["api:0", "web:0"]),
+    ("--tool read", ["api:0"]),
+    ("--tool any", ["api:0", "codex:0"]),
+    ("--tool Nonesuch", []),
+    ("--branch feature/mem", ["api:0"]),
+    ("--model-name sonnet", ["api:0"]),
+    ("--subagents only", ["agent:0"]),
+    ("--subagents exclude", ["api:0", "codex:0", "shop:2", "web:0"]),
+    ("--max-sessions 1", ["web:0"]),
+    ("--max-sessions 2", ["codex:0", "web:0"]),
+    ("--per-session 1", EVERY),
+    ("-t user", EVERY),
+    ("-p tools -t assistant", []),
+)
+
+
+@pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
+def test_filters(shop: Home, mode: str) -> None:
+    commands = [["-n", "0", mode, *options.split(), MEMORY_ASKED] for options, _ in CASES]
+    for (options, expected), done in zip(CASES, run_many(shop, commands), strict=True):
+        assert named(done) == expected, options
+
+
+def test_types_and_surfaces_choose_what_is_compared(shop: Home) -> None:
+    prompt, answer = "emoji breaks signing in", "form accepts unicode and hashes it as bytes"
+    asked: list[tuple[str, str, str]] = [
+        ("-t user", prompt, LOGIN),
+        ("-t assistant", answer, "The form takes any unicode text now and hashes the bytes."),
+        ("--surface prompt", prompt, LOGIN),
+        ("--surface answer", answer, "The form takes any unicode text now and hashes the bytes."),
+        ("--surface full", answer, "The form takes any unicode text now and hashes the bytes."),
+    ]
+    commands = [["--semantic", "-n", "1", *opts.split(), query] for opts, query, _ in asked]
+    for (options, _, text), done in zip(asked, run_many(shop, commands), strict=True):
+        snippet = done.out.split(":", 3)[3].removeprefix("…").strip()
+        assert len(snippet) > 40 and text.endswith(snippet), (options, done)
+
+
+def test_hybrid_with_a_type_matches_words_in_that_text_only(shop: Home) -> None:
+    """`logrotate` is only in what the agent said."""
+    user, agent = run_many(
+        shop, [["--hybrid", "-t", kind, "logrotate"] for kind in ("user", "assistant")]
+    )
+    assert agent.places == ["shop1111:1"]
+    assert "every night" not in user.out
+
+
+def test_alpha_1_ranks_by_meaning_and_0_by_words(shop: Home) -> None:
+    query = "memory usage high"
+    meaning, semantic, words = run_many(
+        shop,
+        [
+            ["--hybrid", "--alpha", "1", "--full-id", query],
+            ["--semantic", "--full-id", query],
+            ["--hybrid", "--alpha", "0", "--full-id", query],
+        ],
+    )
+    assert meaning == semantic
+    assert words.scores[0] > 0.9
+
+
+# What is said about it.
+
+
+def test_json(shop: Home) -> None:
+    answer: dict[str, Any] = shop.json("--semantic", LOGIN_ASKED)
+    assert answer["tier"] == "semantic"
+    coverage = answer["coverage"]
+    assert coverage["embedded"] == coverage["to_embed"] > 10
+    first = answer["results"][0]
+    assert (first["session_id"], first["turn"]) == ("shop1111-x", 0)
+    assert set(first["parts"]) == {"meaning", "words", "recency"}
+    assert first["parts"]["words"] == 0.0
+    assert first["messages"][0]["content"] == LOGIN
+    hybrid = shop.json("--hybrid", "login page")
+    assert hybrid["tier"] == "hybrid"
+    assert hybrid["results"][0]["parts"]["words"] == 1.0
+    lines = shop.run("--semantic", "--jsonl", LOGIN_ASKED).stdout.splitlines()
+    common = {key: answer[key] for key in ("schema", "query", "tier")}
+    assert [json.loads(line) for line in lines] == [{**common, **r} for r in answer["results"]]
+
+
+def test_document_for_scripts_names_every_field(shop: Home) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "scripting.md").read_text(encoding="utf-8")
+    answer = shop.json("--hybrid", "login page")
+    fields = {*answer["coverage"], *answer["results"][0], *answer["results"][0]["parts"]}
+    assert {name for name in fields if f"`{name}`" not in document} == set()
+
+
+def test_explanation_is_on_stderr_only(shop: Home) -> None:
+    plain, explained = run_many(
+        shop, [["--semantic", MEMORY_ASKED], ["--semantic", "--explain", MEMORY_ASKED]]
+    )
+    assert explained.out == plain.out
+    lines = explained.err.splitlines()
+    assert len(lines) == len(plain.out.splitlines())
+    part = r"\d\.\d{3}"
+    for line, place, score in zip(lines, plain.places, plain.scores, strict=True):
+        shape = rf"ccgrep: {place}  score {score:.3f}  meaning {part}  words {part}  recency {part}"
+        assert re.fullmatch(shape, line), line
+
+
+def test_session_lists_and_counts(shop: Home) -> None:
+    ids, counts, without = run_many(
+        shop,
+        [["--semantic", option, "--full-id", MEMORY_ASKED] for option in ("-l", "-c", "-L")],
+    )
+    found = {line.partition(":")[0]: line.partition(":")[2] for line in counts.out.splitlines()}
+    assert found == dict.fromkeys(ids.out.splitlines(), "1")
+    assert without == Done(1, "", "")
+
+
+# The order.
+
+
+def test_score_never_increases_and_is_deterministic(shop: Home) -> None:
+    commands = [["-n", "0", mode, MEMORY_ASKED] for mode in ("--semantic", "--hybrid")] * 2
+    semantic, hybrid, *again = run_many(shop, commands)
+    assert [semantic, hybrid] == again
+    for done in (semantic, hybrid):
+        assert len(done.scores) >= 5
+        assert done.scores == sorted(done.scores, reverse=True)
+        assert all(0 <= score <= 1 for score in done.scores)
+
+
+@pytest.fixture
+def embedded(home: Home) -> Home:
+    home.embed = "auto"
+    return home
+
+
+def test_agent_below_its_session_and_machine_text_last(embedded: Home) -> None:
+    home = embedded
+    main = home.claude(1)
+    main.turn("Something about stripes, perhaps on African animals, or a flag", "I cannot say.")
+    main.write()
+    agent = home.subagent(main, "agent-a1b2c3d4", 2)
+    agent.turn("Which animals have stripes?", "Zebras are African animals with stripes.")
+    agent.write()
+    worker = home.subagent(main, "agent-acompact-1a2b3c4d", 3)
+    worker.turn("Your task is to create a detailed summary of it", "Animals that have stripes.")
+    worker.write()
+    home.index()
+    ids = [f"{main.id}:0", f"{agent.id}:0", f"{worker.id}:0"]
+    for mode in ("--semantic", "--hybrid"):
+        (done,) = run_many(home, [[mode, "--full-id", "which animals have stripes"]])
+        assert done.places == ids, mode
+        assert done.scores == sorted(done.scores, reverse=True)
+
+
+def test_the_same_turn_in_two_sessions_is_one_hit(embedded: Home) -> None:
+    home = embedded
+    first = home.claude(1)
+    first.turn(LOGIN, "The form takes any text now.")
+    shared = len(first.records)
+    first.turn("And the lion", "Done too.")
+    first.write()
+    fork = first.fork(first.path.parent, shared, seed=2)
+    fork.now_ms += HOUR_MS
+    fork.turn("Water the plants", "Watered.")
+    fork.write()
+    home.index()
+    answer = home.json("--semantic", LOGIN_ASKED)
+    (hit,) = answer["results"]
+    places = {hit["session_id"], *(other["session_id"] for other in hit["also_in"])}
+    assert (places, hit["turn"]) == ({first.id, fork.id}, 0)
+    (counted,) = run_many(home, [["-c", "--full-id", "--semantic", LOGIN_ASKED]])
+    assert sorted(counted.out.split()) == sorted([f"{first.id}:1", f"{fork.id}:1"])
+
+
+# What is not found.
+
+TOPICS = (
+    ("Migrate the orders table to a partitioned layout", "Partitioned by month; queries prune."),
+    ("Why does the retry loop never stop?", "The backoff overflowed to a negative delay."),
+    ("Write tests for the CSV importer", "Twelve cases, quotes and line breaks among them."),
+    ("The Docker image is two gigabytes", "Multi-stage build: 180 MB without the compilers."),
+    ("Rename UserDTO to Account everywhere", "Renamed in 41 files, the tests pass."),
+    ("Explain how the scheduler picks a node", "By free memory first, then by zone."),
+    ("Add dark mode to the settings page", "A toggle that follows the system's preference."),
+    ("Upgrade Django to 5.1", "Two deprecated middlewares were replaced."),
+    ("The websocket drops after a minute", "The proxy's idle timeout; we send pings now."),
+    ("Set up linting in CI", "ruff and mypy run on each pull request."),
+)
+NONSENSE = (
+    "flurble grommet snorfblatt",
+    "xqzt vbnm plokij",
+    "asdf qwer zxcv uiop",
+    "medieval harpsichord tuning",
+    "recipe for sourdough bread with rye",
+    "penguins swimming around Antarctica",
+    "who won the football championship in 1966",
+    "watercolour painting of a sunset",
+    "romantic poetry of the nineteenth century",
+    "aquarium with goldfish",
+    "colourless green ideas sleep furiously",
+    "wibble",
+    "9f8a7b6c5d4e",
+    "%%% ??? !!!",
+    "\U0001f984\U0001f984\U0001f984",
+    "llanfairpwllgwyngyll",
+)
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """Text that no floor was calibrated on."""
+    home = Home(tmp_path_factory.mktemp("office") / "home")
+    home.embed = "auto"
+    file = home.claude(1)
+    for prompt, answer in TOPICS:
+        file.turn(prompt, answer)
+    file.write()
+    home.rest()
+    assert home.run("index", "-q").returncode == 0
+    return home
+
+
+@pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
+def test_nonsense_finds_nothing(office: Home, mode: str) -> None:
+    made = run_many(office, [[mode, query] for query in NONSENSE])
+    wrong = {q: done.out for q, done in zip(NONSENSE, made, strict=True) if done != (1, "", "")}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("query", ["flurble page snorfblatt", "wibble tests", "xqzt vbnm memory"])
+def test_hybrid_finds_nothing_where_neither_words_nor_meaning_do(office: Home, query: str) -> None:
+    """Of two or three words one is in the text, by chance."""
+    words, semantic, hybrid = run_many(
+        office, [[query], ["--semantic", query], ["--hybrid", query]]
+    )
+    assert words.code == 1
+    assert hybrid.places == semantic.places
+
+
+SENSE = (
+    ("exponential wait between attempts went wrong", 1),
+    ("container size reduction", 3),
+    ("night theme for preferences", 6),
+    ("connection closed when idle", 8),
+)
+
+
+def test_sense_is_still_found_there(office: Home) -> None:
+    made = run_many(office, [["--semantic", "-n", "1", query] for query, _ in SENSE])
+    for (query, turn), done in zip(SENSE, made, strict=True):
+        assert [place.split(":")[1] for place in done.places] == [str(turn)], query
+
+
+# What is gone.
+
+
+def files_have(home: Home, key: int) -> bool:
+    """Whether the key of a text is in any file of vectors, byte by byte."""
+    wanted = key.to_bytes(8, "little")
+    paths = (home.store_dir / "vectors").rglob("*")
+    return any(wanted in path.read_bytes() for path in paths if path.is_file())
+
+
+def test_what_was_forgotten_is_gone_from_the_files(embedded: Home) -> None:
+    from ccgrep.index.surfaces import text_key  # noqa: PLC0415
+
+    home = embedded
+    secret, other = home.claude(1), home.claude(2)
+    secret.turn(LOGIN, "The form takes any text now.")
+    other.turn(MEMORY, "A cache without a bound; it is an LRU now.")
+    for file in (secret, other):
+        file.write()
+    assert home.run("index", "-q").returncode == 0
+    assert home.run("--semantic", LOGIN_ASKED).returncode == 0
+    assert files_have(home, text_key(LOGIN))
+    assert home.run("forget", secret.id).returncode == 0
+    assert not files_have(home, text_key(LOGIN))
+    assert files_have(home, text_key(MEMORY))
+    assert home.run("index", "-q").returncode == 0
+    assert not files_have(home, text_key(LOGIN))
+    gone, left = run_many(home, [["--semantic", LOGIN_ASKED], ["--semantic", MEMORY_ASKED]])
+    assert gone == Done(1, "", "")
+    assert left.code == 0
+
+
+def test_changed_turn_is_answered_as_it_is_now(embedded: Home) -> None:
+    home = embedded
+    file = home.claude(1)
+    file.meta("custom-title", customTitle="-")
+    file.turn("Tell me", MEMORY)
+    file.write()
+    assert home.run("index", "-q").returncode == 0
+    assert home.run("--semantic", MEMORY_ASKED).returncode == 0
+    file.answer("Water the plants in the garden every evening.")
+    file.append()
+    before, now = run_many(
+        home, [["--semantic", MEMORY_ASKED], ["--semantic", "gardening and watering flowers"]]
+    )
+    assert before == Done(1, "", "")
+    assert now.places == [f"{file.id[:8]}:0"]
+
+
+def test_session_that_was_rewritten_leaves_no_hit_above_what_is_said_now(embedded: Home) -> None:
+    home = embedded
+    file = home.claude(1)
+    file.turn("Water the plants", "Watered.")
+    file.write()
+    assert home.run("index", "-q").returncode == 0
+    other = home.claude(1)
+    other.turn("Prune the roses in the garden", "Pruned.")
+    other.write()
+    (done,) = run_many(home, [["--semantic", "--full-id", "gardening"]])
+    assert done.places[0] == f"{other.id}:0"
+
+
+def test_nothing_to_embed_is_not_embedded_again_and_again(embedded: Home) -> None:
+    """Text in which the model sees nothing counts as done."""
+    home = embedded
+    file = home.claude(1)
+    file.turn("\u200b\u200b", "\u200b")
+    file.turn(MEMORY, "\ufe0f")
+    file.write()
+    assert home.run("index").returncode == 0
+    assert "embedded" not in home.run("index").stderr
+    answer = home.json("--semantic", MEMORY_ASKED)["coverage"]
+    assert answer["embedded"] == answer["to_embed"]
+
+
+# A search embeds what is pending.
+
+
+def test_search_embeds_what_is_new(home: Home) -> None:
+    file = home.claude(1)
+    file.turn(LOGIN, "The form takes any text now.")
+    file.write()
+    home.index()
+    assert home.run("--semantic", "--no-refresh", LOGIN_ASKED).returncode == 1
+    done = home.run("--semantic", LOGIN_ASKED)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert home.run("--semantic", "--no-refresh", LOGIN_ASKED).stdout == done.stdout
+
+
+def test_share_that_is_embedded_is_said(home: Home) -> None:
+    file = home.claude(1)
+    for number in range(20):
+        file.turn(f"{LOGIN}, for the {number}th time", f"Fixed it again, {number}.")
+    file.write()
+    home.index()
+    done = home.run("--semantic", "--no-refresh", "--json", LOGIN_ASKED)
+    coverage = json.loads(done.stdout)["coverage"]
+    assert (coverage["embedded"], coverage["to_embed"]) == (0, 41 - 1)
+    assert done.stderr == (
+        "ccgrep: 0 % of the texts are embedded so far: run `ccgrep index` for the rest\n"
+    )
+
+
+def test_read_only_store_is_searched(embedded: Home) -> None:
+    home = embedded
+    file = home.claude(1)
+    file.turn(LOGIN, "The form takes any text now.")
+    file.write()
+    home.rest()
+    assert home.run("index", "-q").returncode == 0
+    before = home.run("--semantic", LOGIN_ASKED).stdout
+    paths = [home.store_dir, *home.store_dir.rglob("*")]
+    modes = [(path, path.stat().st_mode) for path in paths]
+    for path, mode in modes:
+        path.chmod(mode & 0o555)
+    try:
+        done = home.run("--semantic", LOGIN_ASKED)
+        assert (done.returncode, done.stdout) == (0, before), done.stderr
+    finally:
+        for path, mode in modes:
+            path.chmod(mode)
+
+
+# Hostile text.
+
+
+def test_hostile_text_does_not_act(embedded: Home) -> None:
+    home = embedded
+    file = home.claude(1)
+    attacks = [one.encode("utf-8", "replace").decode() for one in ATTACKS.values()]
+    for attack in attacks:
+        file.turn(f"{MEMORY} {attack}", f"{attack} the leak is closed")
+    file.write()
+    assert home.run("index", "-q").returncode == 0
+    query = f"memory leak {ATTACKS['clear screen']}{ATTACKS['line feed forges a record']}"
+    made = run_many(
+        home,
+        [
+            ["-n", "0", "--semantic", "--explain", query],
+            ["-n", "0", "--hybrid", "--explain", query],
+            ["-n", "0", "--semantic", "--json", query],
+        ],
+    )
+    for done in made:
+        assert done.code == 0, done.err
+        assert acting(done.out) == acting(done.err) == []
+    for done in made[:2]:
+        assert len(done.places) > 50  # What is mostly control characters means little.
+        assert {place.split(":")[0] for place in done.places} == {file.id[:8]}
+
+
+# Libraries.
+
+PROBE = """
+import sys
+from ccgrep.cli import main
+code = main(sys.argv[1:])
+sys.stdout.flush()
+print("\\n".join(sys.modules), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
+def test_query_imports_no_model_runtime(shop: Home, mode: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, mode, MEMORY_ASKED],
+        env=shop.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stderr.split())
+    heavy = {"torch", "sentence_transformers", "transformers", "huggingface_hub", "onnxruntime"}
+    assert "numpy" in imported
+    assert imported & {*heavy, "usearch", "scipy", "asyncio"} == set()
+
+
+def without(*names: str) -> str:
+    return f"sys.modules.update(dict.fromkeys({names!r}))"
+
+
+@pytest.mark.parametrize(
+    "missing", [("numpy",), ("tokenizers",), ("numpy", "tokenizers", "usearch")]
+)
+def test_without_the_extra_everything_else_works(home: Home, missing: Sequence[str]) -> None:
+    home.embed = "auto"
+    file = home.claude(1)
+    file.turn(LOGIN, "The form takes any text now.")
+    file.write()
+    home.rest()
+    commands = [
+        ["index"],
+        ["--semantic", "x"],
+        ["--hybrid", "x"],
+        ["index", "--embed-all"],
+        ["login"],
+        ["-F", "login"],
+        ["gc"],
+        ["fsck"],
+        ["status"],
+        ["list"],
+    ]
+    index, semantic, hybrid, asked, *rest = run_many(home, commands, without(*missing))
+    assert index.code == 0 and "embed" not in index.err
+    for done in (semantic, hybrid, asked):
+        assert (done.code, done.out) == (2, "")
+        *_, line = done.err.splitlines()
+        assert "pip install 'ccgrep[semantic]'" in line and "Traceback" not in done.err
+    for command, done in zip(commands[4:], rest, strict=True):
+        assert done.code == 0, (command, done)
+
+
+def test_store_with_vectors_is_kept_up_without_the_extra(embedded: Home) -> None:
+    """Installed once and then not any more: what is forgotten is gone all the same."""
+    from ccgrep.index.surfaces import text_key  # noqa: PLC0415
+
+    home = embedded
+    for seed, text in ((1, LOGIN), (2, MEMORY)):
+        file = home.claude(seed)
+        file.turn(text, f"Fixed, {seed}.")
+        file.write()
+    assert home.run("index", "-q").returncode == 0
+    commands = [["gc"], ["fsck"], ["fsck", "--repair"], ["forget", file.id], ["login"]]
+    for command, done in zip(commands, run_many(home, commands, without("numpy")), strict=True):
+        assert done.code == 0, (command, done)
+    assert not files_have(home, text_key(MEMORY))
