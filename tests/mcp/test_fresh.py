@@ -5,11 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import AsyncExitStack
 
+import pytest
 from mcp import Client
 
+from ccgrep.ops import watching
 from tests.homes import Home, assert_same_as_fresh
 from tests.mcp.client import Asked, asked, parameters, processes_of
 
@@ -65,7 +68,9 @@ def test_a_server_on_an_empty_home_finds_the_first_session(home: Home) -> None:
     asked(home, work)
 
 
-def test_of_ten_servers_one_indexes_and_another_follows_it(home: Home) -> None:
+def test_of_ten_servers_one_indexes_and_another_follows_it(
+    home: Home, capfd: pytest.CaptureFixture[str]
+) -> None:
     file = home.claude()
     file.turn("where is the zebra", "in the zoo")
     file.write()
@@ -90,8 +95,42 @@ def test_of_ten_servers_one_indexes_and_another_follows_it(home: Home) -> None:
                 await server.until("quagga", [(file.id, 4)], 2 * FRESH_S)
 
     asyncio.run(work())
+    assert capfd.readouterr().err == ""
     assert processes_of(home) == {}
     assert_same_as_fresh(home)
+
+
+def test_where_the_system_does_not_tell_of_changes_they_are_looked_for(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("OS file watch limit reached")
+
+    monkeypatch.setattr(watching, "watch", refuse)
+    file = home.claude()
+    file.turn("where is the zebra", "in the zoo")
+    file.write()
+    stop = threading.Event()
+    notes: list[str] = []
+    watcher = threading.Thread(target=watching.keep_fresh, args=(home.config, stop, notes.append))
+    watcher.start()
+    try:
+        for number in range(1, 4):
+            deadline = time.monotonic() + FRESH_S
+            while not home.store_dir.exists() or number not in _turn_counts(home):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            file.turn("and now", "too")
+            file.append()
+    finally:
+        stop.set()
+        watcher.join()
+    (note,) = notes
+    assert "watch limit reached" in note
+
+
+def _turn_counts(home: Home) -> list[int]:
+    return [row.session.turns for row in home.rows().values()]
 
 
 def _watchers(home: Home) -> list[int]:

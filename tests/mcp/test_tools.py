@@ -267,3 +267,16 @@ def test_hits_go_on_behind_a_cursor(home: Home) -> None:
     lines = home.run("zebra", "-n", "0", "--full-id").stdout.splitlines()
     assert found == [(line.split(":")[0], int(line.split(":")[1])) for line in lines]
     assert len(found) == 25
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_search_by_meaning_finds_what_the_command_line_finds(shop: Home, mode: str) -> None:
+    query = "how are animals with stripes handled in the shop"
+    done = shop.run(query, f"--{mode}", "--jsonl")
+    expected = [json.loads(line) for line in done.stdout.splitlines()]
+    assert expected, done.stderr
+
+    async def work(server: Asked) -> list[tuple[str, int]]:
+        return await server.search(query, mode=mode)
+
+    assert asked(shop, work) == [(one["session_id"], one["turn"]) for one in expected]

@@ -83,15 +83,25 @@ def _watch(
     folders = _folders(config)
     # What changed before the kernel began to tell is found by one more look.
     is_due = True
-    for changes in _changes(folders, stop):
+    for changes in _changes(folders, stop, note):
         if changes or is_due:
             is_due = not _take_in(config, note, on_taken_in)
         if _folders(config) != folders:
             return  # One that was not there can be watched now.
 
 
-def _changes(folders: list[str], stop: Event) -> Iterator[bool]:
+def _changes(folders: list[str], stop: Event, note: Callable[[str], None]) -> Iterator[bool]:
     """Whether something changed, again and again; also when nothing did for a while."""
+    try:
+        yield from _told(folders, stop)
+    except (OSError, RuntimeError) as error:
+        # As many folders as this may be more than the kernel watches for one user.
+        note(f"the system does not tell of changes ({error}): looking for them every second")
+        while not stop.wait(_TICK_MS / 1000):
+            yield True
+
+
+def _told(folders: list[str], stop: Event) -> Iterator[bool]:
     if not folders:
         while not stop.wait(_TICK_MS / 1000):
             yield False
