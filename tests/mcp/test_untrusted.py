@@ -3,6 +3,7 @@ replies; and no tool is described by it."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from mcp import Client
@@ -227,6 +228,9 @@ def test_tools_say_that_they_only_read_and_that_what_they_give_is_untrusted(home
         name: {key: field.get("default") for key, field in tool.input_schema["properties"].items()}
         for name, tool in zip(("search", "list", "turn", "conversation"), tools, strict=True)
     }
+    document = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
+    names = {name for fields in defaults.values() for name in fields}
+    assert [name for name in names if f"`{name}`" not in document] == []
     assert defaults["search"]["limit"] == 10
     assert defaults["list"]["limit"] == 50
     assert (defaults["conversation"]["offset"], defaults["conversation"]["limit"]) == (0, 10)

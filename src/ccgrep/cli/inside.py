@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _IDS = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+_CLAUDE = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR")
 _GROWING_S = 600
 
 
@@ -38,7 +39,8 @@ def asking(
     folders = [
         os.path.join(root.path, "projects") for root in config.roots if root.source == "claude_code"
     ]
-    if not ids or is_guessed:
+    is_claude = any(environment.get(name) for name in _CLAUDE)
+    if is_claude and (is_guessed or not ids):
         directory = environment.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         ids |= set(_growing(folders, directory))
     return frozenset(ids | {agent for id in ids for agent in _subagents(folders, id)})
