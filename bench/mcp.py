@@ -122,7 +122,7 @@ def report(home: Path, store: Path, runs: int) -> None:
     print(f"  the SDK alone, tools/list       {sdk * 1e3:8.0f} ms")
     print(
         f"  ccgrep mcp, first search        {first * 1e3:8.0f} ms"
-        f"{ratio:8.2f} of at most {_BUDGET:g}  {verdict}   ({found['total_results']:,} hits)"
+        f"{ratio:8.2f} of at most {_BUDGET:g}  {verdict}   ({len(found['results'])} hits)"
     )
     with Server([*ccgrep, "mcp"], environment) as server:
         _report_many(server)

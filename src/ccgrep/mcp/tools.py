@@ -77,18 +77,19 @@ def search_conversations(
             without=frozenset() if is_own else serving.asking(),
         ),
         types=types,
-        limit=start + limit,
+        limit=start + limit + 1,  # One more tells whether there are more.
         is_own_left_out=not is_own,
+        is_counted=False,
     )
     notes: list[str] = []
     how = How(on_note=notes.append)
     try:
         result, searcher = search(serving.config, request, how, Watched())
     except NotFoundError as none:
-        return {"results": [], "total_results": 0, "tier": None, **_notes([str(none)])}
+        return {"results": [], "tier": None, **_notes([str(none)])}
     except RefError:
         raise _unknown(session_id or "") from None
-    found = searcher.found(result, types)[start : start + limit]
+    found = searcher.found(result, types)[start:]
     results = [
         {
             "session_id": one.hit.place.session,
@@ -98,12 +99,11 @@ def search_conversations(
             "snippet": _snippet("".join(piece.text for piece in pieces_of(one, SNIPPET_CHARS))),
             "timestamp": iso(one.hit.started or None),
         }
-        for one in found
+        for one in found[:limit]
     ]
-    made = reply.page(results, start, result.answer.total)
+    made = reply.page(results, start, start + len(found))
     return {
         "results": made.items,
-        "total_results": result.answer.total,
         "tier": result.answer.tier,
         **_next(made.next),
         **_notes(notes),
