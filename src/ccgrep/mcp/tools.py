@@ -13,7 +13,7 @@ from ccgrep.errors import CcgrepError, NotFoundError, RefError
 from ccgrep.kinds import Mode, SourceName, TextKind
 from ccgrep.mcp import reply
 from ccgrep.ops.projects import sessions_in
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import FoundHit, How, search
 from ccgrep.ops.sessions import Shown, ShownTurn, list_sessions, show_part
 from ccgrep.ops.watching import Watched
 from ccgrep.output.json import iso, project_name
@@ -90,24 +90,31 @@ def search_conversations(
     except RefError:
         raise _unknown(session_id or "") from None
     found = searcher.found(result, types)[start:]
-    results = [
-        {
-            "session_id": one.hit.place.session,
-            "project": reply.field(project_name(one.stored.project)),
-            "turn_number": one.hit.place.turn,
-            "score": round(one.hit.score, 4),
-            "snippet": _snippet("".join(piece.text for piece in pieces_of(one, SNIPPET_CHARS))),
-            "timestamp": iso(one.hit.started or None),
-        }
-        for one in found[:limit]
-    ]
-    made = reply.page(results, start, start + len(found))
+    made = reply.page([_hit(one) for one in found[:limit]], start, start + len(found))
     return {
         "results": made.items,
         "tier": result.answer.tier,
         **_next(made.next),
         **_notes(notes),
     }
+
+
+def _hit(found: FoundHit) -> Fields:
+    return {
+        "session_id": found.hit.place.session,
+        "project": reply.field(project_name(found.stored.project)),
+        "turn_number": found.hit.place.turn,
+        "score": round(found.hit.score, 4),
+        "snippet": _snippet(found),
+        "timestamp": iso(found.hit.started or None),
+    }
+
+
+def _snippet(found: FoundHit) -> str:
+    """One line around the match."""
+    text = "".join(piece.text for piece in pieces_of(found, SNIPPET_CHARS))
+    line = cleaned(" ".join(cleaned(text).split()))
+    return line if len(line) <= SNIPPET_CHARS else cleaned(line[: SNIPPET_CHARS - 1]) + "…"
 
 
 def list_conversations(
@@ -208,11 +215,6 @@ def _turn(session_id: str, place: ShownTurn) -> Fields:
         ],
         **({} if turn else {"is_lost": True}),
     }
-
-
-def _snippet(text: str) -> str:
-    line = cleaned(" ".join(cleaned(text).split()))
-    return line if len(line) <= SNIPPET_CHARS else cleaned(line[: SNIPPET_CHARS - 1]) + "…"
 
 
 def _filters(serving: Serving, narrowed: Narrowed) -> Filters:
