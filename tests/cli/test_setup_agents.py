@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import stat
 import subprocess
 import time
@@ -192,3 +193,18 @@ def test_the_plugin_is_whole(home: Home) -> None:
     server = json.loads((PLUGIN / ".mcp.json").read_text())["mcpServers"]["ccgrep"]
     assert [server["command"], *server["args"]] == ["ccgrep", "mcp"]
     assert SKILL.startswith("---\nname: ccgrep\ndescription: ")
+
+
+def test_every_command_of_the_skill_works(home: Home) -> None:
+    examples = PLUGIN.parents[1] / "examples" / "home"
+    there = {
+        "CLAUDE_CONFIG_DIR": str(examples / ".claude"),
+        "CODEX_HOME": str(examples / ".codex"),
+        "CLAUDECODE": "1",
+    }
+    lines = [line for line in SKILL.splitlines() if line.startswith("    ccgrep ")]
+    assert len(lines) == 3
+    for line in lines:
+        done = home.run(*shlex.split(line, comments=True)[1:], env=there)
+        assert (done.returncode, done.stderr) == (0, ""), line
+        assert done.stdout, line
