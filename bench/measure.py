@@ -49,12 +49,17 @@ def best(command: Sequence[str], environment: Mapping[str, str] | None, times: i
     return min((run(command, environment) for _ in range(times)), key=lambda r: r.seconds)
 
 
+def resident_bytes(pid: int) -> int:
+    """Resident bytes of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+
+
 def _tree_bytes(pid: int) -> int:
     """Resident bytes of a process and its descendants; shared pages count each time."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
     try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        own = resident_bytes(pid)
         below = [int(child) for child in children.read_text().split()]
     except (FileNotFoundError, ProcessLookupError, IndexError):
         return 0
-    return pages * _PAGE + sum(map(_tree_bytes, below))
+    return own + sum(map(_tree_bytes, below))

@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | show | export | blame | stats | resume | model | settings | setup | completions | fsck | gc | forget) return 0 ;;
+        search | pick | index | status | list | show | export | blame | stats | resume | mcp | model | settings | setup | completions | fsck | gc | forget) return 0 ;;
     esac
     return 1
 }
@@ -22,9 +22,10 @@ _ccgrep_commands() {
         blame$'\t''the turns that read or changed a file'
         stats$'\t''what was used, how often; permissions to allow'
         resume$'\t''the command that resumes a session'
+        mcp$'\t''MCP server on standard input and output'
         model$'\t''which embedding model is used'
         settings$'\t''what is set, and where'
-        setup$'\t''install completions and keys, or take them away'
+        setup$'\t''install ccgrep into an agent or a shell, or take it away'
         completions$'\t''print the completions of a shell'
         fsck$'\t''verify every object, pack and manifest'
         gc$'\t''fold packs and drop what nothing refers to'
@@ -73,6 +74,7 @@ _ccgrep_options() {
                 -m$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
                 --max-count$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
                 --per-session$'\t''at most N hits of one session'
+                --include-self$'\t''inside an agent: also the session that asks, and what ccgrep printed in others'
                 -A$'\t''N turns after the one that is meant'
                 --after-context$'\t''N turns after the one that is meant'
                 -B$'\t''N turns before the one that is meant'
@@ -98,6 +100,7 @@ _ccgrep_options() {
                 --colour$'\t''colours: auto on a terminal (the default), always, never'
                 --full-id$'\t''whole session ids'
                 --width$'\t''columns of a snippet (200)'
+                --budget$'\t''print at most N characters, and say on standard error what was left out'
                 --json$'\t''print one JSON object, with a schema version'
                 --jsonl$'\t''print one JSON object a hit'
                 --explain$'\t''say on standard error what each score is made of'
@@ -135,6 +138,7 @@ _ccgrep_options() {
             found=(
                 --full$'\t''read every transcript again'
                 --recreate$'\t''set the store aside and build it anew, keeping turns whose transcript is gone'
+                --watch$'\t''then go on taking in what changes, until interrupted; needs ccgrep[mcp]'
                 --no-embed$'\t''take in, but embed nothing'
                 --embed-all$'\t''embed all turns, not only those of the last 90 days'
                 --embed-since$'\t''embed turns begun after this time'
@@ -198,6 +202,7 @@ _ccgrep_options() {
                 --context$'\t''N turns on either side'
                 --raw$'\t''each turn'"'"'s object as it is stored, as JSON, one a line'
                 --save$'\t''write Markdown to ~/.claude/recalls, one file a REF, and print its path'
+                --budget$'\t''print at most N characters, and say on standard error what was left out'
                 --no-pager$'\t''print it all at once, on a terminal too'
                 --color$'\t''colours: auto on a terminal (the default), always, never'
                 --colour$'\t''colours: auto on a terminal (the default), always, never'
@@ -283,6 +288,12 @@ _ccgrep_options() {
                 --help$'\t''show help: -h one screen, --help all of it'
             )
             ;;
+        mcp)
+            found=(
+                -h$'\t''show help: -h one screen, --help all of it'
+                --help$'\t''show help: -h one screen, --help all of it'
+            )
+            ;;
         model)
             found=(
                 --model$'\t''the embedding model, by name or directory'
@@ -302,6 +313,7 @@ _ccgrep_options() {
             found=(
                 --dry-run$'\t''say what would be written, and write nothing'
                 --remove$'\t''take away what was installed, and nothing else'
+                --hook$'\t''claude: also take in a session when it ends'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
             )
@@ -344,7 +356,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit)
             kind=
             ;;
         search:--surface)
@@ -451,6 +463,8 @@ _ccgrep_arguments() {
             ;;
         setup)
             found=(
+                claude
+                codex
                 shell
             )
             ;;

@@ -3,7 +3,7 @@
 function __ccgrep_is -d 'Whether the command of the line is this one'
     set -l words (commandline -opc)
     set -l command search
-    if set -q words[2]; and contains -- $words[2] search pick index status list show export blame stats resume model settings setup completions fsck gc forget
+    if set -q words[2]; and contains -- $words[2] search pick index status list show export blame stats resume mcp model settings setup completions fsck gc forget
         set command $words[2]
     end
     test $command = $argv[1]
@@ -29,9 +29,10 @@ complete -c ccgrep -n __ccgrep_is_first -a export -d 'conversations as Markdown,
 complete -c ccgrep -n __ccgrep_is_first -a blame -d 'the turns that read or changed a file'
 complete -c ccgrep -n __ccgrep_is_first -a stats -d 'what was used, how often; permissions to allow'
 complete -c ccgrep -n __ccgrep_is_first -a resume -d 'the command that resumes a session'
+complete -c ccgrep -n __ccgrep_is_first -a mcp -d 'MCP server on standard input and output'
 complete -c ccgrep -n __ccgrep_is_first -a model -d 'which embedding model is used'
 complete -c ccgrep -n __ccgrep_is_first -a settings -d 'what is set, and where'
-complete -c ccgrep -n __ccgrep_is_first -a setup -d 'install completions and keys, or take them away'
+complete -c ccgrep -n __ccgrep_is_first -a setup -d 'install ccgrep into an agent or a shell, or take it away'
 complete -c ccgrep -n __ccgrep_is_first -a completions -d 'print the completions of a shell'
 complete -c ccgrep -n __ccgrep_is_first -a fsck -d 'verify every object, pack and manifest'
 complete -c ccgrep -n __ccgrep_is_first -a gc -d 'fold packs and drop what nothing refers to'
@@ -61,6 +62,7 @@ complete -c ccgrep -n '__ccgrep_is search' -l subagents -x -a 'include only excl
 complete -c ccgrep -n '__ccgrep_is search' -l max-sessions -x -d 'only the N most recent sessions'
 complete -c ccgrep -n '__ccgrep_is search' -s n -l limit -s m -l max-count -x -d 'at most N hits; 0 is all; 10 for words, all for -F and -E'
 complete -c ccgrep -n '__ccgrep_is search' -l per-session -x -d 'at most N hits of one session'
+complete -c ccgrep -n '__ccgrep_is search' -l include-self -d 'inside an agent: also the session that asks, and what ccgrep printed in others'
 complete -c ccgrep -n '__ccgrep_is search' -s A -l after-context -x -d 'N turns after the one that is meant'
 complete -c ccgrep -n '__ccgrep_is search' -s B -l before-context -x -d 'N turns before the one that is meant'
 complete -c ccgrep -n '__ccgrep_is search' -s C -l context -x -d 'N turns on either side'
@@ -73,6 +75,7 @@ complete -c ccgrep -n '__ccgrep_is search' -s 0 -l null -d 'end each record with
 complete -c ccgrep -n '__ccgrep_is search' -l color -l colour -x -a 'auto always never' -d 'colours: auto on a terminal (the default), always, never'
 complete -c ccgrep -n '__ccgrep_is search' -l full-id -d 'whole session ids'
 complete -c ccgrep -n '__ccgrep_is search' -l width -x -d 'columns of a snippet (200)'
+complete -c ccgrep -n '__ccgrep_is search' -l budget -x -d 'print at most N characters, and say on standard error what was left out'
 complete -c ccgrep -n '__ccgrep_is search' -l json -d 'print one JSON object, with a schema version'
 complete -c ccgrep -n '__ccgrep_is search' -l jsonl -d 'print one JSON object a hit'
 complete -c ccgrep -n '__ccgrep_is search' -l explain -d 'say on standard error what each score is made of'
@@ -97,6 +100,7 @@ complete -c ccgrep -n '__ccgrep_is pick' -l max-sessions -x -d 'only the N most 
 complete -c ccgrep -n '__ccgrep_is pick' -s h -l help -d 'show help: -h one screen, --help all of it'
 complete -c ccgrep -n '__ccgrep_is index' -l full -d 'read every transcript again'
 complete -c ccgrep -n '__ccgrep_is index' -l recreate -d 'set the store aside and build it anew, keeping turns whose transcript is gone'
+complete -c ccgrep -n '__ccgrep_is index' -l watch -d 'then go on taking in what changes, until interrupted; needs ccgrep[mcp]'
 complete -c ccgrep -n '__ccgrep_is index' -l no-embed -d 'take in, but embed nothing'
 complete -c ccgrep -n '__ccgrep_is index' -l embed-all -d 'embed all turns, not only those of the last 90 days'
 complete -c ccgrep -n '__ccgrep_is index' -l embed-since -x -d 'embed turns begun after this time'
@@ -135,6 +139,7 @@ complete -c ccgrep -n '__ccgrep_is show' -s B -l before-context -x -d 'N turns b
 complete -c ccgrep -n '__ccgrep_is show' -s C -l context -x -d 'N turns on either side'
 complete -c ccgrep -n '__ccgrep_is show' -l raw -d 'each turn\'s object as it is stored, as JSON, one a line'
 complete -c ccgrep -n '__ccgrep_is show' -l save -d 'write Markdown to ~/.claude/recalls, one file a REF, and print its path'
+complete -c ccgrep -n '__ccgrep_is show' -l budget -x -d 'print at most N characters, and say on standard error what was left out'
 complete -c ccgrep -n '__ccgrep_is show' -l no-pager -d 'print it all at once, on a terminal too'
 complete -c ccgrep -n '__ccgrep_is show' -l color -l colour -x -a 'auto always never' -d 'colours: auto on a terminal (the default), always, never'
 complete -c ccgrep -n '__ccgrep_is show' -l json -d 'print one JSON object, with a schema version'
@@ -189,6 +194,7 @@ complete -c ccgrep -n '__ccgrep_is stats' -n 'not __ccgrep_is_first' -x -a 'tool
 complete -c ccgrep -n '__ccgrep_is resume' -l exec -d 'run it in place of ccgrep'
 complete -c ccgrep -n '__ccgrep_is resume' -s h -l help -d 'show help: -h one screen, --help all of it'
 complete -c ccgrep -n '__ccgrep_is resume' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live session)'
+complete -c ccgrep -n '__ccgrep_is mcp' -s h -l help -d 'show help: -h one screen, --help all of it'
 complete -c ccgrep -n '__ccgrep_is model' -l model -x -a '(__fish_complete_directories)' -d 'the embedding model, by name or directory'
 complete -c ccgrep -n '__ccgrep_is model' -l json -d 'print one JSON object, with a schema version'
 complete -c ccgrep -n '__ccgrep_is model' -s h -l help -d 'show help: -h one screen, --help all of it'
@@ -197,8 +203,9 @@ complete -c ccgrep -n '__ccgrep_is settings' -l json -d 'print one JSON object, 
 complete -c ccgrep -n '__ccgrep_is settings' -s h -l help -d 'show help: -h one screen, --help all of it'
 complete -c ccgrep -n '__ccgrep_is setup' -l dry-run -d 'say what would be written, and write nothing'
 complete -c ccgrep -n '__ccgrep_is setup' -l remove -d 'take away what was installed, and nothing else'
+complete -c ccgrep -n '__ccgrep_is setup' -l hook -d 'claude: also take in a session when it ends'
 complete -c ccgrep -n '__ccgrep_is setup' -s h -l help -d 'show help: -h one screen, --help all of it'
-complete -c ccgrep -n '__ccgrep_is setup' -n 'not __ccgrep_is_first' -x -a 'shell'
+complete -c ccgrep -n '__ccgrep_is setup' -n 'not __ccgrep_is_first' -x -a 'claude codex shell'
 complete -c ccgrep -n '__ccgrep_is completions' -l keys -d 'the keys too: Ctrl-G inserts a REF, Alt-G a past command'
 complete -c ccgrep -n '__ccgrep_is completions' -s h -l help -d 'show help: -h one screen, --help all of it'
 complete -c ccgrep -n '__ccgrep_is completions' -n 'not __ccgrep_is_first' -x -a 'bash zsh fish'

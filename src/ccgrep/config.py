@@ -44,6 +44,7 @@ class Config(NamedTuple):
     surfaces: tuple[str, ...]
     alpha: float
     embed: str
+    index_kinds: tuple[str, ...]
     model_variables: Mapping[str, str]  # what says where models are kept
 
 

@@ -110,6 +110,14 @@ KEYS: dict[str, Key] = {
             "--model",
         ),
         Key(
+            "index_kinds",
+            "words",
+            ("user", "assistant", "tool", "thinking"),
+            "which kinds of text words are found in; what was said always is; a change takes hold "
+            "with the next `index`",
+            words=("user", "assistant", "tool", "thinking"),
+        ),
+        Key(
             "embed",
             "word",
             "auto",

@@ -72,6 +72,17 @@ def escape(text: str) -> str:
     return _unsafe().sub(_escape_match, _without_heaps(text))
 
 
+def cleaned(text: str) -> str:
+    """`text` without the characters that act instead of showing, for a reader who is no person.
+
+    What was hidden is not made visible: to an agent it would be text like any other.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    plain = _unsafe().sub(lambda found: found.group() if _is_kept(found) else "", text)
+    return _heap().sub(lambda found: found[1], plain)
+
+
 def _without_heaps(text: str) -> str:
     """`text` with the marks of a letter that has more than thirty made visible."""
     return _heap().sub(lambda found: found[1] + "".join(map(_visible, found[2])), text)

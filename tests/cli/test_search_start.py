@@ -9,9 +9,10 @@ from tests.homes import Home
 
 HEAVY = {
     "argparse", "asyncio", "backports.zstd", "compression", "ctypes", "hashlib", "inspect", "json",
-    "mcp", "msgspec", "multiprocessing", "numpy", "onnxruntime", "re2", "sentence_transformers",
-    "shutil", "socket", "subprocess", "tempfile", "tokenizers", "torch", "transformers",
-    "tree_sitter", "typing_extensions", "usearch",
+    "ccgrep.mcp", "ccgrep.ops.watching", "mcp", "mcp_types", "msgspec", "multiprocessing", "numpy",
+    "onnxruntime", "pydantic", "re2", "sentence_transformers", "shutil", "socket", "subprocess",
+    "tempfile", "tokenizers", "torch", "transformers", "tree_sitter", "typing_extensions",
+    "usearch", "watchfiles",
 }  # fmt: skip
 
 PROBE = """

@@ -35,6 +35,8 @@ chosen_filters = st.fixed_dictionaries(
         "model": some("OPUS", "claude", "gpt", "none"),
         "tool": some("bash", "READ", "any", "none"),
         "sessions": st.none() | st.lists(st.integers(0, 30), min_size=1, max_size=3),
+        "only": st.none() | st.frozensets(st.integers(0, 30)),
+        "without": st.frozensets(st.integers(0, 30), max_size=3),
         "subagents": st.sampled_from(["include", "include", "only", "exclude"]),
         "max_sessions": st.sampled_from([0, 0, 0, 1, 3, 8]),
         "since": times,
@@ -66,6 +68,8 @@ def passes(turn: Said, filters: Filters) -> bool:
         and (not filters.model or any(filters.model.lower() in m for m in turn.models))
         and (filters.tool is None or filters.tool.lower() in used)
         and (filters.sessions is None or turn.place.session in filters.sessions)
+        and (filters.only is None or turn.place.session in filters.only)
+        and turn.place.session not in filters.without
         and (filters.subagents == "include" or turn.is_subagent == (filters.subagents == "only"))
         and (filters.since is None or started(turn) >= filters.since)
         and (filters.until is None or started(turn) <= filters.until)
@@ -73,18 +77,26 @@ def passes(turn: Said, filters: Filters) -> bool:
     )
 
 
-@settings(max_examples=150, deadline=None)
-@given(chosen_filters, st.sets(st.sampled_from(KINDS)), st.sampled_from(["words", "literal"]))
-def test_hits_are_the_turns_that_match_and_pass_the_filters(
-    corpus: Corpus, chosen: dict[str, Any], kinds: set[TextKind], mode: Mode
-) -> None:
+def meant(corpus: Corpus, chosen: dict[str, Any]) -> Filters:
+    """Filters with the ids and times of turns that are there."""
     for name in ("since", "until"):
         if chosen[name] is not None:
             at, delta = chosen[name]
             chosen[name] = started(corpus.turns[at % len(corpus.turns)]) + delta
     if chosen["sessions"] is not None:
         chosen["sessions"] = tuple(corpus.ids[n % len(corpus.ids)] for n in chosen["sessions"])
-    filters = Filters(**chosen)
+    for name in ("only", "without"):
+        if chosen[name] is not None:
+            chosen[name] = frozenset(corpus.ids[n % len(corpus.ids)] for n in chosen[name])
+    return Filters(**chosen)
+
+
+@settings(max_examples=150, deadline=None)
+@given(chosen_filters, st.sets(st.sampled_from(KINDS)), st.sampled_from(["words", "literal"]))
+def test_hits_are_the_turns_that_match_and_pass_the_filters(
+    corpus: Corpus, chosen: dict[str, Any], kinds: set[TextKind], mode: Mode
+) -> None:
+    filters = meant(corpus, chosen)
     request = Request(("plum",), mode, filters, types=tuple(sorted(kinds)), limit=0)
     searched = kinds or (KINDS if mode == "words" else SAID)
     try:

@@ -25,8 +25,9 @@ class Option(NamedTuple):
 class Argument(NamedTuple):
     name: str
     help: str
-    repeat: Literal["1", "*", "+"] = "1"
+    repeat: Literal["1", "?", "*", "+"] = "1"
     choices: tuple[str, ...] = ()
+    is_dashed: bool = False  # it may begin with a dash: what is no option's name is meant by it
     live: Live = ""
 
 
@@ -80,6 +81,12 @@ COLOR = Option(
 )
 NO_REFRESH = Option(("--no-refresh",), "go by what is indexed, without looking for changes")
 FULL_ID = Option(("--full-id",), "whole session ids")
+BUDGET = Option(
+    ("--budget",),
+    "print at most N characters, and say on standard error what was left out",
+    "int",
+    "N",
+)
 CONTEXT = (
     Option(("-A", "--after-context"), "N turns after the one that is meant", "int", "N"),
     Option(("-B", "--before-context"), "N turns before the one that is meant", "int", "N"),
@@ -165,6 +172,10 @@ SEARCH_OPTIONS = (
         "N",
     ),
     Option(("--per-session",), "at most N hits of one session", "int", "N"),
+    Option(
+        ("--include-self",),
+        "inside an agent: also the session that asks, and what ccgrep printed in others",
+    ),
     *CONTEXT,
     Option(("-l", "--files-with-matches", "--sessions-with-matches"), "only session ids"),
     Option(
@@ -178,6 +189,7 @@ SEARCH_OPTIONS = (
     COLOR,
     FULL_ID,
     Option(("--width",), "columns of a snippet (200)", "int", "N"),
+    BUDGET,
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
     Option(("--explain",), "say on standard error what each score is made of"),
@@ -252,6 +264,10 @@ COMMANDS: dict[str, Command] = {
                     ("--recreate",),
                     "set the store aside and build it anew, keeping turns whose transcript is gone",
                 ),
+                Option(
+                    ("--watch",),
+                    "then go on taking in what changes, until interrupted; needs ccgrep[mcp]",
+                ),
                 Option(("--no-embed",), "take in, but embed nothing"),
                 Option(("--embed-all",), "embed all turns, not only those of the last 90 days"),
                 Option(("--embed-since",), "embed turns begun after this time", "value", "TIME"),
@@ -318,6 +334,7 @@ COMMANDS: dict[str, Command] = {
                     ("--save",),
                     "write Markdown to ~/.claude/recalls, one file a REF, and print its path",
                 ),
+                BUDGET,
                 Option(("--no-pager",), "print it all at once, on a terminal too"),
                 COLOR,
                 JSON,
@@ -460,6 +477,25 @@ COMMANDS: dict[str, Command] = {
             ),
         ),
         Command(
+            "mcp",
+            "MCP server on standard input and output",
+            "Serves the tools search_conversations, list_conversations, read_turn and "
+            "read_conversation to an agent, over the same store and with the same answers as the "
+            "command line, and takes in what changes meanwhile. It ends when standard input is "
+            "closed. `ccgrep setup` registers it with an agent.",
+            (),
+            (
+                Argument(
+                    "GLOB",
+                    "only project directories of Claude Code with such a name, as "
+                    "'-home-me-work-*'; without it every session of every agent",
+                    "?",
+                    is_dashed=True,
+                ),
+            ),
+            examples=(("ccgrep mcp '-home-me-work-*'", "serve the projects below ~/work"),),
+        ),
+        Command(
             "model",
             "which embedding model is used",
             "Says which model searches by meaning use, where it comes from and what it does. "
@@ -483,18 +519,23 @@ COMMANDS: dict[str, Command] = {
         ),
         Command(
             "setup",
-            "install completions and keys, or take them away",
-            "`ccgrep setup shell` installs completions for bash, zsh and fish, as far as they are "
-            "there, and two keys: Ctrl-G inserts the REF of a turn that you pick, Alt-G a command "
-            "that an agent ran. It writes files of its own, and one marked block each into "
-            "~/.bashrc and ~/.zshrc.",
+            "install ccgrep into an agent or a shell, or take it away",
+            "`ccgrep setup claude` and `ccgrep setup codex` give the agent a skill that says when "
+            "and how to search, and register the MCP server. What changes is shown; what stood "
+            "in a settings file before is kept beside it, and one that is not valid is left as "
+            "it is. `ccgrep setup shell` installs completions for bash, zsh and fish, as far as "
+            "they are there, and two keys: Ctrl-G inserts the REF of a turn that you pick, Alt-G "
+            "a command that an agent ran. It writes files of its own, and one marked block each "
+            "into ~/.bashrc and ~/.zshrc.",
             (
                 Option(("--dry-run",), "say what would be written, and write nothing"),
                 Option(("--remove",), "take away what was installed, and nothing else"),
+                Option(("--hook",), "claude: also take in a session when it ends"),
             ),
-            (Argument("WHAT", "what to set up", choices=("shell",)),),
+            (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell")),),
             examples=(
-                ("ccgrep setup shell --dry-run", "what would change?"),
+                ("ccgrep setup claude --dry-run", "what would change?"),
+                ("ccgrep setup claude", "ask Claude about last week from now on"),
                 ("ccgrep setup shell", "press Tab from now on"),
             ),
         ),

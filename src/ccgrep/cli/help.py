@@ -24,7 +24,7 @@ def usage(command: Command) -> str:
 def synopsis(command: Command) -> str:
     """How a command is written; the name of the default one may be left out."""
     name = "[search]" if command.name == "search" else command.name
-    shown = {"1": "{}", "+": "{}…", "*": "[{}…]"}
+    shown = {"1": "{}", "?": "[{}]", "+": "{}…", "*": "[{}…]"}
     words = [shown[a.repeat].format(a.name) for a in command.arguments]
     return " ".join(["ccgrep", name, "[OPTION…]", *words])
 

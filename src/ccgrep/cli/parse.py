@@ -42,6 +42,7 @@ class _Parser:
             for option in command.options
         }
         self._words: list[str] = []
+        self._is_dashed = any(argument.is_dashed for argument in command.arguments)
 
     def run(self) -> SimpleNamespace:
         while self._left:
@@ -49,7 +50,9 @@ class _Parser:
             if word == "--":
                 self._words += reversed(self._left)
                 break
-            if word.startswith("--"):
+            if word not in self._options and self._is_dashed:
+                self._words.append(word)
+            elif word.startswith("--"):
                 self._long(word)
             elif word.startswith("-") and word != "-":
                 self._cluster(word)
@@ -114,15 +117,15 @@ class _Parser:
                 self._surplus(self._words)
             return
         (argument,) = self._command.arguments
-        if not self._words and argument.repeat != "*":
+        if not self._words and argument.repeat in "1+":
             self._fail(f"{argument.name} is missing")
-        if argument.repeat == "1" and len(self._words) > 1:
-            self._surplus(self._words[1:])
-        if argument.repeat != "1":
+        if argument.repeat in "*+":
             yield argument.name.lower(), self._words
             return
-        word = self._words[0]
-        if argument.choices and word not in argument.choices:
+        if len(self._words) > 1:
+            self._surplus(self._words[1:])
+        word = self._words[0] if self._words else None
+        if argument.choices and word is not None and word not in argument.choices:
             choices = ", ".join(argument.choices)
             self._fail(f"{argument.name} cannot be {word}: choose {choices}", self._search_hint())
         yield argument.name.lower(), word

@@ -3,7 +3,7 @@
 Also says what the text of a turn is, by kind: the exact modes verify on the same text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from ccgrep.index.surfaces import SURFACES, surface_text, text_key
@@ -98,6 +98,21 @@ def turn_content(turn: Turn) -> Content:
         answer=answer,
         keys=tuple(text_key(surface_text(turn, surface)) for surface in SURFACES[:-1]),
     )
+
+
+_FIELDS = {"tool": ("tool", "output"), "thinking": ("thinking",)}
+
+
+def limited(content: Content, kinds: Collection[str]) -> Content:
+    """`content` without the words of kinds that are not to be indexed. Such a turn is marked as
+    indexed in part, and so looked at by exact searches of that kind."""
+    left_out = [kind for kind in _FIELDS if kind not in kinds]
+    if not left_out:
+        return content
+    fields = {field for kind in left_out for field in _FIELDS[kind]}
+    words = {name: text for name, text in content.words.items() if name not in fields}
+    missing = [kind for kind in left_out if not fields.isdisjoint(content.words)]
+    return content._replace(words=words, partial=sorted({*content.partial, *missing}))
 
 
 def turn_document(row: Row, number: int, entry: Entry, content: Content) -> Document:

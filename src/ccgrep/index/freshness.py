@@ -17,7 +17,7 @@ import os
 import sys
 from itertools import islice
 
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.sources.scan import FoundFile, Root, Scan
 
 if TYPE_CHECKING:
@@ -175,6 +175,14 @@ def _changed(lines: Iterable[bytes]) -> list[bytes]:
         ):
             changed.append(path)
     return changed
+
+
+class Look(Protocol):
+    """Says whether the source files are as the last run saw them."""
+
+    def is_decided(self) -> bool: ...
+
+    def outcome(self) -> Outcome: ...
 
 
 class Check(NamedTuple):

@@ -3,6 +3,7 @@
     text/<version>-<number>/         a generation: a tantivy directory, changed only by its commits
     text/<version>-<number>/SYNCED   "<snapshot> <level> <newest>\\n": what it reflects, `whole`
                                      or `part`, and when the newest turn began (ms)
+    text/<version>-<number>/KINDS    "thinking,tool\\n", or which of them are indexed
     text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <inode>\\n" for each file whose
                                      checksum was found right; with a crc32 where there is none
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = "v2"
 
+_ALL_KINDS = "thinking,tool"
 _SYNCED = re.compile(r"([0-9a-f]{64}) (whole|part) (\d+)\n")
 _FOOTER = re.compile(rb'"crc":(\d+)')
 _SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
@@ -32,6 +34,25 @@ _MAGIC = (1337).to_bytes(4, "little")
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
 """Files without a checksum of their own; CHECKED has it."""
 _BLOCK_BYTES = 1024 * 1024
+
+
+def kinds_in(path: str) -> str:
+    """Which kinds of text are indexed besides what was said: those that `path` names, else all."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read(100).strip()
+    except OSError:
+        return _ALL_KINDS
+
+
+def wanted_kinds(store_dir: str) -> str:
+    """What is to be indexed."""
+    return kinds_in(os.path.join(store_dir, "kinds"))
+
+
+def made_kinds(path: str) -> str:
+    """What a generation was made with."""
+    return kinds_in(os.path.join(path, "KINDS"))
 
 
 class Generation(NamedTuple):

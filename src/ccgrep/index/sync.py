@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from ccgrep.errors import CorruptError, StoreError, TextIndexError
 from ccgrep.index import generations, pieces
-from ccgrep.index.document import Content, Document, turn_content, turn_document
+from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
 from ccgrep.index.text import TextReader, TextWriter, place_of
 from ccgrep.kinds import Level
@@ -30,7 +30,8 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     """Makes the text index reflect HEAD; gives the number of documents written."""
     head = store.head()
     found = generations.current(store.directory)
-    if found and (found.snapshot, found.level) == (head.hex(), "whole"):
+    is_whole = found is not None and (found.snapshot, found.level) == (head.hex(), "whole")
+    if is_whole and _has_wanted_kinds(store, found):
         return 0
     old = _comparable(store, found)
     if found is None or old is None:
@@ -74,6 +75,8 @@ def _new_generation(store: Store) -> str:
     name = f"{generations.VERSION}-{last + 1:06d}"
     path = os.path.join(generations.text_dir(store.directory), name)
     fsio.make_dir(path)
+    kinds = generations.wanted_kinds(store.directory)
+    fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), kinds.encode(), is_hint=True)
     return path
 
 
@@ -91,9 +94,22 @@ def purge(store: Store) -> int:
     return written
 
 
+def choose_kinds(store: Store, kinds: Sequence[str]) -> None:
+    """Says which kinds of text are to be indexed besides what was said, from the next run on."""
+    wanted = ",".join(sorted({"tool", "thinking"} & set(kinds)))
+    if wanted != generations.wanted_kinds(store.directory):
+        path = os.path.join(store.directory, "kinds")
+        fsio.publish(store.tmp_dir, path, f"{wanted}\n".encode())
+
+
+def _has_wanted_kinds(store: Store, found: Generation | None) -> bool:
+    wanted = generations.wanted_kinds(store.directory)
+    return found is not None and generations.made_kinds(found.path) == wanted
+
+
 def _comparable(store: Store, found: Generation | None) -> Snapshot | None:
     """The snapshot that a generation reflects, if it can be brought from there to HEAD."""
-    if found is None or found.level != "whole":
+    if found is None or found.level != "whole" or not _has_wanted_kinds(store, found):
         return None
     try:
         generations.check(found.path)
@@ -117,6 +133,7 @@ class _Sync:
         self._path = path
         self._prepared = prepared or {}
         self._is_new = is_new
+        self._kinds = generations.made_kinds(path).split(",")
         self._written: pieces.Piece = []
         self._pieces: list[pieces.Piece] = []
         self.writer = TextWriter(path, is_new, threads)
@@ -188,7 +205,7 @@ class _Sync:
                 content = turn_content(self._store.load(entry.turn, Turn))
             except StoreError:
                 return None  # fsck names it; a lost turn has no text to be found by.
-        return turn_document(row, number, entry, content)
+        return turn_document(row, number, entry, limited(content, self._kinds))
 
     def _put(self, row: Row, number: int, entry: Entry) -> None:
         if document := self.document(row, number, entry, self._prepared):

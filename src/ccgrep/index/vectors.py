@@ -111,6 +111,13 @@ class _Segment:
     def name(self) -> str:
         return os.path.basename(self.path).removesuffix(".vec")
 
+    def positions(self, keys: "NDArray[np.int64]") -> "NDArray[np.intp]":
+        """Where the vectors of these texts are; a segment is sorted by keys."""
+        own = np.ascontiguousarray(self.rows["key"])
+        ranges = zip(np.searchsorted(own, keys), np.searchsorted(own, keys, "right"), strict=True)
+        found = [np.arange(start, end) for start, end in ranges if end > start]
+        return np.concatenate(found) if found else np.empty(0, np.intp)
+
     def compared(
         self, query: "NDArray[np.float32]", among: "NDArray[np.intp] | None" = None
     ) -> "NDArray[np.float32]":
@@ -181,10 +188,10 @@ class Vectors:
 
     def of(self, keys: Iterable[int], query: "NDArray[np.float32]") -> dict[int, Match]:
         """The nearest vector of each of these texts, as far as they are embedded."""
-        wanted = np.fromiter(keys, np.int64)
+        wanted = np.unique(np.fromiter(keys, np.int64))
         best: dict[int, Match] = {}
         for segment in self._segments:
-            positions = np.flatnonzero(np.isin(segment.rows["key"], wanted))
+            positions = segment.positions(wanted)
             if len(positions):
                 _keep(best, segment, positions, segment.compared(query, positions))
         return best
@@ -381,6 +388,8 @@ class VectorWriter:
             fsio.publish(self._tmp_dir, path, data, is_hint=True)
 
     def _write(self, rows: Any, vectors: Any) -> None:
+        order = np.argsort(rows["key"], kind="stable")
+        rows, vectors = rows[order], vectors[order]
         count, dimensions = vectors.shape
         data = b"".join((_HEAD.pack(_MAGIC, count, dimensions), rows.tobytes(), vectors.tobytes()))
         name = sha256(data).hexdigest()[:_NAME_CHARS]

@@ -17,7 +17,7 @@ from ccgrep.index.build import (
     remembered,
 )
 from ccgrep.index.plan import plan
-from ccgrep.index.sync import sync
+from ccgrep.index.sync import choose_kinds, sync
 from ccgrep.model import BadSpot
 from ccgrep.ops.common import now_ms, read, scanner
 from ccgrep.sources.scan import scan
@@ -60,7 +60,9 @@ def index(
 ) -> IndexReport:
     """Takes in what changed since the last run."""
     options = Options(wait_s=wait_s, is_full=is_full, roots=config.roots)
-    return build(create_store(config.store_dir), scanner(config), options, on_progress)
+    store = create_store(config.store_dir)
+    choose_kinds(store, config.index_kinds)
+    return build(store, scanner(config), options, on_progress)
 
 
 def recreate(
@@ -76,6 +78,7 @@ def recreate(
             fsio.remove_tree(new_dir)
         new = create_store(new_dir)
         adopt_forgotten(new, old)
+        choose_kinds(new, config.index_kinds)
         report = build(
             new, scanner(config), Options(wait_s=wait_s, roots=config.roots), on_progress
         )

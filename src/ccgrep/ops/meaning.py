@@ -13,7 +13,7 @@ from ccgrep.embed.model import Model
 from ccgrep.embed.pieces import Splitter
 from ccgrep.errors import LockedError, MissingModelError, ModelError, UsageError, WriteError
 from ccgrep.index import embedding, generations
-from ccgrep.index.embedding import EmbedProgress
+from ccgrep.index.embedding import EmbedProgress, Pending
 from ccgrep.index.surfaces import SURFACES
 from ccgrep.index.text import TextReader
 from ccgrep.index.vectors import Match, Vectors, VectorWriter, model_dir, model_dirs
@@ -96,7 +96,12 @@ def search_by_meaning(
     directory = model_dir(config.store_dir, model.id)
     vectors = Vectors(directory)
     since = _since(config.embed_window_days, newest)
-    left = embedding.pending(reader, vectors.keys(), surfaces, since)
+    mark = _mark(config, surfaces, since, vectors)
+    known_total = _read_done(directory, mark)
+    if known_total is not None:
+        left = Pending([], known_total)
+    else:
+        left = embedding.pending(reader, vectors.keys(), surfaces, since)
     if left.texts and how.is_refreshed:
         store = open_store(config.store_dir)
         try:
@@ -117,6 +122,8 @@ def search_by_meaning(
         left = left._replace(texts=[one for one in left.texts if one.key not in known])
     if vectors.damaged:
         on_note("some vectors are damaged and were not searched: run `ccgrep index`")
+    if not left.texts and known_total is None:
+        _note_done(config, directory, _mark(config, surfaces, since, vectors), left.total)
     covered = Covered(left.total - len(left.texts), left.total)
     if covered.texts < covered.total:
         share = 100 * covered.texts // covered.total
@@ -124,6 +131,34 @@ def search_by_meaning(
     query = Query(vectors, list(opened.encoder.encode(request.patterns)))
     alpha = 1.0 if request.mode == "semantic" else _alpha(config, request)
     return search_meaning(reader, request, newest, query, surfaces, alpha), covered
+
+
+def _mark(config: Config, surfaces: Sequence[str], since: int | None, vectors: Vectors) -> str:
+    """What has to be as it was for nothing to be pending that was not."""
+    found = generations.current(config.store_dir)
+    snapshot = found.snapshot if found is not None else ""
+    return f"{snapshot} {','.join(surfaces)} {since} {vectors.count}"
+
+
+def _read_done(directory: str, mark: str) -> int | None:
+    """How many texts there are, if it is known that all of them are embedded."""
+    try:
+        with open(os.path.join(directory, "DONE"), encoding="utf-8") as file:
+            known, _, total = file.read(1000).rpartition(" ")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(total) if known == mark and total.isdigit() else None
+
+
+def _note_done(config: Config, directory: str, mark: str, total: int) -> None:
+    """Remembers it: to look at all turns takes longer than to search, if there are a million."""
+    try:
+        tmp_dir = open_store(config.store_dir).tmp_dir
+        fsio.publish(
+            tmp_dir, os.path.join(directory, "DONE"), f"{mark} {total}".encode(), is_hint=True
+        )
+    except (WriteError, OSError):
+        return
 
 
 @cache

@@ -10,7 +10,7 @@ from ccgrep.config import Config
 from ccgrep.errors import LockedError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations
 from ccgrep.index.build import Options, build
-from ccgrep.index.sync import rebuild, sync, temporary
+from ccgrep.index.sync import choose_kinds, rebuild, sync, temporary
 from ccgrep.kinds import Mode
 from ccgrep.ops.common import scanner
 from ccgrep.ops.search import Coverage, How
@@ -35,7 +35,10 @@ def refresh(config: Config, how: How) -> Coverage:
     budget_s = None if is_first else config.refresh_budget_s
     options = Options(wait_s=_WAIT_S, roots=config.roots, budget_s=budget_s)
     try:
-        report = build(create_store(config.store_dir), scanner(config), options, how.on_progress)
+        store = create_store(config.store_dir)
+        if is_first:
+            choose_kinds(store, config.index_kinds)
+        report = build(store, scanner(config), options, how.on_progress)
     except (LockedError, WriteError) as error:
         if is_first:
             raise

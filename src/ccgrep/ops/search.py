@@ -11,7 +11,7 @@ import time
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
 from ccgrep.index import generations
-from ccgrep.index.freshness import Check, read_head
+from ccgrep.index.freshness import Look, read_head
 from ccgrep.index.text import Stored, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.ops.check import begin_check
@@ -92,6 +92,14 @@ class Searcher:
         self._prepared: list[FoundHit] = []
 
     def run(self, request: Request) -> tuple[Answer, Marks]:
+        """Answers a request; what ccgrep itself printed counts for nothing, if so asked."""
+        if not request.is_own_left_out or request.invert:
+            return self._run(request)
+        from ccgrep.ops.own import without_own  # noqa: PLC0415 - only for agents
+
+        return without_own(self._run, self, request)
+
+    def _run(self, request: Request) -> tuple[Answer, Marks]:
         """Answers a request. A query without a word in it is searched for as it stands."""
         if request.mode in MEANING:
             return self._run_meaning(request)
@@ -270,7 +278,7 @@ Tried = tuple[Searcher, Answer, Marks]
 
 
 def search(
-    config: Config, request: Request, how: How, check: Check | None = None
+    config: Config, request: Request, how: How, check: Look | None = None
 ) -> tuple[Result, Searcher]:
     """Answers a request from a store that is up to date, as far as that is quickly done.
 
@@ -298,7 +306,7 @@ def search(
 
 
 def _search_fresh(
-    config: Config, request: Request, how: How, check: Check
+    config: Config, request: Request, how: How, check: Look
 ) -> tuple[Tried | None, Coverage]:
     """Searches while a child looks for changes; what was found counts if there are none."""
     early, error = None, None

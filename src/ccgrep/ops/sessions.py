@@ -85,6 +85,18 @@ def show(config: Config, ref: str, before: int = 0, after: int = 0) -> Shown:
     return read(config, lambda store: _show(store, ref, before, after))
 
 
+def show_part(config: Config, ref: str, start: int, count: int) -> Shown:
+    """So many turns of the session that `ref` names, from turn `start` on."""
+    return read(config, lambda store: _show_part(store, ref, start, count))
+
+
+def _show_part(store: Store, ref: str, start: int, count: int) -> Shown:
+    row = store.row(ref) or lookup.find(store, list(store.rows()), ref).row
+    if row is None:
+        raise RefError(f"{ref} names a turn by its id: give the session")
+    return _shown(store, row, store.manifest(row), range(start, start + count))
+
+
 def _show(store: Store, ref: str, before: int, after: int) -> Shown:
     target = lookup.find(store, list(store.rows()), ref)
     if target.row is not None:
@@ -103,7 +115,14 @@ def _show_row(
 ) -> Shown:
     numbers = range(len(manifest.entries))
     if turn is not None:
-        numbers = numbers[max(turn - before, 0) : turn + after + 1]
+        numbers = range(max(turn - before, 0), turn + after + 1)
+    return _shown(store, row, manifest, numbers, turn)
+
+
+def _shown(
+    store: Store, row: Row, manifest: Manifest, wanted: range, turn: int | None = None
+) -> Shown:
+    numbers = range(len(manifest.entries))[wanted.start : wanted.stop]
     return Shown(
         session=row.session,
         places=tuple(_place(store, manifest, number) for number in numbers),

@@ -4,7 +4,7 @@ Everything that comes from a transcript passes `text` before it is put together 
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -170,10 +170,18 @@ def project_name(session: Session) -> str:
     return one_line(os.path.basename(path) or path) or "-"
 
 
-def show_lines(shown: Shown, with_tools: bool, with_thinking: bool, style: Style) -> Iterator[str]:
+def show_lines(
+    shown: Shown,
+    with_tools: bool,
+    with_thinking: bool,
+    style: Style,
+    on_turn: Callable[[int], None] = lambda _: None,
+) -> Iterator[str]:
+    """A conversation; `on_turn` is told the number of each turn before its first line."""
     if shown.session is not None:
         yield from _session_head(shown.session, shown.is_gone, style)
     for place in shown.places:
+        on_turn(place.number)
         yield ""
         yield from _place_lines(place, with_tools, with_thinking, style)
 

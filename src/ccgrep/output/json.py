@@ -42,6 +42,11 @@ def iso(time_ms: int | None) -> str | None:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def project_name(path: str) -> str:
+    """The short name of a project: its directory's."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
 def coverage_fields(coverage: Coverage) -> dict[str, Any]:
     """How much of what is on disk was looked at."""
     return {

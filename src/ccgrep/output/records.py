@@ -36,11 +36,16 @@ def record(id: str, turn: int, score: float, snippet: str, style: Style, mark: s
 
 def snippet(found: FoundHit, width: int, style: Style) -> str:
     """One line around the match, in the text that has most of it."""
+    return line(pieces_of(found, width), width, style)
+
+
+def pieces_of(found: FoundHit, width: int) -> list[Piece]:
+    """What stands around the match, not yet safe to print."""
     texts = [one for one in found.texts if one.text.strip()]
     if not texts:
-        return ""
+        return []
     best = max(texts, key=lambda one: best_start(one.spans, width)[1])
-    return line(around(best.text, best.spans, width), width, style)
+    return around(best.text, best.spans, width)
 
 
 def plain_snippet(text: str, width: int) -> str:

@@ -7,7 +7,7 @@ from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import MEANING, Coverage, FoundHit, Result, Searcher
 from ccgrep.ops.sessions import row_of
-from ccgrep.output.json import coverage_fields, dumps, iso, turn_messages
+from ccgrep.output.json import coverage_fields, dumps, iso, project_name, turn_messages
 from ccgrep.search.request import Hit, Place, Request
 
 
@@ -36,8 +36,11 @@ def _embedded(coverage: Coverage) -> dict[str, Any]:
     return {"embedded": found.texts, "to_embed": found.total} if found is not None else {}
 
 
-def whole(made: dict[str, Any]) -> str:
-    return dumps(made)
+def whole(made: dict[str, Any], kept: int) -> str:
+    """The answer with its first `kept` results."""
+    results = made["results"]
+    left = {"left_out": len(results) - kept} if kept < len(results) else {}
+    return dumps({**made, **left, "results": results[:kept]})
 
 
 def lines(made: dict[str, Any]) -> Iterator[str]:
@@ -58,7 +61,7 @@ def _result(
         "rank": rank,
         "score": round(hit.score, 4),
         "id": searcher.turn_id(hit.place),
-        "project": project.rstrip("/").rpartition("/")[2],
+        "project": project_name(project),
         "project_path": project,
         "source": row.session.source if row is not None else found.stored.source,
         "session_id": hit.place.session,

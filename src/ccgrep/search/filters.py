@@ -35,6 +35,8 @@ def scope(reader: TextReader, filters: Filters) -> Scope:
         must.append(reader.term("kind", KINDS.index("subagent")))
     elif filters.subagents == "exclude":
         never += [reader.term("kind", KINDS.index(kind)) for kind in ("subagent", "worker")]
+    if filters.without:
+        never.append(reader.any_value("session", filters.without))
     if filters.max_sessions:
         must.append(_most_recent(reader, Scope(must, never), filters.max_sessions))
     return Scope(must, never)
@@ -51,6 +53,8 @@ def _places(reader: TextReader, filters: Filters) -> Iterator[Query]:
     if filters.sessions is not None:
         ids = [find_session(reader, ref) for ref in filters.sessions]
         yield reader.any_value("session", ids)
+    if filters.only is not None:
+        yield reader.any_value("session", filters.only)
 
 
 def _values(reader: TextReader, filters: Filters) -> Iterator[Query]:

@@ -22,6 +22,8 @@ class Filters(NamedTuple):
     model: str | None = None
     subagents: Subagents = "include"
     max_sessions: int = 0
+    only: frozenset[str] | None = None  # whole ids: these sessions alone
+    without: frozenset[str] = frozenset()  # whole ids: never these
 
 
 class Request(NamedTuple):
@@ -37,6 +39,7 @@ class Request(NamedTuple):
     whole_word: bool = False
     invert: bool = False
     is_every_match: bool = False  # whether each match is shown, or some of them are enough
+    is_own_left_out: bool = False  # whether ccgrep's own output counts for nothing
     is_counted: bool = True  # whether the total must be right, or may be what was looked at
     surfaces: tuple[str, ...] = ()  # what is compared by meaning; none is what is usual
     alpha: float | None = None  # the weight of meaning in a hybrid search

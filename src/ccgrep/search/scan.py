@@ -69,6 +69,8 @@ class StoreScan:
             and (filters.here is None or is_related(session.project, filters.here))
             and (filters.source is None or session.source == filters.source)
             and (self._sessions is None or session.id in self._sessions)
+            and (filters.only is None or session.id in filters.only)
+            and session.id not in filters.without
             and is_kept[filters.subagents]
         )
 

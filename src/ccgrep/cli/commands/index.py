@@ -1,5 +1,6 @@
 """ccgrep index: take in what changed."""
 
+from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,25 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         context.write(json.dumps(json.index_report(report, set_aside, embedded)))
     elif embedded is not None and embedded.done and not arguments.quiet:
         context.say(human.embed_line(embedded))
+    if arguments.watch:
+        _watch(arguments, context, config, bar)
     return 0
+
+
+def _watch(arguments: SimpleNamespace, context: Context, config: Config, bar: Bar) -> None:
+    """Takes in what changes until Ctrl-C; each time what is new is embedded too."""
+    try:
+        from ccgrep.ops.watching import keep_fresh  # noqa: PLC0415 - in an extra
+    except ModuleNotFoundError as error:
+        raise UsageError("--watch needs watchfiles: pip install 'ccgrep[mcp]'") from error
+
+    def on_taken_in() -> None:
+        _embed(arguments, context, config, bar)
+        bar.close()
+
+    if not arguments.quiet:
+        context.say("watching for changes")
+    keep_fresh(config, Event(), lambda note: context.say(f"ccgrep: {escape(note)}"), on_taken_in)
 
 
 def _embed(

@@ -8,8 +8,10 @@ import time
 from types import SimpleNamespace as Arguments
 
 from ccgrep.cli.asked import close_bar, how_of
+from ccgrep.cli.budget import Budget
 from ccgrep.cli.context import Context
 from ccgrep.cli.filters import context_of, filters_of
+from ccgrep.cli.inside import asking, is_agent
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.index.freshness import Check
@@ -41,22 +43,30 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
     _tell(result, context, arguments.quiet)
     if arguments.explain and not arguments.quiet:
         _explain(result, searcher, context)
+    budget = Budget(arguments.budget)
     if arguments.files_without_match:
-        code = _print_without(arguments, context, request, result, searcher)
+        code = _print_without(arguments, context, request, result, searcher, budget)
     elif arguments.quiet:
         code = 0 if result.answer.hits else 1
     else:
-        _print(arguments, context, request, result, searcher)
+        _print(arguments, context, request, result, searcher, budget)
         code = 0 if result.answer.hits else 1
         if code and request.mode == "words" and context.is_terminal and not arguments.json:
-            _print_closest(arguments, context, config, request)
+            _print_closest(arguments, context, config, request, budget)
         if code and arguments.pattern and context.is_error_terminal:
             _ask_for_command(arguments.pattern, context)
+    if note := budget.note():
+        context.say(f"ccgrep: {note}, `ccgrep show SESSION:TURN` one hit in full")
     return 2 if result.answer.is_cut_short else code
 
 
 def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     patterns = _patterns(arguments)
+    filters = filters_of(arguments, context, config)
+    # Who names a session means it, also if it is the one that asks.
+    is_own = arguments.include_self or bool(arguments.session) or not is_agent(context.environment)
+    if not is_own:
+        filters = filters._replace(without=asking(context.environment, config))
     mode = _mode(arguments)
     if arguments.files_without_match and (arguments.json or arguments.jsonl):
         raise UsageError("-L prints session ids: it has no JSON form")
@@ -65,7 +75,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     return Request(
         patterns=tuple(patterns),
         mode=mode,
-        filters=filters_of(arguments, context, config),
+        filters=filters,
         types=tuple(dict.fromkeys(types)),
         limit=_limit(arguments, mode, config),
         per_session=max(arguments.per_session or 0, 0),
@@ -73,6 +83,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         whole_word=arguments.word_regexp,
         invert=arguments.invert_match,
         is_every_match=arguments.only_matching,
+        is_own_left_out=not is_own,
         is_counted=arguments.json,
         surfaces=tuple(dict.fromkeys(arguments.surface or ())),
         alpha=_alpha(arguments.alpha),
@@ -162,24 +173,30 @@ def _print(
     request: Request,
     result: Result,
     searcher: Searcher,
+    budget: Budget,
 ) -> None:
     if arguments.json or arguments.jsonl:
         from ccgrep.output import search_json  # noqa: PLC0415 - needs what plain lines do not
 
         found = searcher.found(result, request.types)
         made = search_json.results(result, found, searcher, context.config(), request)
-        lines = search_json.lines(made) if arguments.jsonl else [search_json.whole(made)]
-        context.write_lines(lines)
+        if arguments.jsonl:
+            context.write_lines(budget.records(search_json.lines(made)))
+        else:
+            count = len(made["results"])
+            context.write(budget.document(lambda kept: search_json.whole(made, kept), count))
         return
     style = context.style_for(arguments.color)
     end = "\0" if arguments.null else "\n"
     if arguments.files_with_matches or arguments.count:
-        _write(_session_lines(arguments, result, searcher, style), end)
+        _write(_session_lines(arguments, result, searcher, style), end, budget)
     elif context.is_terminal and not _is_record(arguments):
-        _print_blocks(context, result, searcher.found(result, request.types), searcher, style)
+        found = searcher.found(result, request.types)
+        lines = _block_lines(context, result, found, searcher, style)
+        context.write_lines(budget.records(lines))
     else:
         found = searcher.found(result, request.types)
-        _write(_record_lines(arguments, found, searcher, style), end)
+        _write(_record_lines(arguments, found, searcher, style), end, budget)
 
 
 def _ask_for_command(words: list[str], context: Context) -> None:
@@ -191,7 +208,7 @@ def _ask_for_command(words: list[str], context: Context) -> None:
 
 
 def _print_closest(
-    arguments: Arguments, context: Context, config: Config, request: Request
+    arguments: Arguments, context: Context, config: Config, request: Request, budget: Budget
 ) -> None:
     """What is closest by meaning, for a person whose words are nowhere; if it can be told."""
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
@@ -204,7 +221,7 @@ def _print_closest(
         return  # It was not asked for: no model, say, is no trouble.
     if result.answer.hits:
         context.say("ccgrep: no turn has these words; the closest by meaning:")
-        _print(arguments, context, request, result, searcher)
+        _print(arguments, context, request, result, searcher, budget)
 
 
 def _is_record(arguments: Arguments) -> bool:
@@ -213,8 +230,8 @@ def _is_record(arguments: Arguments) -> bool:
     return bool(arguments.only_matching or arguments.null or arguments.width or any(context))
 
 
-def _write(lines: Iterator[str], end: str) -> None:
-    for line in lines:
+def _write(lines: Iterator[str], end: str, budget: Budget) -> None:
+    for line in budget.records(lines, end):
         sys.stdout.write(line + end)
 
 
@@ -287,6 +304,7 @@ def _print_without(
     request: Request,
     result: Result,
     searcher: Searcher,
+    budget: Budget,
 ) -> int:
     """The sessions that have no hit."""
     with_hit = {place.session for hit in result.answer.hits for place in (hit.place, *hit.also_in)}
@@ -296,13 +314,13 @@ def _print_without(
     style = context.style_for(arguments.color)
     if not arguments.quiet:
         names = (style.magenta(id if arguments.full_id else short[id]) for id in ids)
-        _write(names, "\0" if arguments.null else "\n")
+        _write(names, "\0" if arguments.null else "\n", budget)
     return 0 if ids else 1
 
 
-def _print_blocks(
+def _block_lines(
     context: Context, result: Result, shown: list[FoundHit], searcher: Searcher, style: Style
-) -> None:
+) -> Iterator[str]:
     from ccgrep.output import hits  # noqa: PLC0415 - not for pipes
 
     for rank, found in enumerate(shown, 1):
@@ -311,7 +329,6 @@ def _print_blocks(
         after = searcher.stored(Place(place.session, place.turn + 1))
         near = hits.Neighbours(before.answer if before else "", after.prompt if after else "")
         title = searcher.title(place.session)
-        lines = hits.block(rank, found, title, near, context.now_ms, context.width, style)
-        context.write_lines(lines)
+        yield from hits.block(rank, found, title, near, context.now_ms, context.width, style)
     if shown:
-        context.write_lines(hits.closing(len(shown), result.seconds, style))
+        yield from hits.closing(len(shown), result.seconds, style)

@@ -3,12 +3,21 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.setup_agents import setup_claude, setup_codex
 from ccgrep.cli.setup_shell import setup_shell
+from ccgrep.errors import UsageError
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     # What WHAT may be, the table says.
-    setups = {"shell": setup_shell}
-    lines = setups[arguments.what](context.environment, arguments.dry_run, arguments.remove)
+    if arguments.what == "shell":
+        if arguments.hook:
+            raise UsageError("--hook belongs to `ccgrep setup claude`")
+        lines = setup_shell(context.environment, arguments.dry_run, arguments.remove)
+    else:
+        setups = {"claude": setup_claude, "codex": setup_codex}
+        lines = setups[arguments.what](
+            context.environment, arguments.dry_run, arguments.remove, arguments.hook
+        )
     context.write_lines(lines)
     return 0

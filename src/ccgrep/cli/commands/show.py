@@ -1,8 +1,11 @@
 """ccgrep show: a turn or a session as conversation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
+from msgspec.structs import replace
+
+from ccgrep.cli.budget import Budget
 from ccgrep.cli.context import Context, refs_from
 from ccgrep.cli.filters import context_of
 from ccgrep.cli.pager import page
@@ -18,6 +21,8 @@ _FORMS = ("json", "raw", "save")
 def run(arguments: SimpleNamespace, context: Context) -> int:
     if sum(bool(getattr(arguments, form)) for form in _FORMS) > 1:
         raise UsageError("--json, --raw and --save exclude each other")
+    if arguments.budget is not None and (arguments.raw or arguments.save):
+        raise UsageError("--budget is for what is read: --raw and --save are whole")
     config = context.config()
     around = context_of(arguments)
     shown = (sessions.show(config, ref, *around) for ref in refs_from(arguments.ref))
@@ -29,21 +34,62 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         return 0
     if arguments.raw:
         return _print_raw(shown, context)
+    budget = Budget(arguments.budget)
     if arguments.json:
         for one in shown:
-            context.write(json.dumps(json.shown(one, arguments.tools, arguments.thinking)))
-        return 0
-    pager = "" if arguments.no_pager else config.pager
-    page(_lines(shown, arguments, context), context, pager)
+            context.write(budget.document(_json(one, arguments), len(one.places)))
+    else:
+        pager = "" if arguments.no_pager else config.pager
+        _page(shown, arguments, context, pager, budget)
     return 0
 
 
-def _lines(shown: Iterator[Shown], arguments: SimpleNamespace, context: Context) -> Iterator[str]:
-    style = context.style_for(arguments.color)
-    for position, one in enumerate(shown):
-        if position:
-            yield ""
-        yield from human.show_lines(one, arguments.tools, arguments.thinking, style)
+def _json(shown: Shown, arguments: SimpleNamespace) -> Callable[[int], str]:
+    """The session as JSON with so many of its turns."""
+
+    def make(count: int) -> str:
+        part = replace(shown, places=shown.places[:count])
+        left = len(shown.places) - count
+        fields = json.shown(part, arguments.tools, arguments.thinking)
+        return json.dumps({**fields, **({"left_out": left} if left else {})})
+
+    return make
+
+
+def _page(
+    shown: Iterator[Shown],
+    arguments: SimpleNamespace,
+    context: Context,
+    pager: str,
+    budget: Budget,
+) -> None:
+    # A line that is cut must not leave its colours behind.
+    style = context.style_for("never" if arguments.budget is not None else arguments.color)
+    ends: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for position, one in enumerate(shown):
+            if position:
+                yield ""
+            turns: list[int] = []
+            whole = human.show_lines(one, arguments.tools, arguments.thinking, style, turns.append)
+            for line in whole:
+                yield line
+                if budget.left_out and not ends:
+                    ends.append(_rest(one, turns))
+
+    page(budget.text(lines()), context, pager)
+    if note := budget.note("".join(ends)):
+        context.say(f"ccgrep: {note}")
+
+
+def _rest(shown: Shown, turns: list[int]) -> str:
+    """Where to read on, when the text was cut in the last of these turns."""
+    if shown.session is None or not turns:
+        return ""
+    last = shown.places[-1].number
+    after = f" -A {last - turns[-1]}" if last > turns[-1] else ""
+    return f" from turn {turns[-1]} on: `ccgrep show {shown.session.id}:{turns[-1]}{after}`"
 
 
 def _print_raw(shown: Iterator[Shown], context: Context) -> int:

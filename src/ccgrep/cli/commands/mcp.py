@@ -1,0 +1,37 @@
+"""ccgrep mcp: the MCP server on standard input and output."""
+
+from threading import Event, Thread
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context
+from ccgrep.cli.inside import asking
+from ccgrep.cli.when import parse_when
+from ccgrep.errors import UsageError
+from ccgrep.text import escape
+
+
+def run(arguments: SimpleNamespace, context: Context) -> int:
+    context.prepare_encoders()
+    try:
+        from ccgrep.mcp.server import serve  # noqa: PLC0415 - in an extra
+        from ccgrep.mcp.tools import Serving  # noqa: PLC0415
+        from ccgrep.ops.watching import keep_fresh  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the server needs more than is installed ({error.name}): pip install 'ccgrep[mcp]'"
+        ) from error
+    config = context.config()
+
+    def on_note(note: str) -> None:
+        context.say(f"ccgrep: {escape(note)}")
+
+    Thread(target=keep_fresh, args=(config, Event(), on_note), daemon=True).start()
+    serve(
+        Serving(
+            config=config,
+            glob=arguments.glob,
+            parse_when=lambda text: parse_when(text, context.now_ms),
+            asking=lambda: asking(context.environment, config, is_guessed=True),
+        )
+    )
+    return 0

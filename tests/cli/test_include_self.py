@@ -1,0 +1,133 @@
+"""An agent that searches does not find itself: not its session, not what ccgrep printed."""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.homes import Home
+from tests.mcp.client import Asked, asked
+
+
+@pytest.fixture
+def office(home: Home) -> Home:
+    """A session that solved it (1), one that only searched for it (2), and one that asks (3)."""
+    solved = home.claude(1)
+    solved.turn("the flaky zebra test", "the zebra clock was skewed")
+    solved.write()
+    searched = home.claude(2)
+    searched.prompt("have we seen this before?")
+    line = f"{solved.id[:8]}:0:1.000:the zebra clock was skewed"
+    searched.result(searched.call("Bash", {"command": "cd /x && ccgrep zebra | head"}), line)
+    searched.result(searched.call("mcp__ccgrep__search_conversations", {"query": "zebra"}), line)
+    searched.answer("yes, long ago")
+    searched.write()
+    running = home.claude(3)
+    running.turn("find out about the zebra", "I will search for zebra")
+    running.write()
+    agent = home.subagent(running, "agent-0001")
+    agent.turn("search for zebra", "zebra, zebra")
+    agent.write()
+    codex = home.codex(4)
+    codex.meta()
+    codex.turn("zebra in codex", "searching", "ccgrep zebra", line)
+    codex.write()
+    return home
+
+
+def found(home: Home, *arguments: str, **variables: str) -> set[str]:
+    done = home.run("-l", "--full-id", "zebra", *arguments, env=variables)
+    assert done.returncode in (0, 1), done.stderr
+    return set(done.stdout.split())
+
+
+def ids(home: Home) -> Mapping[str, str]:
+    names = {"solved": 1, "searched": 2, "running": 3}
+    return {
+        **{name: home.claude(seed).id for name, seed in names.items()},
+        "agent": "agent-0001",
+        "codex": home.codex(4).id,
+    }
+
+
+def test_outside_of_agents_everything_is_found(office: Home) -> None:
+    assert found(office) == set(ids(office).values())
+
+
+def test_inside_claude_code_the_session_that_asks_is_left_out(office: Home) -> None:
+    id = ids(office)
+    inside = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": id["running"]}
+    assert found(office, **inside) == {id["solved"], id["codex"]}
+    assert found(office, "--include-self", **inside) == set(id.values())
+    assert found(office, "--session", id["running"], **inside) == {id["running"]}
+
+
+def test_inside_codex_the_thread_that_asks_is_left_out(office: Home) -> None:
+    id = ids(office)
+    inside = {"CODEX_THREAD_ID": id["codex"]}
+    assert found(office, **inside) == {id["solved"], id["running"], id["agent"]}
+    assert found(office, "--include-self", **inside) == set(id.values())
+
+
+def test_an_older_claude_code_is_known_by_the_transcript_that_grows(office: Home) -> None:
+    id = ids(office)
+    now = time.time()
+    for name, age_s in (("solved", 100), ("searched", 50), ("running", 1)):
+        path = office.projects / "-home-sam-src-shop" / f"{id[name]}.jsonl"
+        os.utime(path, (now - age_s, now - age_s))
+    inside = {"CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": "/home/sam/src/shop/web"}
+    assert found(office, **inside) == {id["solved"], id["codex"]}
+    office.rest()
+    assert found(office, **inside) == {id["solved"], id["running"], id["agent"], id["codex"]}
+
+
+def test_exact_searches_leave_out_what_ccgrep_printed_too(office: Home) -> None:
+    id = ids(office)
+    inside = {"CODEX_THREAD_ID": "another"}
+    tools = ("-F", "-t", "tool")
+    assert found(office, *tools) == {id["searched"], id["codex"]}
+    assert found(office, *tools, **inside) == set()
+    assert found(office, *tools, "--no-index", **inside) == set()
+    assert found(office, *tools, "--include-self", **inside) == {id["searched"], id["codex"]}
+
+
+def test_as_many_hits_as_are_wanted_are_found_behind_what_is_left_out(home: Home) -> None:
+    file = home.claude(1)
+    for number in range(30):
+        file.turn(f"question {number}", "yes", "ccgrep okapi", "the okapi " * 5)
+    for number in range(5):
+        file.turn(f"another {number}", "yes", "make", "an okapi and much else " + "x " * 200)
+    file.write()
+    done = home.run("okapi", "-n", "3", env={"CODEX_THREAD_ID": "another"})
+    turns = {int(line.split(":")[1]) for line in done.stdout.splitlines()}
+    assert len(turns) == 3
+    assert min(turns) >= 30
+
+
+def test_what_only_looks_like_ccgrep_is_found(home: Home) -> None:
+    file = home.claude(1)
+    file.turn("look", "yes", "cd /src/ccgrep && make", "the zebra failed")
+    file.turn("look", "yes", "grep ccgrep README.md", "ccgrep finds a zebra")
+    file.write()
+    assert found(home, CODEX_THREAD_ID="another") == {file.id}
+
+
+def test_over_mcp_the_same_is_left_out(office: Home) -> None:
+    id = ids(office)
+    office.rest()
+    office.index()
+
+    async def work(server: Asked) -> list[set[str]]:
+        ways: list[dict[str, Any]] = [
+            {},
+            {"include_self": True},
+            {"session_id": id["running"]},
+        ]
+        return [{s for s, _ in await server.search("zebra", **given)} for given in ways]
+
+    default, whole, named = asked(office, work, CLAUDE_CODE_SESSION_ID=id["running"])
+    assert default == {id["solved"], id["codex"]}
+    assert whole == set(id.values())
+    assert named == {id["running"]}

@@ -1,0 +1,281 @@
+"""The four tools answer as the command line does, in the shape that their descriptions promise."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.homes import Home
+from tests.mcp.client import Asked, asked
+
+
+@pytest.fixture
+def shop(home: Home) -> Home:
+    """Two projects of Claude Code and one of Codex, indexed and at rest."""
+    cart = home.claude(1)
+    cart.meta("ai-title", aiTitle="Rounding in the cart")
+    cart.turn("why is the cart total wrong", "rounding of the zebra tax", "make test", "1 failed")
+    cart.prompt("fix it then")
+    cart.blocks({"type": "thinking", "thinking": "the okapi is to blame"})
+    for name, given in (
+        ("Read", {"file_path": "/src/cart.py"}),
+        ("Write", {"file_path": "/src/tax.py", "content": "x" * 1234}),
+        ("Edit", {"file_path": "/src/cart.py", "old_string": "a", "new_string": "b"}),
+        ("Bash", {"command": "z" * 300}),
+        ("Grep", {"pattern": "tax"}),
+        ("Glob", {"pattern": "*.py"}),
+        ("Task", {"subagent_type": "Explore", "description": "look around", "prompt": "…"}),
+        ("WebFetch", {"url": "http://example.org"}),
+    ):
+        cart.result(cart.call(name, given), "ok")
+    cart.answer("the zebra tax is rounded half up now")
+    cart.write()
+    api = home.claude(2, slug="-home-sam-src-api", cwd="/home/sam/src/api")
+    api.turn("zebra endpoint", "returns stripes")
+    api.write()
+    codex = home.codex(3, cwd="/home/sam/src/ops")
+    codex.meta()
+    codex.turn("deploy the zebra", "deployed", "make deploy", "done")
+    codex.write()
+    home.rest()
+    home.index()
+    return home
+
+
+SEARCHES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"query": "zebra"}, ["zebra"]),
+    ({"query": "zebra tax rounding"}, ["zebra tax rounding"]),
+    ({"query": "zebra", "limit": 1}, ["zebra", "-n", "1"]),
+    ({"query": "zebra", "project": "api"}, ["zebra", "-p", "api"]),
+    ({"query": "zebra", "source": "codex"}, ["zebra", "--source", "codex"]),
+    ({"query": "zebra", "source": "claude-code"}, ["zebra", "--source", "claude-code"]),
+    ({"query": "zebra", "tool": "Bash"}, ["zebra", "--tool", "Bash"]),
+    ({"query": "failed", "type": "tool"}, ["failed", "-t", "tool"]),
+    ({"query": "zebra", "type": ["user", "thinking"]}, ["zebra", "-t", "user", "-t", "thinking"]),
+    ({"query": "okapi", "type": ["thinking"]}, ["okapi", "-t", "thinking"]),
+    ({"query": "zebra", "since": "2026-09-22"}, ["zebra", "--since", "2026-09-22"]),
+    ({"query": "no such words anywhere"}, ["no such words anywhere"]),
+    ({"query": "zebra", "project": "nowhere"}, ["zebra", "-p", "nowhere"]),
+]
+
+
+def test_a_search_finds_what_the_command_line_finds(shop: Home) -> None:
+    async def work(server: Asked) -> list[list[tuple[Any, ...]]]:
+        answers = []
+        for given, _ in SEARCHES:
+            made = await server.tool("search_conversations", **given)
+            answers.append(
+                [
+                    (r["session_id"], r["turn_number"], r["score"], r["project"], r["timestamp"])
+                    for r in made["results"]
+                ]
+            )
+        return answers
+
+    expected = []
+    for _, words in SEARCHES:
+        done = shop.run("search", *words, "--jsonl")
+        assert done.returncode in (0, 1)
+        results = [json.loads(line) for line in done.stdout.splitlines()]
+        expected.append(
+            [
+                (r["session_id"], r["turn"], r["score"], r["project"], r["timestamp"])
+                for r in results
+            ]
+        )
+    assert asked(shop, work) == expected
+    assert sum(map(bool, expected)) == len(SEARCHES) - 2
+
+
+def test_a_hit_has_the_fields_that_are_promised(shop: Home) -> None:
+    found = asked(shop, lambda server: server.tool("search_conversations", query="stripes"))
+    api = shop.claude(2, slug="-home-sam-src-api").session_id
+    assert found == {
+        "results": [
+            {
+                "session_id": api,
+                "project": "api",
+                "turn_number": 0,
+                "score": 1.0,
+                "snippet": "returns stripes",
+                "timestamp": found["results"][0]["timestamp"],
+            }
+        ],
+        "tier": "all",
+    }
+
+
+def test_conversations_are_listed_as_the_command_line_does(shop: Home) -> None:
+    async def work(server: Asked) -> list[dict[str, Any]]:
+        return [
+            await server.tool("list_conversations"),
+            await server.tool("list_conversations", project="api"),
+            await server.tool("list_conversations", limit=1),
+            await server.tool("list_conversations", source="codex"),
+        ]
+
+    whole, api, one, codex = asked(shop, work)
+    expected = [
+        {
+            "session_id": session["id"],
+            "project": session["project"].rpartition("/")[2],
+            "summary": session["title"],
+            "slug": session["slug"],
+            "first_timestamp": session["started_at"],
+            "last_timestamp": session["ended_at"],
+            "turn_count": session["turn_count"],
+            "cwd": session["cwd"],
+            "git_branch": session["git_branch"],
+            "source": session["source"],
+        }
+        for session in shop.json("list")["sessions"]
+    ]
+    assert whole == {"conversations": expected, "total_conversations": 3}
+    assert [c["project"] for c in api["conversations"]] == ["api"]
+    assert one == {
+        "conversations": expected[:1], "total_conversations": 3, "next_cursor": "1",
+    }  # fmt: skip
+    assert [c["source"] for c in codex["conversations"]] == ["codex"]
+
+
+def test_a_turn_is_read_in_full_with_its_tools_in_short(shop: Home) -> None:
+    cart = shop.claude(1).session_id
+    turn = asked(shop, lambda s: s.tool("read_turn", session_id=cart, turn_number=1))
+    assert turn == {
+        "session_id": cart,
+        "turn_number": 1,
+        "timestamp": turn["timestamp"],
+        "user_text": "fix it then",
+        "assistant_text": "the zebra tax is rounded half up now",
+        "tools_used": [
+            {"tool": "Read", "file": "/src/cart.py"},
+            {"tool": "Write", "file": "/src/tax.py", "chars": 1234},
+            {"tool": "Edit", "file": "/src/cart.py"},
+            {"tool": "Bash", "command": "z" * 200},
+            {"tool": "Grep", "pattern": "tax"},
+            {"tool": "Glob", "pattern": "*.py"},
+            {"tool": "Task", "type": "Explore", "description": "look around"},
+            {"tool": "WebFetch"},
+        ],
+    }
+    shown = shop.json("show", f"{cart}:1")
+    assert turn["timestamp"] == shown["turns"][0]["timestamp"]
+    assert turn["tools_used"] == shown["turns"][0]["tools_used"]
+
+
+def test_a_conversation_is_read_page_by_page(shop: Home) -> None:
+    cart = shop.claude(1).session_id
+
+    async def work(server: Asked) -> list[dict[str, Any]]:
+        first = await server.tool("read_conversation", session_id=cart, limit=1)
+        second = await server.tool(
+            "read_conversation", session_id=cart, limit=1, cursor=first["next_cursor"]
+        )
+        return [
+            first,
+            second,
+            await server.tool("read_conversation", session_id=cart[:8], offset=1),
+            await server.tool("read_conversation", session_id=cart, offset=9),
+            await server.tool("read_turn", session_id=cart, turn_number=1),
+        ]
+
+    first, second, by_offset, behind, turn = asked(shop, work)
+    texts = [first.pop("turns")[0]["user_text"], second.pop("turns")[0]["user_text"]]
+    assert texts == ["why is the cart total wrong", "fix it then"]
+    head = {
+        "session_id": cart,
+        "project": "shop",
+        "cwd": "/home/sam/src/shop",
+        "git_branch": "main",
+        "total_turns": 2,
+    }
+    assert first == {**head, "offset": 0, "limit": 1, "next_cursor": "1:0"}
+    assert second == {**head, "offset": 1, "limit": 1}
+    assert by_offset == {**head, "offset": 1, "limit": 10, "turns": [turn]}
+    assert behind == {**head, "offset": 9, "limit": 10, "turns": []}
+
+
+ERRORS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("read_turn", {"session_id": "nobody", "turn_number": 0}, "Unknown session_id: nobody",
+     "unknown_session"),
+    ("read_conversation", {"session_id": "nobody"}, "Unknown session_id: nobody",
+     "unknown_session"),
+    ("search_conversations", {"query": "zebra", "session_id": "nobody"},
+     "Unknown session_id: nobody", "unknown_session"),
+    ("search_conversations", {"query": "  "}, "Query required: give a word to search for",
+     "bad_argument"),
+    ("search_conversations", {"query": "zebra", "cursor": "x"},
+     "cursor is not one that this tool gave as next_cursor", "bad_cursor"),
+]  # fmt: skip
+
+
+def test_errors_are_told_in_band_with_their_type(shop: Home) -> None:
+    cart = shop.claude(1).session_id
+
+    async def work(server: Asked) -> list[dict[str, Any]]:
+        made = [await server.tool(name, **given) for name, given, _, _ in ERRORS]
+        for number in (2, -1):
+            made.append(await server.tool("read_turn", session_id=cart, turn_number=number))
+        made.append(await server.tool("search_conversations", query="zebra", since="never"))
+        return made
+
+    *made, behind, before, when = asked(shop, work)
+    assert made == [{"error": text, "type": kind} for _, _, text, kind in ERRORS]
+    assert behind == {
+        "error": "Turn 2 out of range (session has 2 turns)", "type": "out_of_range",
+    }  # fmt: skip
+    assert before["error"] == "Turn -1 out of range (session has 2 turns)"
+    assert when["error"].startswith("never is not a time: ")
+
+
+def test_a_glob_chooses_project_directories(shop: Home) -> None:
+    cart, api = shop.claude(1).session_id, shop.claude(2, slug="-home-sam-src-api").session_id
+
+    async def work(server: Asked) -> list[Any]:
+        listed = await server.tool("list_conversations")
+        return [
+            await server.search("zebra"),
+            [c["session_id"] for c in listed["conversations"]],
+            await server.tool("read_turn", session_id=cart, turn_number=0),
+        ]
+
+    found, listed, hidden = asked(shop, work, "-home-*-api")
+    assert found == [(api, 0)]
+    assert listed == [api]
+    assert hidden == {"error": f"Unknown session_id: {cart}", "type": "unknown_session"}
+
+
+def test_hits_go_on_behind_a_cursor(home: Home) -> None:
+    file = home.claude()
+    for number in range(25):
+        file.turn(f"zebra number {number}", "yes")
+    file.write()
+    home.index()
+
+    async def work(server: Asked) -> list[tuple[str, int]]:
+        found: list[tuple[str, int]] = []
+        cursor = None
+        while True:
+            made = await server.tool("search_conversations", query="zebra", cursor=cursor)
+            found += [(r["session_id"], r["turn_number"]) for r in made["results"]]
+            cursor = made.get("next_cursor")
+            if cursor is None:
+                return found
+
+    found = asked(home, work)
+    lines = home.run("zebra", "-n", "0", "--full-id").stdout.splitlines()
+    assert found == [(line.split(":")[0], int(line.split(":")[1])) for line in lines]
+    assert len(found) == 25
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_search_by_meaning_finds_what_the_command_line_finds(shop: Home, mode: str) -> None:
+    query = "how are animals with stripes handled in the shop"
+    done = shop.run(query, f"--{mode}", "--jsonl")
+    expected = [json.loads(line) for line in done.stdout.splitlines()]
+    assert expected, done.stderr
+
+    async def work(server: Asked) -> list[tuple[str, int]]:
+        return await server.search(query, mode=mode)
+
+    assert asked(shop, work) == [(one["session_id"], one["turn"]) for one in expected]
