@@ -68,7 +68,7 @@ def options_are_known(command: str) -> None:
 def test_there_are_ten_pipes() -> None:
     section = README.partition("## Ten pipes worth stealing")[2].partition("\n## ")[0]
     assert len(re.findall(r"^    ccgrep ", section, re.MULTILINE)) == 10
-    assert len(PIPES) == 10 and len(SHOWN) == 3
+    assert len(SHOWN) == 3
 
 
 @pytest.mark.parametrize("command", dict.fromkeys([*PIPES, *EXAMPLES]))
