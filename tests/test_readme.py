@@ -93,8 +93,10 @@ def test_what_the_readme_shows_is_what_is_printed(example: Home, command: str, s
 
 
 def test_install_commands_name_what_there_is() -> None:
-    assert INSTALLED == ["pipx install .", "uv tool install .", "pip install ."]
-    assert "semantic = [" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert INSTALLED[:3] == ["pipx install .", "uv tool install .", "pip install ."]
+    for extra in re.findall(r"(?:\.|ccgrep)\[(\w+)\]", README):
+        assert f"\n{extra} = [" in project
 
 
 def text_of(svg: str) -> str:
