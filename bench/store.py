@@ -58,7 +58,7 @@ def report(home: Path, store: Path) -> None:
     ccgrep = [sys.executable, "-m", "ccgrep"]
 
     decode = min(_seconds([sys.executable, "-c", _DECODE, str(home)]) for _ in range(2))
-    build = measure.run([*ccgrep, "index", "-q", "--no-embed"], environment)
+    build = measure.run([*ccgrep, "index", "-q"], environment)
     packs = sum(p.stat().st_size for p in (store / "objects" / "pack").iterdir())
     again = measure.run([*ccgrep, "index", "--json"], environment)
     counts = json.loads(again.output)

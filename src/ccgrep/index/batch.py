@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from ccgrep.index.document import Content, turn_content
+from ccgrep.index.document import Content, said_content, turn_content
 from ccgrep.index.reader import Emit, FileResult, Task, read_file
 from ccgrep.model import ObjectId, Turn
 from ccgrep.store.objects import Frame
@@ -63,7 +63,7 @@ class _Batcher:
     """Gathers what a task gives, and passes it on many objects at a time."""
 
     def __init__(self, task: Task, send: Callable[[Batch], None]) -> None:
-        self._is_indexed = task.is_indexed
+        self._level = task.level
         self._send = send
         self._batch = Batch([], [])
         self._size = 0
@@ -71,8 +71,8 @@ class _Batcher:
     def add(self, frame: Frame, turn: Turn) -> None:
         self._batch.frames.append(frame)
         self._size += len(frame.data)
-        if self._is_indexed:
-            content = turn_content(turn)
+        if self._level is not None:
+            content = said_content(turn) if self._level == "discussion" else turn_content(turn)
             self._batch.contents.append((frame.id, content))
             self._size += len(content.said) + sum(map(len, content.words.values()))
         if self._size > _BATCH_BYTES:

@@ -217,11 +217,11 @@ class _Run:
             self._store.write_seen(text)
 
     def _index_text(self) -> None:
-        """Brings the text index to what was committed."""
+        """Brings the text index to what was committed; after a large first run in two steps."""
         if self._first is None:
             self._report.documents = sync(self._store, self._prepared)
             return
-        self._report.documents = self._first.finish()
+        self._report.documents = self._first.finish(self._options.cores)
 
     def _mark(self, todo: Plan) -> None:
         self._merge.mark_back(self._rows)
@@ -284,15 +284,18 @@ class _Run:
                     self._prepared.pop(entry.turn, None)
 
     def _with_text(self, tasks: list[Task]) -> list[Task]:
-        """Says whether the readers are to make turns ready for the text index: if there are few,
-        or no index yet. Else not, since memory is bounded: they are loaded from the store."""
+        """Says what the readers are to make ready for the text index.
+
+        Of few turns all of it; of many, when there is no index yet, what was said, to be
+        searchable soon; else nothing, since memory is bounded.
+        """
         if not is_much(tasks):
-            return [replace(task, is_indexed=True) for task in tasks]
+            return [replace(task, level="whole") for task in tasks]
         found = generations.current(self._store.directory)
         if found is not None and found.level == "whole":
             return tasks
-        self._first = FirstText(self._store, self._options.cores)
-        return [replace(task, is_indexed=True) for task in tasks]
+        self._first = FirstText(self._store)
+        return [replace(task, level="discussion") for task in tasks]
 
     def _count(self, reading: Reading, before: Sequence[Row]) -> None:
         """Adds what was found behind `reading.start`: the rest was counted earlier."""

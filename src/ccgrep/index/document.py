@@ -17,16 +17,17 @@ MAX_INDEXED_CHARS = 1024 * 1024
 
 
 class Content(NamedTuple):
-    """What a turn gives to its documents, whatever its places."""
+    """What a turn gives to its documents, whatever its places. `prompt` and `answer` are the
+    text to show, without which the content is that of the discussion alone."""
 
     models: list[str]
     tools: list[str]
     said: str
     words: dict[str, str]
     partial: list[str]
-    prompt: str
-    answer: str
-    keys: tuple[int, ...]  # of prompt, answer and full
+    prompt: str = ""
+    answer: str = ""
+    keys: tuple[int, ...] = ()  # of prompt, answer and full
 
 
 class Document(NamedTuple):
@@ -70,6 +71,12 @@ def field_text(turn: Turn, field: str) -> str:
         case "user":
             return turn.prompt
     return turn_text(turn, "assistant")
+
+
+def said_content(turn: Turn) -> Content:
+    """What was said alone, and as it stands: enough to be found soon by its words."""
+    said = _joined(turn.prompt, turn_text(turn, "assistant"))[:MAX_INDEXED_CHARS]
+    return Content(_models(turn), _tools(turn), said, {}, [])
 
 
 def turn_content(turn: Turn) -> Content:

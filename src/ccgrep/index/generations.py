@@ -2,7 +2,7 @@
 
     text/<version>-<number>/         a generation: a tantivy directory, changed only by its commits
     text/<version>-<number>/SYNCED   "<snapshot> <level> <newest>\\n": what it reflects, `whole`
-                                     or `part`, and when the newest turn began (ms)
+                                     or `discussion`, and when the newest turn began (ms)
     text/<version>-<number>/KINDS    "thinking,tool\\n", or which of them are indexed
     text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <inode>\\n" for each file whose
                                      checksum was found right; with a crc32 where there is none
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 VERSION = "v2"
 
 _ALL_KINDS = "thinking,tool"
-_SYNCED = re.compile(r"([0-9a-f]{64}) (whole|part) (\d+)\n")
+_SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
 _FOOTER = re.compile(rb'"crc":(\d+)')
 _SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
 _MAGIC = (1337).to_bytes(4, "little")
@@ -90,7 +90,7 @@ def current(store_dir: str) -> Generation | None:
         except FileNotFoundError:
             continue
         if found:
-            level: Level = "whole" if found[2] == "whole" else "part"
+            level: Level = "whole" if found[2] == "whole" else "discussion"
             return Generation(path, found[1], level, int(found[3]))
     return None
 

@@ -13,6 +13,7 @@ from typing import BinaryIO, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ccgrep.kinds import Level
 from ccgrep.model import BadSpot, ObjectId, Turn
 from ccgrep.sources import claude
 from ccgrep.sources.files import open_regular
@@ -37,7 +38,7 @@ class Task(Struct, frozen=True, tag="task"):
     known: SourceFile | None = None
     before: Before | None = None
     is_full: bool = False
-    is_indexed: bool = False  # whether turns are made ready for the text index
+    level: Level | None = None  # what is made ready for the text index
 
 
 class FileResult(Struct, frozen=True, tag="result"):

@@ -238,48 +238,34 @@ def temporary(store: Store) -> tuple[TextReader, int]:
 
 
 class FirstText:
-    """The text index of a large first run, written while it is still reading.
+    """What was said, searchable while a large first run is still reading.
 
-    A generation of its own, written as sessions come in, so that what was read is searchable
-    before the rest; it is whole when all sessions are in it as HEAD has them.
+    A generation of its own, written as sessions come in; a whole one takes its place. Only
+    what was said is indexed twice, which is little.
     """
 
-    def __init__(self, store: Store, threads: int) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._old = generations.all_paths(store.directory)
-        self._sync = _Sync(store, _new_generation(store), is_new=True, threads=threads)
-        self._put: dict[str, tuple[object, ...]] = {}
+        self._sync = _Sync(store, _new_generation(store), is_new=True)
+        self._put: set[str] = set()
 
     def put(self, row: Row, manifest: Manifest, prepared: Prepared) -> None:
         """Adds a session whose turns are made ready; one that was added before is replaced."""
         if row.session.id in self._put:
             self._sync.writer.delete_session(row.session.id)
-        self._put[row.session.id] = _facts(row)
+        self._put.add(row.session.id)
         for number, entry in enumerate(manifest.entries):
             if document := self._sync.document(row, number, entry, prepared):
                 self._sync.writer.put(document)
 
     def commit(self) -> None:
         """Makes what was added so far searchable."""
-        self._sync.commit("part")
+        self._sync.commit("discussion")
 
-    def finish(self) -> int:
-        """Adds what an earlier run had read, and what has become of sessions since they came."""
-        left = dict(self._put)
-        for row in self._store.rows():
-            if left.pop(row.session.id, None) != _facts(row):
-                self.put(row, self._store.manifest(row), {})
-        for id in left:
-            self._sync.writer.delete_session(id)
-        self._sync.finish("whole")
-        for gone in self._old:
-            fsio.remove_tree(gone)
-        return self._sync.writer.added
-
-
-def _facts(row: Row) -> tuple[object, ...]:
-    """What the documents of a session are made of."""
-    return (row.manifest, row.session.title, *_values(row))
+    def finish(self, threads: int) -> int:
+        """Makes the discussion searchable, then builds the whole index."""
+        self._sync.finish("discussion")
+        return rebuild(self._store, threads=threads)
 
 
 def _changed_rows(

@@ -14,7 +14,7 @@ import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 from ccgrep.errors import TextIndexError
-from ccgrep.index.surfaces import KEY_FIELDS, text_key
+from ccgrep.index.surfaces import KEY_FIELDS, NO_TEXT, text_key
 from ccgrep.index.terms import MAX_WORD_CHARS, expand, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 
@@ -169,7 +169,7 @@ def _made(document: Document) -> tantivy.Document:
     made.add_integer("turn", document.turn)
     made.add_integer("kind", KINDS.index(document.kind))
     made.add_integer("started", document.started)
-    keys = (*content.keys, text_key(document.title))
+    keys = (*(content.keys or (NO_TEXT,) * 3), text_key(document.title))
     for name, key in zip(KEY_FIELDS, keys, strict=True):
         made.add_integer(name, key)
     if document.title:
@@ -178,7 +178,8 @@ def _made(document: Document) -> tantivy.Document:
     made.add_text("said", content.said)
     for name, words in content.words.items():
         made.add_text(name, words)
-    made.add_bytes("text", _packed(content.prompt, content.answer))
+    if content.words:
+        made.add_bytes("text", _packed(content.prompt, content.answer))
     return made
 
 
@@ -285,7 +286,7 @@ class TextReader:
         return _place(guarded(self._searcher.doc, address))
 
     def stored(self, session: str, turn: int) -> Stored | None:
-        """What is stored of a place, if it is indexed."""
+        """What is stored of a place; nothing while only what was said is indexed."""
         query = self.term("place", place_of(session, turn))
         for _, address in guarded(self._searcher.search, query, 1, False).hits:
             return self.stored_at(address)[1]
@@ -301,10 +302,11 @@ class TextReader:
                 document = guarded(self._searcher.doc, first)
         return session, str(document.get_first("shown_title") or "")
 
-    def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored]:
+    def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored | None]:
         """The place of a document, and what is stored of it."""
         document = guarded(self._searcher.doc, address)
-        return _place(document), _stored(document)
+        has_text = document.get_first("text") is not None
+        return _place(document), _stored(document) if has_text else None
 
     # Queries are put together by hand: no syntax can come from what was typed.
 

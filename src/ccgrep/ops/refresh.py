@@ -19,7 +19,7 @@ from ccgrep.search.scan import StoreTexts
 from ccgrep.store.database import Store, create_store, open_store
 
 Opened = tuple[Texts, int, bool]
-"""What is searched, when its newest turn began, and whether everything is in it."""
+"""What is searched, when its newest turn began, and whether it has more than what was said."""
 
 _WAIT_S = 0.2
 
@@ -92,5 +92,6 @@ def _unhealed(store: Store, how: How, error: Exception) -> Opened:
     except TextIndexError:
         how.on_note(f"there is no text index, so this takes a while: {error}")
         return *temporary(store), True
-    how.on_note(f"searching what is indexed so far: {error}")
+    what = "what is indexed so far" if found[2] else "what was said; the rest is being indexed"
+    how.on_note(f"searching {what}: {error}")
     return found

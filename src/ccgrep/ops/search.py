@@ -51,7 +51,7 @@ class Coverage(NamedTuple):
     is_fresh: bool = True
     behind_files: int = 0
     behind_bytes: int = 0
-    is_whole: bool = True  # False: the index is still being built
+    is_whole: bool = True  # False: tool output is still being indexed
     embedded: Covered | None = None  # how many texts, when searched by meaning
 
 
@@ -182,8 +182,16 @@ class Searcher:
         return kind, text[passage.start : passage.end]
 
     def stored(self, place: Place) -> Stored | None:
-        """What is shown of a turn."""
-        return self._texts.stored(*place)
+        """What is shown of a turn, from the index or, while that is being built, the store."""
+        stored = self._texts.stored(*place)
+        if stored is not None or self.is_whole:
+            return stored
+        turn = self.turn(place)
+        if turn is None:
+            return None
+        from ccgrep.index.document import turn_text  # noqa: PLC0415
+
+        return Stored("", "", "", turn.prompt, turn_text(turn, "assistant"))
 
     def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
         return short_ids(self._texts, ids)

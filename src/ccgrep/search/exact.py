@@ -95,7 +95,7 @@ def indexed_candidates(
     for found in reader.search(reader.filtered(query, limits.must, limits.never)):
         place, stored = reader.stored_at(found.address)
         where = Place(*place)
-        known = {"user": stored.prompt, "assistant": stored.answer}
+        known = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
         texts = [known[kind] if kind in known else load(where, kind) for kind in types]
         yield Candidate(found, where, texts)
 
