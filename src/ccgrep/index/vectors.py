@@ -2,7 +2,7 @@
 
     vectors/<model>/<sha256>.vec          "ccgvec1\\n", count and dimensions (u32), for each vector
                                           key (i64) and span (2 × u32, in characters) of its text,
-                                          then the vectors as f16
+                                          then the vectors as f16; by keys
     vectors/<model>/<sha256>-<sha256>.hnsw   usearch's graph over a large segment of that name
     vectors/<model>/CHECKED               "<name> <size> <mtime_ns> <inode>\\n" for each file whose
                                           content was found to have the hash in its name

@@ -75,10 +75,6 @@ def _best(found: Iterable[Mapping[int, Match]]) -> dict[int, Match]:
     return best
 
 
-def has_vectors(config: Config) -> bool:
-    return any(os.listdir(directory) for directory in model_dirs(config.store_dir))
-
-
 def search_by_meaning(
     config: Config,
     reader: TextReader,
