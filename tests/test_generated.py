@@ -65,7 +65,7 @@ def test_every_option_is_in_help_manual_and_completions(command: Command, option
         assert any(letter in line for line in fish)
 
 
-@pytest.mark.parametrize("option", {o for _, o in OPTIONS}, ids=id_of)
+@pytest.mark.parametrize("option", dict.fromkeys(o for _, o in OPTIONS), ids=id_of)
 def test_every_option_is_in_a_test(option: Option) -> None:
     sources = [p.read_text("utf-8") for p in (ROOT / "tests").rglob("*.py") if p != Path(__file__)]
     pattern = "|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in option.names)
