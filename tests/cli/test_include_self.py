@@ -3,10 +3,12 @@
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ccgrep.cli.inside import asking
 from tests.homes import Home
 from tests.mcp.client import Asked, asked
 
@@ -131,3 +133,24 @@ def test_over_mcp_the_same_is_left_out(office: Home) -> None:
     assert default == {id["solved"], id["codex"]}
     assert whole == set(id.values())
     assert named == {id["running"]}
+
+
+def test_a_server_of_codex_knows_the_thread_by_the_rollout_that_grows(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here = tmp_path / "api"
+    here.mkdir()
+    files = [home.codex(seed, cwd=cwd) for seed, cwd in enumerate((str(here), "/elsewhere"), 1)]
+    for file in files:
+        file.meta()
+        file.turn("hello", "Hello.")
+        file.write()
+    monkeypatch.chdir(here)
+    config = home.config
+    now = time.time()
+    for file, age_s in zip(files, (60, 5), strict=True):
+        os.utime(file.path, (now - age_s, now - age_s))
+    assert asking({}, config, is_guessed=True) == {files[0].id}
+    assert asking({}, config) == frozenset()
+    os.utime(files[0].path, (now - 3600, now - 3600))
+    assert asking({}, config, is_guessed=True) == frozenset()

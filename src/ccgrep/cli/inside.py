@@ -3,7 +3,8 @@
 Claude Code says it in CLAUDE_CODE_SESSION_ID (2.1.132 and later), Codex in CODEX_THREAD_ID. An
 older Claude Code says only that it is there, and what it tells an MCP server may be out of date,
 since the server outlives `/clear`: then it is the transcript of this directory's project that
-was written to last, if that was just now. With two sessions in one directory that is a guess.
+was written to last, if that was just now. Codex tells an MCP server nothing, so there it is the
+rollout that began in this directory and grows. With two sessions in one directory that is a guess.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _IDS = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _CLAUDE = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR")
 _GROWING_S = 600
+_FIRST_LINE_BYTES = 1024 * 1024
 
 
 def is_agent(environment: Mapping[str, str]) -> bool:
@@ -43,6 +45,9 @@ def asking(
     if is_claude and (is_guessed or not ids):
         directory = environment.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         ids |= set(_growing(folders, directory))
+    elif is_guessed and not ids:
+        roots = [root.path for root in config.roots if root.source == "codex"]
+        ids |= set(_growing_rollout(roots, os.getcwd()))
     return frozenset(ids | {agent for id in ids for agent in _subagents(folders, id)})
 
 
@@ -60,6 +65,45 @@ def _growing(folders: list[str], directory: str) -> Iterator[str]:
         if above == directory:
             return
         directory = above
+
+
+def _growing_rollout(roots: list[str], directory: str) -> Iterator[str]:
+    """The thread that began in the directory and was written to last, if that was just now."""
+    paths = (
+        os.path.join(folder, name)
+        for root in roots
+        for folder, _, names in os.walk(os.path.join(root, "sessions"))
+        for name in names
+        if name.endswith(".jsonl")
+    )
+    since = time.time() - _GROWING_S
+    grown = sorted(((_written(path), path) for path in paths), reverse=True)
+    for time_s, path in grown:
+        if time_s <= since:
+            return
+        id, where = _began(path)
+        if where == directory and id:
+            yield id
+            return
+
+
+def _written(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _began(path: str) -> tuple[str, str]:
+    """The id of a rollout's thread and the directory where it began, as its first line says."""
+    from json import loads  # noqa: PLC0415 - only for a server without any other sign
+
+    try:
+        with open(path, "rb") as file:
+            meta = loads(file.readline(_FIRST_LINE_BYTES))["payload"]
+            return str(meta["id"]), str(meta["cwd"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return "", ""
 
 
 def _subagents(folders: list[str], session: str) -> Iterator[str]:
