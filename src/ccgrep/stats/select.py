@@ -57,6 +57,10 @@ def _sessions(tables: Tables, filters: Filters) -> Array | None:
         masks.append(~np.isin(tables["session.kind"], served))
     if filters.sessions is not None:
         masks.append(_by_refs(tables, filters.sessions))
+    if filters.only is not None:
+        masks.append(_by_ids(tables, filters.only))
+    if filters.without:
+        masks.append(~_by_ids(tables, filters.without))
     return np.logical_and.reduce(masks) if masks else None
 
 
@@ -79,6 +83,11 @@ def _having(tables: Tables, table: str, holds: Callable[[str], bool]) -> Array:
     turns = np.zeros(tables.turns, dtype=bool)
     turns[tables[f"{table}.turn"][rows]] = True
     return turns
+
+
+def _by_ids(tables: Tables, ids: frozenset[str]) -> Array:
+    mask: Array = np.isin(tables["session.id"], [id.encode() for id in ids] or [b""])
+    return mask
 
 
 def _by_refs(tables: Tables, refs: tuple[str, ...]) -> Array:
