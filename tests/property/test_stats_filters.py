@@ -48,6 +48,9 @@ def test_the_turns_are_those_that_pass_the_filters_of_a_search(
             chosen[name] = started(corpus.turns[at % len(corpus.turns)]) + delta
     if chosen["sessions"] is not None:
         chosen["sessions"] = tuple(corpus.ids[n % len(corpus.ids)] for n in chosen["sessions"])
+    for name in ("only", "without"):
+        if chosen[name] is not None:
+            chosen[name] = frozenset(corpus.ids[n % len(corpus.ids)] for n in chosen[name])
     filters = Filters(**chosen)
     try:
         scan = StoreScan(corpus.home.store, filters)
