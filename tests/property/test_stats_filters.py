@@ -12,7 +12,7 @@ from ccgrep.stats.report import Report
 from ccgrep.stats.update import Opened, open_tallies
 from tests.homes import Home
 from tests.property.test_exact import Corpus, make_corpus
-from tests.property.test_filters import chosen_filters, started
+from tests.property.test_filters import chosen_filters, meant
 
 
 class Tallied:
@@ -42,16 +42,7 @@ def test_the_turns_are_those_that_pass_the_filters_of_a_search(
     tallied: Tallied, chosen: dict[str, Any]
 ) -> None:
     corpus = tallied.corpus
-    for name in ("since", "until"):
-        if chosen[name] is not None:
-            at, delta = chosen[name]
-            chosen[name] = started(corpus.turns[at % len(corpus.turns)]) + delta
-    if chosen["sessions"] is not None:
-        chosen["sessions"] = tuple(corpus.ids[n % len(corpus.ids)] for n in chosen["sessions"])
-    for name in ("only", "without"):
-        if chosen[name] is not None:
-            chosen[name] = frozenset(corpus.ids[n % len(corpus.ids)] for n in chosen[name])
-    filters = Filters(**chosen)
+    filters = meant(corpus, chosen)
     try:
         scan = StoreScan(corpus.home.store, filters)
     except NotFoundError:
