@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | show | export | blame | stats | resume | mcp | model | settings | setup | completions | fsck | gc | forget) return 0 ;;
+        search | pick | index | status | list | show | export | blame | stats | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget) return 0 ;;
     esac
     return 1
 }
@@ -29,6 +29,7 @@ _ccgrep_commands() {
         completions$'\t''print the completions of a shell'
         fsck$'\t''verify every object, pack and manifest'
         gc$'\t''fold packs and drop what nothing refers to'
+        secrets$'\t''which secrets are in the store, and where'
         forget$'\t''remove a session for good'
     )
 }
@@ -103,6 +104,7 @@ _ccgrep_options() {
                 --budget$'\t''print at most N characters, and say on standard error what was left out'
                 --json$'\t''print one JSON object, with a schema version'
                 --jsonl$'\t''print one JSON object a hit'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 --explain$'\t''say on standard error what each score is made of'
                 --no-refresh$'\t''go by what is indexed, without looking for changes'
                 --no-index$'\t''read every turn instead of using the index: slow, the same answer'
@@ -130,6 +132,7 @@ _ccgrep_options() {
                 --model-name$'\t''part of the name of the model that answered'
                 --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
                 --max-sessions$'\t''only the N most recent sessions'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
             )
@@ -185,6 +188,7 @@ _ccgrep_options() {
                 --limit$'\t''at most N sessions, or trees; 0 is all; 20 on a terminal, else all'
                 --color$'\t''colours: auto on a terminal (the default), always, never'
                 --colour$'\t''colours: auto on a terminal (the default), always, never'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 --json$'\t''print one JSON object, with a schema version'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
@@ -206,6 +210,7 @@ _ccgrep_options() {
                 --no-pager$'\t''print it all at once, on a terminal too'
                 --color$'\t''colours: auto on a terminal (the default), always, never'
                 --colour$'\t''colours: auto on a terminal (the default), always, never'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 --json$'\t''print one JSON object, with a schema version'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
@@ -219,6 +224,7 @@ _ccgrep_options() {
                 --output$'\t''write FILE instead of printing'
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
             )
@@ -246,6 +252,7 @@ _ccgrep_options() {
                 --color$'\t''colours: auto on a terminal (the default), always, never'
                 --colour$'\t''colours: auto on a terminal (the default), always, never'
                 --no-refresh$'\t''go by what is indexed, without looking for changes'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 --json$'\t''print one JSON object, with a schema version'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
@@ -276,6 +283,7 @@ _ccgrep_options() {
                 --color$'\t''colours: auto on a terminal (the default), always, never'
                 --colour$'\t''colours: auto on a terminal (the default), always, never'
                 --json$'\t''print one JSON object, with a schema version'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 --no-refresh$'\t''go by what is indexed, without looking for changes'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
@@ -284,12 +292,14 @@ _ccgrep_options() {
         resume)
             found=(
                 --exec$'\t''run it in place of ccgrep'
+                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
             )
             ;;
         mcp)
             found=(
+                --no-redact$'\t''show secrets to the agent'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
             )
@@ -343,6 +353,30 @@ _ccgrep_options() {
                 --help$'\t''show help: -h one screen, --help all of it'
             )
             ;;
+        secrets)
+            found=(
+                -p$'\t''part of the project'"'"'s path'
+                --project$'\t''part of the project'"'"'s path'
+                --here$'\t''only this directory'"'"'s project'
+                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
+                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
+                --until$'\t''turns begun at or before this time'
+                --tool$'\t''turns that used this tool; any: some tool'
+                --source$'\t''only this agent'"'"'s sessions'
+                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
+                --branch$'\t''turns on this git branch'
+                --model-name$'\t''part of the name of the model that answered'
+                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
+                --max-sessions$'\t''only the N most recent sessions'
+                --full-id$'\t''whole session ids'
+                -q$'\t''say nothing but errors'
+                --quiet$'\t''say nothing but errors'
+                --no-refresh$'\t''go by what is indexed, without looking for changes'
+                --json$'\t''print one JSON object, with a schema version'
+                -h$'\t''show help: -h one screen, --help all of it'
+                --help$'\t''show help: -h one screen, --help all of it'
+            )
+            ;;
         forget)
             found=(
                 --no-wait$'\t''fail at once when another ccgrep is writing to the store'
@@ -356,7 +390,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions)
             kind=
             ;;
         search:--surface)
@@ -377,29 +411,29 @@ _ccgrep_values() {
                 thinking
             )
             ;;
-        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | blame:-p | blame:--project | stats:-p | stats:--project)
+        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | blame:-p | blame:--project | stats:-p | stats:--project | secrets:-p | secrets:--project)
             kind=project
             ;;
-        search:--tool | pick:--tool | list:--tool | blame:--tool | stats:--tool)
+        search:--tool | pick:--tool | list:--tool | blame:--tool | stats:--tool | secrets:--tool)
             kind=tool
             ;;
-        search:--source | pick:--source | index:--source | list:--source | blame:--source | stats:--source)
+        search:--source | pick:--source | index:--source | list:--source | blame:--source | stats:--source | secrets:--source)
             found=(
                 claude-code
                 claude_code
                 codex
             )
             ;;
-        search:--session | pick:--session | list:--session | blame:--session | stats:--session)
+        search:--session | pick:--session | list:--session | blame:--session | stats:--session | secrets:--session)
             kind=session
             ;;
-        search:--branch | pick:--branch | list:--branch | blame:--branch | stats:--branch)
+        search:--branch | pick:--branch | list:--branch | blame:--branch | stats:--branch | secrets:--branch)
             kind=branch
             ;;
-        search:--model-name | pick:--model-name | list:--model-name | blame:--model-name | stats:--model-name)
+        search:--model-name | pick:--model-name | list:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
             kind=model
             ;;
-        search:--subagents | pick:--subagents | list:--subagents | blame:--subagents | stats:--subagents)
+        search:--subagents | pick:--subagents | list:--subagents | blame:--subagents | stats:--subagents | secrets:--subagents)
             found=(
                 include
                 only

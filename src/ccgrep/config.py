@@ -38,6 +38,7 @@ class Config(NamedTuple):
     timeout_s: float
     refresh_budget_s: float
     color: str
+    redact: str
     pager: str
     model: str
     embed_window_days: int

@@ -95,6 +95,14 @@ KEYS: dict[str, Key] = {
             ("auto", "always", "never"),
         ),
         Key(
+            "redact",
+            "word",
+            "always",
+            "whether what looks like a secret is redacted; the server for agents always does",
+            "--no-redact",
+            words=("always", "never"),
+        ),
+        Key(
             "pager",
             "text",
             "less -FRX",

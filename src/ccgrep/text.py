@@ -1,15 +1,24 @@
-"""The only door from untrusted text to output: escape, one_line, clip.
+"""The only door from untrusted text to output: escape, one_line, clip, and redaction.
 
 Transcripts may hold anything: terminal escapes, bidi overrides, zero-width and tag
-characters, newlines in titles and paths. Whatever is printed goes through here, also
-into pipes, because fzf's preview window and agents read those.
+characters, newlines in titles and paths, secrets. Whatever is printed goes through here, also
+into pipes, because fzf's preview window and agents read those. What is cut is redacted before,
+so that no half of a secret is left.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from functools import cache
+
+from ccgrep import secrets
+from ccgrep.named import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 # C0 but TAB and LF, DEL, C1, line and paragraph separators, soft hyphen, bidi controls,
 # zero-width and invisible characters, variation-selector supplement, tags, interlinear
@@ -38,7 +47,7 @@ def _is_kept(match: re.Match[str]) -> bool:
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    return match.group() if _is_kept(match) else _visible(match.group())
+    return match.group() if _is_kept(match) else _made_visible(match.group())
 
 
 def _joins(text: str, at: int) -> bool:
@@ -62,30 +71,94 @@ def _uses_joiners(char: str) -> bool:
     return any(low <= char <= high for low, high in _JOINING)
 
 
+_is_redacting = True
+
+
+def show_secrets(is_shown: bool = True) -> None:
+    """Said once, by whoever owns the process: `--no-redact`."""
+    global _is_redacting  # noqa: PLW0603 - one door, one switch; no surface can forget to ask
+    _is_redacting = not is_shown
+
+
+def redacted(text: str) -> str:
+    """`text` with the family's name in place of each secret."""
+    return redact(text, ())[0]
+
+
+def redact(text: str, spans: Iterable[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+    """`text` redacted, and where `spans` are then; one that ends in a secret has all of it."""
+    found = secrets.find(text) if _is_redacting else []
+    if not found:
+        return text, list(spans)
+    kept, marks, at = [], [], 0
+    for secret in found:
+        marks.append(f"[redacted:{secret.rule}]")
+        kept += [text[at : secret.start], marks[-1]]
+        at = secret.end
+    made = "".join((*kept, text[at:]))
+    starts = [secret.start for secret in found]
+    moves = [0]
+    for secret, mark in zip(found, marks, strict=True):
+        moves.append(moves[-1] + len(mark) - (secret.end - secret.start))
+
+    def moved(place: int, is_end: bool) -> int:
+        number = bisect_left(starts, place)
+        if number == 0 or place >= found[number - 1].end:
+            return place + moves[number]
+        start = starts[number - 1] + moves[number - 1]
+        return start + len(marks[number - 1]) if is_end else start
+
+    return made, [(moved(start, False), moved(end, True)) for start, end in spans]
+
+
+def redacted_values(value: Any) -> Any:
+    """A value of JSON with all of its texts redacted, those of an object by their names too."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, dict):
+        return {redacted(str(name)): _redacted_field(name, one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [redacted_values(one) for one in value]
+    return value
+
+
+def _redacted_field(name: Any, value: Any) -> Any:
+    if not isinstance(value, str):
+        return redacted_values(value)
+    told = f"{name}: "
+    shown = redacted(told + value)
+    return shown.removeprefix(told) if shown.startswith(told) else redacted(value)
+
+
 def escape(text: str) -> str:
-    """`text` with every character that acts instead of showing made visible.
+    """`text` redacted, with every character that acts instead of showing made visible.
 
     Newlines and tabs stay: this is for text that is printed over several lines.
     """
+    return visible(redacted(text))
+
+
+def visible(text: str) -> str:
+    """The same for what was redacted already."""
     if text.isascii() and text.isprintable():
         return text
     return _unsafe().sub(_escape_match, _without_heaps(text))
 
 
 def cleaned(text: str) -> str:
-    """`text` without the characters that act instead of showing, for a reader who is no person.
+    """`text` redacted, and without what acts instead of showing, for a reader who is no person.
 
     What was hidden is not made visible: to an agent it would be text like any other.
     """
     if text.isascii() and text.isprintable():
-        return text
+        return redacted(text)
     plain = _unsafe().sub(lambda found: found.group() if _is_kept(found) else "", text)
-    return _heap().sub(lambda found: found[1], plain)
+    return redacted(_heap().sub(lambda found: found[1], plain))
 
 
 def _without_heaps(text: str) -> str:
     """`text` with the marks of a letter that has more than thirty made visible."""
-    return _heap().sub(lambda found: found[1] + "".join(map(_visible, found[2])), text)
+    return _heap().sub(lambda found: found[1] + "".join(map(_made_visible, found[2])), text)
 
 
 @cache
@@ -93,7 +166,7 @@ def _heap() -> re.Pattern[str]:
     return re.compile(_MARKS + _MARKS.replace("{30}", "+"))
 
 
-def _visible(char: str) -> str:
+def _made_visible(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
@@ -105,7 +178,7 @@ def _unsafe() -> re.Pattern[str]:
 
 def one_line(text: str) -> str:
     """`text` as one line: runs of white space become one space, the rest is escaped."""
-    return escape(" ".join(text.split()))
+    return visible(" ".join(redacted(text).split()))
 
 
 def clip(text: str, width: int) -> str:

@@ -68,6 +68,10 @@ class Context:
         """What is set, read once and not before it is needed."""
         return settings_of(self.environment)
 
+    def shows_secrets(self, is_asked: bool) -> bool:
+        """Whether secrets are shown: by `--no-redact`, or because it is set so."""
+        return is_asked or self.settings["redact"].value == "never"
+
     @property
     def style(self) -> Style:
         return self.style_for(None)

@@ -79,6 +79,10 @@ COLOR = Option(
     "WHEN",
     ("auto", "always", "never"),
 )
+NO_REDACT = Option(
+    ("--no-redact",),
+    "show secrets; without it what looks like a key or a password is printed as [redacted:NAME]",
+)
 NO_REFRESH = Option(("--no-refresh",), "go by what is indexed, without looking for changes")
 FULL_ID = Option(("--full-id",), "whole session ids")
 BUDGET = Option(
@@ -192,6 +196,7 @@ SEARCH_OPTIONS = (
     BUDGET,
     JSON,
     Option(("--jsonl",), "print one JSON object a hit"),
+    NO_REDACT,
     Option(("--explain",), "say on standard error what each score is made of"),
     NO_REFRESH,
     Option(("--no-index",), "read every turn instead of using the index: slow, the same answer"),
@@ -238,6 +243,7 @@ COMMANDS: dict[str, Command] = {
                 SEMANTIC,
                 TYPE,
                 *FILTERS,
+                NO_REDACT,
             ),
             (Argument("PATTERN", "what to begin with", "*"),),
             examples=(
@@ -312,6 +318,7 @@ COMMANDS: dict[str, Command] = {
                     "N",
                 ),
                 COLOR,
+                NO_REDACT,
                 JSON,
             ),
             examples=(
@@ -337,6 +344,7 @@ COMMANDS: dict[str, Command] = {
                 BUDGET,
                 Option(("--no-pager",), "print it all at once, on a terminal too"),
                 COLOR,
+                NO_REDACT,
                 JSON,
             ),
             (REFS,),
@@ -368,6 +376,7 @@ COMMANDS: dict[str, Command] = {
                     live="file",
                 ),
                 *WHOLE,
+                NO_REDACT,
             ),
             (REFS,),
             examples=(
@@ -393,6 +402,7 @@ COMMANDS: dict[str, Command] = {
                 FULL_ID,
                 COLOR,
                 NO_REFRESH,
+                NO_REDACT,
                 JSON,
             ),
             (Argument("FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts", live="file"),),
@@ -440,6 +450,7 @@ COMMANDS: dict[str, Command] = {
                 QUIET,
                 COLOR,
                 JSON,
+                NO_REDACT,
                 NO_REFRESH,
             ),
             (
@@ -463,7 +474,7 @@ COMMANDS: dict[str, Command] = {
             "the command that resumes a session",
             "Prints the command that resumes a session where it was, in the directory where it "
             "began, or runs it.",
-            (Option(("--exec",), "run it in place of ccgrep"),),
+            (Option(("--exec",), "run it in place of ccgrep"), NO_REDACT),
             (
                 Argument(
                     "REF", "a session, as for `ccgrep show`; of a turn its session", live="session"
@@ -482,8 +493,9 @@ COMMANDS: dict[str, Command] = {
             "Serves the tools search_conversations, list_conversations, read_turn and "
             "read_conversation to an agent, over the same store and with the same answers as the "
             "command line, and takes in what changes meanwhile. It ends when standard input is "
-            "closed. `ccgrep setup` registers it with an agent.",
-            (),
+            "closed. `ccgrep setup` registers it with an agent. Secrets are redacted in every "
+            "reply, whatever is set.",
+            (Option(("--no-redact",), "show secrets to the agent"),),
             (
                 Argument(
                     "GLOB",
@@ -577,6 +589,22 @@ COMMANDS: dict[str, Command] = {
             "Folds small packs into larger ones and drops objects that no session refers to.",
             (NO_WAIT, JSON),
             examples=(("ccgrep gc", "tidy up; it is never necessary"),),
+        ),
+        Command(
+            "secrets",
+            "which secrets are in the store, and where",
+            "Looks through every turn for what has the shape of a key, a token or a password, and "
+            "prints SESSION:TURN:RULE:FINGERPRINT for each, never the secret itself. The "
+            "fingerprint is the beginning of its SHA-256: the same for the same secret wherever it "
+            "stands. What has no known shape is not found.",
+            (*FILTERS, FULL_ID, QUIET, NO_REFRESH, JSON),
+            examples=(
+                ("ccgrep secrets --since 30d", "what was pasted, printed or read this month"),
+                ("ccgrep secrets | cut -d: -f3 | sort | uniq -c", "how many of which kind"),
+                ("ccgrep secrets | cut -d: -f1 | sort -u | ccgrep forget -", "forget the sessions"),
+            ),
+            exit_status=((0, "there are secrets"), (1, "none was found"), (2, "trouble")),
+            common=tuple("-p --here --since --session --full-id --json".split()),
         ),
         Command(
             "forget",

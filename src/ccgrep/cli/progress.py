@@ -49,11 +49,11 @@ class Bar:
         done = f"{progress.done:,}/{progress.total:,} texts embedded  {rate:.0f}/s"
         self._draw(now, progress.done / progress.total, f"{done}  {left:.0f} s left")
 
-    def tallied(self, done: int, total: int) -> None:
+    def counted(self, done: int, total: int, work: str) -> None:
         """The same for a count of parts that are done."""
         now = time.monotonic()
         if now >= self._after and now - self._drawn >= _EVERY_S:
-            self._draw(now, done / max(total, 1), "counting what was used")
+            self._draw(now, done / max(total, 1), work)
 
     def _draw(self, now: float, share: float, text: str) -> None:
         self._drawn = now

@@ -13,7 +13,7 @@ from ccgrep.errors import CcgrepError, RefError, UsageError
 from ccgrep.index.freshness import Check
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.check import begin_check
-from ccgrep.text import escape, one_line
+from ccgrep.text import escape, one_line, show_secrets
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,6 +45,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
     if not typed or typed[0] in ("-h", "--help"):
         return _introduced(typed, context)
     if typed[0] == _PICK:
+        show_secrets(context.shows_secrets(False))
         return _called("ccgrep.cli.picking", typed[1:], context)
     if typed[0] in ("-V", "--version"):
         context.write(f"ccgrep {__version__}")
@@ -63,6 +64,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
         from ccgrep.cli.suggest import meant_command  # noqa: PLC0415 - for who mistyped
 
         raise UsageError(f"{error}{meant_command(typed[0], typed[1:])}") from None
+    show_secrets(_shows_secrets(command.name, arguments, context))
     early = _begun(arguments, context) if command.name in _LOOKING else ()
     try:
         return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
@@ -73,6 +75,13 @@ def _dispatch(typed: list[str], context: Context) -> int:
         # `ccgrep show me the auth bug`: words, not REFs.
         words = one_line(" ".join(typed))
         raise RefError(f"{error}\nto search for these words: `ccgrep search {words}`") from None
+
+
+def _shows_secrets(name: str, arguments: SimpleNamespace, context: Context) -> bool:
+    is_asked = getattr(arguments, "no_redact", None)
+    if is_asked is None or name == "mcp":
+        return bool(is_asked)  # An agent is shown them only by who started its server so.
+    return context.shows_secrets(is_asked)
 
 
 def _called(module: str, *arguments: Any) -> int:

@@ -20,6 +20,7 @@ from ccgrep.search.filters import Texts, scope, short_ids
 from ccgrep.search.query import content_units, parse
 from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
+from ccgrep.text import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -179,7 +180,8 @@ class Searcher:
         title = self.title(place.session)
         text = surface_text(turn, passage.surface, title) if turn is not None else title
         kind = {"prompt": "user", "title": "title"}.get(passage.surface, "assistant")
-        return kind, text[passage.start : passage.end]
+        text, ((start, end),) = redact(text, [(passage.start, passage.end)])
+        return kind, text[start:end]
 
     def stored(self, place: Place) -> Stored | None:
         """What is shown of a turn, from the index or, while that is being built, the store."""

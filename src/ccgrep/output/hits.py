@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Marked, Piece, around
-from ccgrep.text import clip, columns, escape, one_line
+from ccgrep.text import clip, columns, one_line, visible
 
 _SHOWN_CHARS = 400
 _NEIGHBOUR_CHARS = 160
@@ -87,7 +87,7 @@ def _message(label: str, marked: Marked, style: Style) -> Iterator[str]:
 
 
 def _shown(piece: Piece, style: Style) -> str:
-    text = escape(piece.text)
+    text = visible(piece.text)
     return style.red(text) if piece.is_match else text
 
 

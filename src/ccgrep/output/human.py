@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
 from ccgrep.ops.indexing import Status
+from ccgrep.ops.secrets import Found
 from ccgrep.ops.sessions import Listed, Shown, ShownTurn
 from ccgrep.ops.upkeep import Forgotten, FsckResult
 from ccgrep.output import tools
@@ -322,3 +323,19 @@ def forget_lines(result: Forgotten) -> Iterator[str]:
     yield from (f"forgot {id}" for id in result.sessions)
     for path in result.set_aside:
         yield f"note: {escape(path)} is a store set aside by --recreate and was not changed"
+
+
+def secret_line(found: Found, is_full_id: bool) -> str:
+    """SESSION:TURN:RULE:FINGERPRINT."""
+    id = found.place.session if is_full_id else found.short_id
+    return f"{id}:{found.place.turn}:{found.rule}:{found.fingerprint}"
+
+
+def secrets_note(found: list[Found]) -> str:
+    """What was found, and what can be done about it."""
+    secrets = counted(len({one.fingerprint for one in found}), "secret")
+    turns = counted(len({one.place for one in found}), "turn")
+    return (
+        f"{secrets} in {turns}: make them invalid where they are valid; `ccgrep forget SESSION && "
+        "ccgrep gc` removes a session from the store, and its transcript is yours to delete"
+    )

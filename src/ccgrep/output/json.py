@@ -14,12 +14,13 @@ from ccgrep.index.build import IndexReport
 from ccgrep.model import Message, Session, Text, Thinking, Turn
 from ccgrep.ops.indexing import Status
 from ccgrep.ops.search import Coverage
+from ccgrep.ops.secrets import Found
 from ccgrep.ops.sessions import Listed, Shown, ShownTurn
 from ccgrep.ops.upkeep import Forgotten, FsckResult
 from ccgrep.output import tools
 from ccgrep.settings import Setting
 from ccgrep.store.gc import GcReport
-from ccgrep.text import json_escape
+from ccgrep.text import json_escape, redacted_values
 
 if TYPE_CHECKING:
     from ccgrep.ops.meaning import EmbedReport
@@ -29,7 +30,7 @@ SCHEMA = 1
 
 
 def dumps(value: dict[str, Any]) -> str:
-    return json_escape(msgspec.json.encode({"schema": SCHEMA, **value}).decode())
+    return _encoded({"schema": SCHEMA, **value})
 
 
 def iso(time_ms: int | None) -> str | None:
@@ -74,7 +75,12 @@ def status(status: Status) -> dict[str, Any]:
 
 def raw(turn: Turn) -> str:
     """A turn's object as it is stored, every field of it."""
-    return json_escape(msgspec.json.encode(turn).decode())
+    return _encoded(turn)
+
+
+def _encoded(value: Any) -> str:
+    plain = redacted_values(msgspec.to_builtins(value))
+    return json_escape(msgspec.json.encode(plain).decode())
 
 
 def session(session: Session) -> dict[str, Any]:
@@ -209,3 +215,18 @@ def gc(report: GcReport) -> dict[str, Any]:
 
 def forgotten(result: Forgotten) -> dict[str, Any]:
     return {"forgotten": list(result.sessions), **gc(result.report)}
+
+
+def secrets(found: list[Found]) -> dict[str, Any]:
+    return {
+        "secrets": [
+            {
+                "session_id": one.place.session,
+                "turn": one.place.turn,
+                "rule": one.rule,
+                "fingerprint": one.fingerprint,
+                "kinds": one.kinds,
+            }
+            for one in found
+        ]
+    }

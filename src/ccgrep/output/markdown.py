@@ -12,7 +12,7 @@ from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall,
 from ccgrep.ops.sessions import Shown, ShownTurn
 from ccgrep.output import tools
 from ccgrep.output.human import LOST, blob_line, local_time, session_facts, session_notes
-from ccgrep.text import clip, escape, one_line
+from ccgrep.text import clip, escape, one_line, redacted
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 _TICKS = re.compile(r"`{3,}")
@@ -40,7 +40,7 @@ def file_name(shown: Shown) -> str:
         return f"turn-{shown.places[0].entry.turn.hex()[:16]}.md"
     session = shown.session
     day = local_time(session.started).partition(" ")[0]
-    words = "-".join(re.findall("[a-z0-9]+", session.title.lower()))[:50].strip("-")
+    words = "-".join(re.findall("[a-z0-9]+", redacted(session.title).lower()))[:50].strip("-")
     turn = "" if shown.turn is None else f"-turn-{shown.turn}"
     return "-".join(filter(None, (day, words, session.id))) + f"{turn}.md"
 

@@ -14,7 +14,7 @@ from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Piece, around, best_start
-from ccgrep.text import clip, columns, escape
+from ccgrep.text import clip, columns, redact, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def pieces_of(found: FoundHit, width: int) -> list[Piece]:
 
 def plain_snippet(text: str, width: int) -> str:
     """The beginning of a text in one line."""
-    return line([Piece(text[: 4 * width], False)], width, Style())
+    return line(around(text, (), 2 * width), width, Style())
 
 
 def line(pieces: Iterable[Piece], width: int, style: Style) -> str:
@@ -59,7 +59,7 @@ def line(pieces: Iterable[Piece], width: int, style: Style) -> str:
     left = width
     is_start = True
     for piece in pieces:
-        text = escape(_SPACE.sub(" ", piece.text))
+        text = visible(_SPACE.sub(" ", piece.text))
         if is_start:
             text = text.lstrip()
         if not text:
@@ -79,5 +79,7 @@ def line(pieces: Iterable[Piece], width: int, style: Style) -> str:
 def matches(found: FoundHit) -> Iterator[str]:
     """Every match of a hit alone, as one line each."""
     for one in found.texts:
-        for span in one.spans if one.kind != "title" else ():
-            yield escape(_SPACE.sub(" ", one.text[span.start : span.end]))
+        spans = [(span.start, span.end) for span in one.spans if one.kind != "title"]
+        text, spans = redact(one.text, spans)
+        # Several in one secret are one.
+        yield from (visible(_SPACE.sub(" ", text[at:end])) for at, end in dict.fromkeys(spans))

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ccgrep.model import ToolCall
+from ccgrep.text import redacted
 
 _MAX_COMMAND = 200
 
@@ -29,7 +30,7 @@ def summary(call: ToolCall) -> dict[str, Any]:
                 "chars": len(str(given.get("content", ""))),
             }
         case "Bash" | "shell" | "shell_command" | "exec_command":
-            return {"tool": call.name, "command": _command(given)[:_MAX_COMMAND]}
+            return {"tool": call.name, "command": redacted(_command(given))[:_MAX_COMMAND]}
         case "Grep" | "Glob":
             return {"tool": call.name, "pattern": given.get("pattern")}
         case "Task" | "Agent":

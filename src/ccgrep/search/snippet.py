@@ -1,6 +1,6 @@
 """Where in a text the match is, and a piece of text around it. Pure.
 
-What comes out is not yet safe to print: `output` escapes it piece by piece.
+What comes out has no secrets, but is not yet safe to print: `output` escapes it piece by piece.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from itertools import islice
 from ccgrep.index.terms import cjk_runs, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.query import Unit
+from ccgrep.text import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from ccgrep.search.regex import Matcher
 
 MAX_SPANS = 100  # of one word in one text
+_NAMED_CHARS = 100  # between a secret and what tells that it is one
+_MAX_WORD = 8192
+_MAX_KEY = 32768
+_KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
 
 
 class Span(NamedTuple):
@@ -155,18 +160,34 @@ def best_start(spans: Sequence[Span], width: int) -> tuple[int, int]:
 
 
 def around(text: str, spans: Sequence[Span], width: int) -> list[Piece]:
-    """About `width` characters around the matches, marked."""
+    """About `width` characters around the matches, marked and without secrets."""
     first, _ = best_start(spans, width * 3 // 4)
     start = _word_start(text, max(first - width // 4, 0)) if spans else 0
     end = start + 2 * width
     pieces = [Piece("…", False)] if start else []
-    at = start
-    for span in spans:
-        if span.start < at or span.end > end:
+    low, high = _beyond(text, start, end)
+    near = [(span.start - low, span.end - low) for span in spans if start <= span.start < end]
+    text, ((at, end), *matches) = redact(text[low:high], [(start - low, end - low), *near])
+    for first, last in matches:
+        if first < at or last > end:
             continue
-        pieces += [Piece(text[at : span.start], False), Piece(text[span.start : span.end], True)]
-        at = span.end
+        pieces += [Piece(text[at:first], False), Piece(text[first:last], True)]
+        at = last
     return [*pieces, Piece(text[at:end], False)]
+
+
+def _beyond(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where to look for secrets that reach into a part: words with what names them, whole keys."""
+    low, high = max(start - _NAMED_CHARS, 0), end + _NAMED_CHARS
+    low = max(text.rfind(space, max(low - _MAX_WORD, 0), low) for space in " \n")
+    low = max(low, start - _MAX_WORD, 0)
+    ends = [text.find(space, high, high + _MAX_WORD) for space in " \n"]
+    high = min((at for at in ends if at >= 0), default=high + _MAX_WORD)
+    key = text.rfind(_KEY_BEGIN, max(start - _MAX_KEY, 0), end)
+    if key >= 0:
+        key_end = text.find(_KEY_END, key, key + _MAX_KEY)
+        low, high = min(low, key), max(high, key_end + _NAMED_CHARS)
+    return low, high
 
 
 def _word_start(text: str, at: int) -> int:

@@ -38,6 +38,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
             "CCGREP_PYTHON": sys.executable,
             # fzf quotes for this shell; another one would read the quotes in its own way.
             "SHELL": "/bin/sh",
+            **({"CCGREP_REDACT": "never"} if arguments.no_redact else {}),
         }
         query = " ".join(arguments.pattern)
         first = [sys.executable, "-P", "-m", "ccgrep", "__pick", "hits", query]

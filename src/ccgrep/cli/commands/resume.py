@@ -5,8 +5,9 @@ import shlex
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.errors import UsageError
 from ccgrep.ops import sessions
-from ccgrep.text import escape, one_line
+from ccgrep.text import escape, one_line, redacted
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -16,6 +17,11 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if found.troubles:
         return 1
     if not arguments.exec:
+        if redacted(found.directory) != found.directory:
+            raise UsageError(
+                f"{one_line(found.directory)} has a secret in its name: --no-redact prints it, "
+                "--exec goes there"
+            )
         context.write(f"cd {_quoted(found.directory)} && {shlex.join(found.command)}")
         return 0
     os.chdir(found.directory)

@@ -45,7 +45,7 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
         if context.is_error_terminal and not arguments.quiet:
             from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is made
 
-            shared_bar().tallied(progress.done, progress.shards)
+            shared_bar().counted(progress.done, progress.shards, "counting what was used")
 
     config = context.config()
     filters = filters_of(arguments, context, config)

@@ -1,0 +1,37 @@
+"""ccgrep secrets: which secrets are in the store, and where."""
+
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context
+from ccgrep.cli.filters import filters_of
+from ccgrep.cli.progress import shared_bar
+from ccgrep.ops.blame import take_in
+from ccgrep.ops.secrets import Found, find_secrets
+from ccgrep.output import human, json
+from ccgrep.text import escape
+
+
+def run(arguments: SimpleNamespace, context: Context) -> int:
+    config = context.config()
+    filters = filters_of(arguments, context, config)
+    if not arguments.no_refresh:
+        take_in(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
+    found: list[Found] = []
+
+    def on_turn(done: int, total: int) -> None:
+        if context.is_error_terminal and not arguments.quiet:
+            shared_bar().counted(done, total, "looking for secrets")
+
+    try:
+        for one in find_secrets(config, filters, on_turn):
+            found.append(one)
+            if not arguments.json:
+                shared_bar().close()
+                context.write(human.secret_line(one, arguments.full_id))
+    finally:
+        shared_bar().close()
+    if arguments.json:
+        context.write(json.dumps(json.secrets(found)))
+    if found and not arguments.quiet:
+        context.say(f"ccgrep: {human.secrets_note(found)}")
+    return 0 if found else 1

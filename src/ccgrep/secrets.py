@@ -1,0 +1,311 @@
+"""Shapes of secrets: one table, and where in a text they stand. Pure.
+
+This is pattern matching, not detection: what has no known shape, and no telling name before it, is
+not found. A row is looked at only if one of its literals stands in the text, so ordinary text
+costs a quick scan; patterns are compiled when they are needed. Each is anchored by its literal and
+has no nested repetition that could match in two ways, so time grows with the text alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+
+from ccgrep.named import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_SHORTEST = 10
+_ALNUM = "[A-Za-z0-9]"
+_URL64 = "[A-Za-z0-9_-]"
+_HEX = "[0-9a-f]"
+_LEAST_CUT = 4
+_CUT = r"(?=(?:…|\.\.\.)?\Z)"
+"""The end of a text that was cut, as titles are: there the beginning of a secret is one."""
+
+_PLACEHOLDERS = (
+    r"example|placeholder|your[_-]|redacted|changeme|dummy|insert|replace|x{6}|\*{3}|\.{3}"
+    "|12345678|abcdefgh"
+)
+_DUMMIES = frozenset(
+    "admin dummy foo guest hunter2 mypassword mysecretpassword p pass passwd password postgres pw "
+    "pwd root secret test testing token user username mysql redis example".split()
+)
+"""What stands for a password in examples."""
+_NAMES = (
+    "(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|api[_-]?key"
+    "|(?:access|auth|secret|private|encryption|signing|account|master|service|shared)[_-]?key)"
+)
+_ASSIGN = r"""(?:=>|:=|=|:|(?<!-)--[a-z-]{2,30} )[ \t]{0,4}\\{0,2}["'`]?"""
+_BEFORE = 64
+"""So much of what stands before a secret is looked at."""
+
+
+def _word(literal: str) -> str:
+    """`literal` where a word begins, also behind an escape of JSON, of a URL, or of a terminal.
+
+    It comes first and is looked back over: so the search for it is the quick one for literals.
+    """
+    ways = (
+        rf"(?<![A-Za-z0-9]{literal})",
+        rf"(?<=\\[nrt]{literal})",
+        rf"(?<=%[0-9A-F]{{2}}{literal})",
+    )
+    return f"{literal}(?:{'|'.join(ways)}|(?<=[0-9;[]m{literal}))"
+
+
+class Rule(NamedTuple):
+    """A family of secrets. The pattern's first group is the secret, if it has one; `is_real` is
+    told it and what stands before, and says whether it is one and no placeholder."""
+
+    name: str
+    literals: tuple[str, ...]
+    pattern: str
+    is_real: Callable[[str, str], bool]
+
+
+class Secret(NamedTuple):
+    """A secret in a text."""
+
+    start: int
+    end: int
+    rule: str
+
+
+def _is_varied(value: str, _: str = "") -> bool:
+    """Not a run of few characters, and no word that stands for something else."""
+    return len(set(value)) >= min(8, len(value) // 2) and not _placeholders().search(value)
+
+
+def _is_key(value: str, _: str) -> bool:
+    """Varied, and with a run that no words joined by dashes have."""
+    runs = re.findall("[A-Za-z0-9_]{8,}", value)
+    return _is_varied(value) and any(re.search("[0-9]", run) for run in runs)
+
+
+def _is_password(value: str, _: str) -> bool:
+    return value.lower() not in _DUMMIES and not _placeholders().search(value)
+
+
+def _is_random(value: str, _: str = "") -> bool:
+    """Of several kinds of characters that change often: no name, path, number or call."""
+    if not _is_varied(value) or not re.search("[0-9]", value) or not re.search("[A-Za-z]", value):
+        return False
+    if re.fullmatch(r"[\d.,:/TZ+-]+|(?:[A-Za-z_]+\d{0,2}[.:/])+.*", value):
+        return False
+    kinds = [char.isdigit() + 2 * char.isupper() for char in value if char.isalnum()]
+    changes = sum(a != b for a, b in pairwise(kinds))
+    return changes * 4 >= len(value)
+
+
+def _is_named(value: str, before: str) -> bool:
+    return bool(_named().search(before)) and _is_varied(value)
+
+
+def _is_named_random(value: str, before: str) -> bool:
+    return bool(_named().search(before)) and _is_random(value)
+
+
+def _is_authorized(value: str, before: str) -> bool:
+    return "uthorization" in before and _is_varied(value)
+
+
+def _always(_: str, __: str) -> bool:
+    return True
+
+
+def _token(
+    name: str,
+    prefixes: str,
+    chars: str,
+    least: int,
+    is_real: Callable[[str, str], bool] = _is_varied,
+    is_word: bool = False,
+) -> Rule:
+    """A row for what begins with one of `prefixes` and goes on with `least` or more `chars`;
+    `is_word` if longer words may end like a prefix."""
+    literals = tuple(prefixes.split())
+    escaped = map(re.escape, literals)
+    either = "|".join(map(_word, escaped) if is_word else escaped)
+    rest = f"(?:{chars}{{{least},}}|{chars}{{{_LEAST_CUT},}}{_CUT})"
+    return Rule(name, literals, f"(?:{either}){rest}", is_real)
+
+
+_PEM_BEGIN = "-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_PEM_END = "-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_PEM = (
+    f"{_PEM_BEGIN}(?:(?:[^-]|-(?!----(?:BEGIN|END) ))*+{_PEM_END}"
+    r"|(?:(?:\\[nr]|[^A-Za-z0-9+/=-]){0,20}+[A-Za-z0-9+/=]{16,}+)++"
+    r"(?:(?:\\[nr]|\s){0,4}[A-Za-z0-9+/=]{1,64})?)"
+)
+"""With its end all that is between; without one as far as it is base64."""
+
+RULES: tuple[Rule, ...] = (
+    Rule("private-key", ("-----BEGIN ",), _PEM, _always),
+    Rule(
+        "aws-key",
+        ("AKIA", "ASIA"),
+        rf"{_word('A[KS]IA')}(?:[A-Z2-7]{{16}}(?![A-Za-z0-9])|[A-Z2-7]{{4,15}}{_CUT})",
+        _is_varied,
+    ),
+    Rule(
+        "aws-secret",
+        ("ecretAccessKey", "ecret_access_key", "ECRET_ACCESS_KEY"),
+        rf"{_ASSIGN}([A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))",
+        _is_named,
+    ),
+    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 30),
+    _token("github-token", "github_pat_", "[A-Za-z0-9_]", 22),
+    _token("gitlab-token", "glpat- gldt- glrt- glptt- glcbt-", _URL64, 16),
+    _token("anthropic-key", "sk-ant-", _URL64, 16),
+    _token("openrouter-key", "sk-or-v1-", _HEX, 32),
+    _token("openai-key", "sk-", _URL64, 20, _is_key, is_word=True),
+    _token("google-key", "AIza", _URL64, 30),
+    _token("google-token", "ya29.", _URL64, 20),
+    _token("google-client-secret", "GOCSPX-", _URL64, 20),
+    _token("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", "[A-Za-z0-9-]", 16),
+    Rule(
+        "slack-webhook",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})",
+        _is_varied,
+    ),
+    Rule(
+        "discord-webhook",
+        ("/api/webhooks/",),
+        r"/api/webhooks/\d{6,20}/([A-Za-z0-9_-]{20,})",
+        _is_varied,
+    ),
+    Rule(
+        "discord-token",
+        ("iscord", "ISCORD"),
+        r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
+        _is_varied,
+    ),
+    _token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_", _ALNUM, 16),
+    _token("stripe-webhook", "whsec_", "[A-Za-z0-9+/=]", 20),
+    Rule("twilio-key", ("SK",), rf"{_word('SK')}{_HEX}{{32}}(?![A-Za-z0-9])", _is_varied),
+    Rule(
+        "sendgrid-key",
+        ("SG.",),
+        _word(r"SG\.") + rf"{_URL64}{{16,32}}\.(?:{_URL64}{{16,}}|{_URL64}*{_CUT})",
+        _is_varied,
+    ),
+    _token("npm-token", "npm_", _ALNUM, 30, is_word=True),
+    _token("pypi-token", "pypi-", _URL64, 40, _is_key),
+    _token("huggingface-token", "hf_", _ALNUM, 30, is_word=True),
+    _token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", _HEX, 32),
+    Rule("azure-key", ("AccountKey=",), "AccountKey=([A-Za-z0-9+/]{16,}={0,2})", _is_varied),
+    Rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/]{30,}={0,2})", _is_varied),
+    Rule(
+        "jwt",
+        ("eyJ",),
+        rf"eyJ{_URL64}{{8,}}\.eyJ(?:{_URL64}{{8,}}\.{_URL64}{{8,}}|{_URL64}*\.?{_URL64}*{_CUT})",
+        _always,
+    ),
+    Rule(
+        "telegram-token",
+        (":AA",),
+        r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}",
+        _is_varied,
+    ),
+    _token("shopify-token", "shpat_ shpca_ shppa_ shpss_", "[A-Fa-f0-9]", 32),
+    _token("databricks-token", "dapi", _HEX, 32, is_word=True),
+    _token("vault-token", "hvs. hvb. hvr.", _URL64, 24, is_word=True),
+    _token("age-key", "AGE-SECRET-KEY-1", "[0-9A-Z]", 40),
+    _token("square-token", "sq0atp- sq0csp- EAAAE", _URL64, 22),
+    _token("mailgun-key", "key-", _HEX, 32, is_word=True),
+    _token("linear-key", "lin_api_", _ALNUM, 30),
+    _token("notion-token", "ntn_", _ALNUM, 30, is_word=True),
+    _token("figma-token", "figd_", _URL64, 30),
+    _token("postman-key", "PMAK-", "[0-9a-f-]", 40),
+    _token("grafana-token", "glsa_ glc_", "[A-Za-z0-9_+/=]", 30),
+    _token("docker-token", "dckr_pat_", _URL64, 20),
+    _token("sentry-token", "sntrys_ sntryu_", "[A-Za-z0-9_+/=]", 32),
+    _token("groq-key", "gsk_", _ALNUM, 40),
+    _token("xai-key", "xai-", _ALNUM, 60, is_word=True),
+    Rule(
+        "bearer-token",
+        ("earer ", "EARER "),
+        r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{15,}[A-Za-z0-9_~+/=-])",
+        _is_random,
+    ),
+    Rule(
+        "basic-auth",
+        ("Basic ", "basic "),
+        r"[Bb]asic[ \t]{1,4}([A-Za-z0-9+/]{8,}={0,2})",
+        _is_authorized,
+    ),
+    Rule(
+        "basic-auth",
+        (" -u ", "--user "),
+        r"-(?:u|-user)[ \t]{1,4}[\"']?[^\s:\"'$<{]{1,100}:([^\s\"'$<{@:/]{8,})",
+        _is_random,
+    ),
+    Rule(
+        "url-password",
+        ("://",),
+        r"://[^\s/:@\"'<>]{0,100}:(?!\[redacted|//)([^\s/@:\"'<>${}\[\]]{3,})"
+        rf"(?:@(?=[A-Za-z0-9\[$<{{])|(?<![0-9]){_CUT})",
+        _is_password,
+    ),
+    Rule(
+        "password",
+        tuple("assw ASSW assphrase ecret ECRET oken OKEN redential key KEY Key pwd PWD".split()),
+        # Looked ahead to, since what is assigned may be an assignment itself.
+        rf"{_ASSIGN}(?=([A-Za-z0-9!#%*+./:?@^_~=-]{{11,255}}[A-Za-z0-9!#%*+@^_~=-]))",
+        _is_named_random,
+    ),
+)
+_LITERALS = tuple((literal, rule) for rule in RULES for literal in rule.literals)
+
+
+def find(text: str) -> list[Secret]:
+    """The secrets of a text, in order and apart from each other."""
+    if len(text) < _SHORTEST:
+        return []
+    near = dict.fromkeys([rule for literal, rule in _LITERALS if literal in text])
+    found = sorted(
+        (secret for rule in near for secret in _matches(rule, text)),
+        key=lambda secret: secret.start,
+    )
+    return _apart(found) if found else found
+
+
+def _matches(rule: Rule, text: str) -> Iterator[Secret]:
+    for match in _compiled(rule.pattern).finditer(text):
+        start, end = match.span(match.lastindex or 0)
+        if rule.is_real(text[start:end], text[max(start - _BEFORE, 0) : start]):
+            yield Secret(start, end, rule.name)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    """A name that tells, and what stands between it and its value."""
+    return re.compile(
+        rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$|"
+        rf"(?i:--[a-z-]{{0,20}}{_NAMES}[a-z-]{{0,20}}) [\"']?$"
+    )
+
+
+@cache
+def _placeholders() -> re.Pattern[str]:
+    return re.compile(_PLACEHOLDERS, re.IGNORECASE)
+
+
+def _apart(secrets: Sequence[Secret]) -> list[Secret]:
+    """Secrets that overlap as one, named as the first of them; of several as in the table."""
+    kept = [secrets[0]]
+    for secret in secrets[1:]:
+        if secret.start >= kept[-1].end:
+            kept.append(secret)
+        elif secret.end > kept[-1].end:
+            kept[-1] = kept[-1]._replace(end=secret.end)
+    return kept

@@ -1,0 +1,184 @@
+"""Made-up secrets of every family, put together at run time: no scanner finds one in this repository."""
+
+import base64
+import json
+import random
+import string
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+_ALNUM = string.ascii_letters + string.digits
+_URL64 = _ALNUM + "_-"
+_BASE64 = _ALNUM + "+/"
+_HEX = "0123456789abcdef"
+_BASE32 = string.ascii_uppercase + "234567"
+
+
+class Canary(NamedTuple):
+    """A secret, and a text that it stands in as it would in life."""
+
+    rule: str
+    value: str
+    text: str
+
+
+def _drawn(chars: str, count: int) -> Callable[[random.Random], str]:
+    def draw(source: random.Random) -> str:
+        # What has no digit, or says a word that stands for something, is rare in life too.
+        return (
+            "".join(source.choice(chars) for _ in range(count - 2))
+            + source.choice("23456789")
+            + "k"
+        )
+
+    return draw
+
+
+def _jwt(source: random.Random) -> str:
+    def part(value: object) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    head, body = {"alg": "HS256", "typ": "JWT"}, {"sub": source.randrange(10**9), "name": "sam"}
+    return f"{part(head)}.{part(body)}.{_drawn(_URL64, 43)(source)}"
+
+
+def _pem(kind: str) -> Callable[[random.Random], str]:
+    def make(source: random.Random) -> str:
+        lines = [_drawn(_BASE64, 64)(source) for _ in range(6)]
+        dashes = "-" * 5
+        body = "\n".join([*lines, _drawn(_BASE64, 30)(source) + "=="])
+        return f"{dashes}BEGIN {kind}{dashes}\n{body}\n{dashes}END {kind}{dashes}"
+
+    return make
+
+
+def _begun(prefix: str, chars: str, count: int) -> Callable[[random.Random], str]:
+    draw = _drawn(chars, count)
+    return lambda source: prefix + draw(source)
+
+
+def _joined(*parts: Callable[[random.Random], str]) -> Callable[[random.Random], str]:
+    return lambda source: "".join(part(source) for part in parts)
+
+
+def _as(text: str) -> Callable[[random.Random], str]:
+    return lambda _: text
+
+
+_KEY = "PRIVATE" + " KEY"
+FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
+    "aws access key": ("aws-key", lambda r: "AK" + "IA" + "".join(r.choices(_BASE32, k=14)) + "4Q", "{}"),
+    "aws session key": ("aws-key", lambda r: "AS" + "IA" + "".join(r.choices(_BASE32, k=14)) + "4Q", "{}"),
+    "aws secret": ("aws-secret", _drawn(_BASE64, 40), "aws_secret_access_key = {}"),
+    "aws secret in JSON": ("aws-secret", _drawn(_BASE64, 40), '"SecretAccessKey": "{}"'),
+    "github classic": ("github-token", _begun("gh" + "p_", _ALNUM, 36), "{}"),
+    "github oauth": ("github-token", _begun("gh" + "o_", _ALNUM, 36), "{}"),
+    "github server": ("github-token", _begun("gh" + "s_", _ALNUM, 36), "{}"),
+    "github refresh": ("github-token", _begun("gh" + "r_", _ALNUM, 76), "{}"),
+    "github fine-grained": ("github-token", _begun("github" + "_pat_", _ALNUM + "_", 82), "{}"),
+    "gitlab": ("gitlab-token", _begun("gl" + "pat-", _URL64, 20), "{}"),
+    "openai": ("openai-key", _begun("sk" + "-", _ALNUM, 48), "{}"),
+    "openai project": ("openai-key", _begun("sk" + "-proj-", _URL64, 120), "{}"),
+    "anthropic": ("anthropic-key", _begun("sk" + "-ant-api03-", _URL64, 95), "{}"),
+    "openrouter": ("openrouter-key", lambda r: "sk" + "-or-v1-" + "".join(r.choices(_HEX, k=64)), "{}"),
+    "google api": ("google-key", _begun("AI" + "za", _URL64, 35), "{}"),
+    "google oauth": ("google-token", _begun("ya" + "29.", _URL64, 120), "{}"),
+    "google client": ("google-client-secret", _begun("GOC" + "SPX-", _URL64, 28), "{}"),
+    "gcp service account": ("private-key", _pem(_KEY), '{{"private_key": "{}"}}'),
+    "slack bot": ("slack-token", _begun("xo" + "xb-2048-4096-", _ALNUM, 24), "{}"),
+    "slack user": ("slack-token", _begun("xo" + "xp-2048-4096-", _ALNUM, 32), "{}"),
+    "slack webhook": (
+        "slack-webhook", _begun("T0AB12/B0CD34/", _ALNUM, 24),
+        "https://hooks." + "slack.com/services/{}",
+    ),
+    "discord webhook": (
+        "discord-webhook", _drawn(_URL64, 68), "https://discord.com/api/web" + "hooks/827364512/{}"
+    ),
+    "discord bot": (
+        "discord-token",
+        _joined(_as("MT"), _drawn(_ALNUM, 24), _as("."), _drawn(_URL64, 6), _as("."), _drawn(_URL64, 38)),
+        "the discord bot has {}",
+    ),
+    "stripe live": ("stripe-key", _begun("sk" + "_live_", _ALNUM, 24), "{}"),
+    "stripe restricted": ("stripe-key", _begun("rk" + "_live_", _ALNUM, 24), "{}"),
+    "stripe webhook": ("stripe-webhook", _begun("wh" + "sec_", _ALNUM, 32), "{}"),
+    "twilio": ("twilio-key", lambda r: "S" + "K" + "".join(r.choices(_HEX, k=32)), "{}"),
+    "twilio auth": (
+        "basic-auth", lambda r: "".join(r.choices(_HEX, k=29)) + "a1b",
+        "curl -u AC" + "0a1b2c3d4e5f60718293a4b5c6d7e8f9:{} https://api.twilio.example",
+    ),
+    "sendgrid": (
+        "sendgrid-key",
+        _joined(_as("S" + "G."), _drawn(_URL64, 22), _as("."), _drawn(_URL64, 43)),
+        "{}",
+    ),
+    "npm": ("npm-token", _begun("np" + "m_", _ALNUM, 36), "//registry.npmjs.org/:_authToken={}"),
+    "pypi": ("pypi-token", _begun("py" + "pi-AgEIcHlwaS5vcmc", _URL64, 130), "{}"),
+    "hugging face": ("huggingface-token", _begun("h" + "f_", _ALNUM, 34), "{}"),
+    "digitalocean": (
+        "digitalocean-token", lambda r: "do" + "p_v1_" + "".join(r.choices(_HEX, k=64)), "{}"
+    ),
+    "azure storage": (
+        "azure-key", lambda r: _drawn(_BASE64, 86)(r) + "==",
+        "AccountName=shop;Account" + "Key={};EndpointSuffix=core.windows.net",
+    ),
+    "azure sas": ("azure-sas", lambda r: _drawn(_ALNUM, 43)(r) + "%3D", "?sv=2024&se=2026&si" + "g={}"),
+    "jwt": ("jwt", _jwt, "{}"),
+    "pem rsa": ("private-key", _pem("RSA " + _KEY), "{}"),
+    "pem openssh": ("private-key", _pem("OPENSSH " + _KEY), "{}"),
+    "url password": ("url-password", _drawn(_ALNUM, 14), "postgres://app:{}@db.example.com/shop"),
+    "bearer": ("bearer-token", _drawn(_ALNUM, 40), "Authorization: Bearer {}"),
+    "basic": (
+        "basic-auth", lambda r: base64.b64encode(f"sam:{_drawn(_ALNUM, 13)(r)}".encode()).decode(),
+        "Authorization: Basic {}",
+    ),
+    "password": ("password", _drawn(_ALNUM, 20), "DB_PASSWORD={}"),
+    "api key in YAML": ("password", lambda r: "".join(r.choices(_HEX, k=28)) + "a1b2", "api_key: {}"),
+    "token in JSON": ("password", _drawn(_ALNUM, 32), '"auth_token": "{}"'),
+    "telegram": ("telegram-token", _begun("81726354:" + "AA", _URL64, 33), "{}"),
+    "shopify": ("shopify-token", lambda r: "shp" + "at_" + "".join(r.choices(_HEX, k=32)), "{}"),
+    "databricks": ("databricks-token", lambda r: "da" + "pi" + "".join(r.choices(_HEX, k=32)), "{}"),
+    "vault": ("vault-token", _begun("hv" + "s.", _URL64, 90), "{}"),
+    "age": (
+        "age-key", lambda r: "AGE-SECRET-" + "KEY-1" + "".join(r.choices(_BASE32, k=58)), "{}"
+    ),
+    "square": ("square-token", _begun("sq0" + "atp-", _URL64, 22), "{}"),
+    "mailgun": ("mailgun-key", lambda r: "ke" + "y-" + "".join(r.choices(_HEX, k=32)), "{}"),
+    "linear": ("linear-key", _begun("lin" + "_api_", _ALNUM, 40), "{}"),
+    "notion": ("notion-token", _begun("nt" + "n_", _ALNUM, 46), "{}"),
+    "figma": ("figma-token", _begun("fig" + "d_", _URL64, 40), "{}"),
+    "postman": ("postman-key", lambda r: "PM" + "AK-" + "".join(r.choices(_HEX, k=58)), "{}"),
+    "grafana": ("grafana-token", _begun("gl" + "sa_", _ALNUM, 41), "{}"),
+    "docker": ("docker-token", _begun("dckr" + "_pat_", _URL64, 27), "{}"),
+    "sentry": ("sentry-token", _begun("snt" + "rys_", _ALNUM, 60), "{}"),
+    "groq": ("groq-key", _begun("gs" + "k_", _ALNUM, 52), "{}"),
+    "xai": ("xai-key", _begun("xa" + "i-", _ALNUM, 80), "{}"),
+}  # fmt: skip
+"""The rule that names it, how it is drawn, and how it stands in a text."""
+
+
+def canary(family: str, seed: int) -> Canary:
+    """A secret of a family; another for another seed."""
+    rule, draw, text = FAMILIES[family]
+    value = draw(random.Random(f"{family} {seed}"))
+    return Canary(rule, value, text.format(value))
+
+
+GRAM = 12
+
+
+def grams(secrets: Iterable[Canary]) -> dict[str, Canary]:
+    """Every part of secrets that is long enough to be of use, with the secret."""
+    lines = [(one, line) for one in secrets for line in one.value.split("\n")]
+    return {line[at : at + GRAM]: one for one, line in lines for at in range(len(line) - GRAM + 1)}
+
+
+def leaks(known: dict[str, Canary], text: str) -> list[Canary]:
+    """The secrets of which a text has a part."""
+    found = (known.get(text[at : at + GRAM]) for at in range(len(text) - GRAM + 1))
+    return list(dict.fromkeys(one for one in found if one is not None))
+
+
+def is_whole(secret: Canary, text: str) -> bool:
+    """Whether a text has all of a secret, however its lines are kept apart."""
+    return all(line in text for line in secret.value.split("\n"))
