@@ -1,4 +1,4 @@
-"""Made-up secrets of every family, put together at run time: no scanner finds one in this repository."""
+"""Made-up secrets of every family, put together at run time: no scanner finds one here."""
 
 import base64
 import json
@@ -30,6 +30,16 @@ def _drawn(chars: str, count: int) -> Callable[[random.Random], str]:
             + source.choice("23456789")
             + "k"
         )
+
+    return draw
+
+
+def _mixed(count: int) -> Callable[[random.Random], str]:
+    """What no words are in, as a program makes passwords."""
+
+    def draw(source: random.Random) -> str:
+        kinds = (string.ascii_uppercase, string.ascii_lowercase, string.digits)
+        return "".join(source.choice(kinds[at % 3]) for at in range(count))
 
     return draw
 
@@ -67,8 +77,16 @@ def _as(text: str) -> Callable[[random.Random], str]:
 
 _KEY = "PRIVATE" + " KEY"
 FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
-    "aws access key": ("aws-key", lambda r: "AK" + "IA" + "".join(r.choices(_BASE32, k=14)) + "4Q", "{}"),
-    "aws session key": ("aws-key", lambda r: "AS" + "IA" + "".join(r.choices(_BASE32, k=14)) + "4Q", "{}"),
+    "aws access key": (
+        "aws-key",
+        lambda r: "AK" + "IA" + "".join(r.choices(_BASE32, k=14)) + "4Q",
+        "{}",
+    ),
+    "aws session key": (
+        "aws-key",
+        lambda r: "AS" + "IA" + "".join(r.choices(_BASE32, k=14)) + "4Q",
+        "{}",
+    ),
     "aws secret": ("aws-secret", _drawn(_BASE64, 40), "aws_secret_access_key = {}"),
     "aws secret in JSON": ("aws-secret", _drawn(_BASE64, 40), '"SecretAccessKey": "{}"'),
     "github classic": ("github-token", _begun("gh" + "p_", _ALNUM, 36), "{}"),
@@ -80,7 +98,11 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "openai": ("openai-key", _begun("sk" + "-", _ALNUM, 48), "{}"),
     "openai project": ("openai-key", _begun("sk" + "-proj-", _URL64, 120), "{}"),
     "anthropic": ("anthropic-key", _begun("sk" + "-ant-api03-", _URL64, 95), "{}"),
-    "openrouter": ("openrouter-key", lambda r: "sk" + "-or-v1-" + "".join(r.choices(_HEX, k=64)), "{}"),
+    "openrouter": (
+        "openrouter-key",
+        lambda r: "sk" + "-or-v1-" + "".join(r.choices(_HEX, k=64)),
+        "{}",
+    ),
     "google api": ("google-key", _begun("AI" + "za", _URL64, 35), "{}"),
     "google oauth": ("google-token", _begun("ya" + "29.", _URL64, 120), "{}"),
     "google client": ("google-client-secret", _begun("GOC" + "SPX-", _URL64, 28), "{}"),
@@ -88,15 +110,20 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "slack bot": ("slack-token", _begun("xo" + "xb-2048-4096-", _ALNUM, 24), "{}"),
     "slack user": ("slack-token", _begun("xo" + "xp-2048-4096-", _ALNUM, 32), "{}"),
     "slack webhook": (
-        "slack-webhook", _begun("T0AB12/B0CD34/", _ALNUM, 24),
+        "slack-webhook",
+        _begun("T0AB12/B0CD34/", _ALNUM, 24),
         "https://hooks." + "slack.com/services/{}",
     ),
     "discord webhook": (
-        "discord-webhook", _drawn(_URL64, 68), "https://discord.com/api/web" + "hooks/827364512/{}"
+        "discord-webhook",
+        _drawn(_URL64, 68),
+        "https://discord.com/api/web" + "hooks/827364512/{}",
     ),
     "discord bot": (
         "discord-token",
-        _joined(_as("MT"), _drawn(_ALNUM, 24), _as("."), _drawn(_URL64, 6), _as("."), _drawn(_URL64, 38)),
+        _joined(
+            _as("MT"), _drawn(_ALNUM, 24), _as("."), _drawn(_URL64, 6), _as("."), _drawn(_URL64, 38)
+        ),
         "the discord bot has {}",
     ),
     "stripe live": ("stripe-key", _begun("sk" + "_live_", _ALNUM, 24), "{}"),
@@ -104,7 +131,8 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "stripe webhook": ("stripe-webhook", _begun("wh" + "sec_", _ALNUM, 32), "{}"),
     "twilio": ("twilio-key", lambda r: "S" + "K" + "".join(r.choices(_HEX, k=32)), "{}"),
     "twilio auth": (
-        "basic-auth", lambda r: "".join(r.choices(_HEX, k=29)) + "a1b",
+        "basic-auth",
+        lambda r: "".join(r.choices(_HEX, k=29)) + "a1b",
         "curl -u AC" + "0a1b2c3d4e5f60718293a4b5c6d7e8f9:{} https://api.twilio.example",
     ),
     "sendgrid": (
@@ -116,32 +144,47 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "pypi": ("pypi-token", _begun("py" + "pi-AgEIcHlwaS5vcmc", _URL64, 130), "{}"),
     "hugging face": ("huggingface-token", _begun("h" + "f_", _ALNUM, 34), "{}"),
     "digitalocean": (
-        "digitalocean-token", lambda r: "do" + "p_v1_" + "".join(r.choices(_HEX, k=64)), "{}"
+        "digitalocean-token",
+        lambda r: "do" + "p_v1_" + "".join(r.choices(_HEX, k=64)),
+        "{}",
     ),
     "azure storage": (
-        "azure-key", lambda r: _drawn(_BASE64, 86)(r) + "==",
+        "azure-key",
+        lambda r: _drawn(_BASE64, 86)(r) + "==",
         "AccountName=shop;Account" + "Key={};EndpointSuffix=core.windows.net",
     ),
-    "azure sas": ("azure-sas", lambda r: _drawn(_ALNUM, 43)(r) + "%3D", "?sv=2024&se=2026&si" + "g={}"),
+    "azure sas": (
+        "azure-sas",
+        lambda r: _drawn(_ALNUM, 43)(r) + "%3D",
+        "?sv=2024&se=2026&si" + "g={}",
+    ),
     "jwt": ("jwt", _jwt, "{}"),
     "pem rsa": ("private-key", _pem("RSA " + _KEY), "{}"),
     "pem openssh": ("private-key", _pem("OPENSSH " + _KEY), "{}"),
-    "url password": ("url-password", _drawn(_ALNUM, 14), "postgres://app:{}@db.example.com/shop"),
-    "bearer": ("bearer-token", _drawn(_ALNUM, 40), "Authorization: Bearer {}"),
+    "url password": ("url-password", _mixed(14), "postgres://app:{}@db.example.com/shop"),
+    "bearer": ("bearer-token", _mixed(40), "Authorization: Bearer {}"),
     "basic": (
-        "basic-auth", lambda r: base64.b64encode(f"sam:{_drawn(_ALNUM, 13)(r)}".encode()).decode(),
+        "basic-auth",
+        lambda r: base64.b64encode(f"sam:{_drawn(_ALNUM, 13)(r)}".encode()).decode(),
         "Authorization: Basic {}",
     ),
-    "password": ("password", _drawn(_ALNUM, 20), "DB_PASSWORD={}"),
-    "api key in YAML": ("password", lambda r: "".join(r.choices(_HEX, k=28)) + "a1b2", "api_key: {}"),
-    "token in JSON": ("password", _drawn(_ALNUM, 32), '"auth_token": "{}"'),
+    "password": ("password", _mixed(20), "DB_PASSWORD={}"),
+    "api key in YAML": (
+        "password",
+        lambda r: "".join(f"{r.choice(_HEX[10:])}{r.choice(_HEX[:10])}" for _ in range(16)),
+        "api_key: {}",
+    ),
+    "token in JSON": ("password", _mixed(32), '"auth_token": "{}"'),
+    "password as an option": ("password", _mixed(18), "psql --password {} shop"),
     "telegram": ("telegram-token", _begun("81726354:" + "AA", _URL64, 33), "{}"),
     "shopify": ("shopify-token", lambda r: "shp" + "at_" + "".join(r.choices(_HEX, k=32)), "{}"),
-    "databricks": ("databricks-token", lambda r: "da" + "pi" + "".join(r.choices(_HEX, k=32)), "{}"),
-    "vault": ("vault-token", _begun("hv" + "s.", _URL64, 90), "{}"),
-    "age": (
-        "age-key", lambda r: "AGE-SECRET-" + "KEY-1" + "".join(r.choices(_BASE32, k=58)), "{}"
+    "databricks": (
+        "databricks-token",
+        lambda r: "da" + "pi" + "".join(r.choices(_HEX, k=32)),
+        "{}",
     ),
+    "vault": ("vault-token", _begun("hv" + "s.", _URL64, 90), "{}"),
+    "age": ("age-key", lambda r: "AGE-SECRET-" + "KEY-1" + "".join(r.choices(_BASE32, k=58)), "{}"),
     "square": ("square-token", _begun("sq0" + "atp-", _URL64, 22), "{}"),
     "mailgun": ("mailgun-key", lambda r: "ke" + "y-" + "".join(r.choices(_HEX, k=32)), "{}"),
     "linear": ("linear-key", _begun("lin" + "_api_", _ALNUM, 40), "{}"),
@@ -153,7 +196,7 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "sentry": ("sentry-token", _begun("snt" + "rys_", _ALNUM, 60), "{}"),
     "groq": ("groq-key", _begun("gs" + "k_", _ALNUM, 52), "{}"),
     "xai": ("xai-key", _begun("xa" + "i-", _ALNUM, 80), "{}"),
-}  # fmt: skip
+}
 """The rule that names it, how it is drawn, and how it stands in a text."""
 
 
@@ -168,9 +211,14 @@ GRAM = 12
 
 
 def grams(secrets: Iterable[Canary]) -> dict[str, Canary]:
-    """Every part of secrets that is long enough to be of use, with the secret."""
-    lines = [(one, line) for one in secrets for line in one.value.split("\n")]
-    return {line[at : at + GRAM]: one for one, line in lines for at in range(len(line) - GRAM + 1)}
+    """Every part of a secret that is long enough to be of use, with the secret; what several
+    have is no secret, but how all of them begin."""
+    owners: dict[str, set[Canary]] = {}
+    for one in secrets:
+        for line in one.value.split("\n"):
+            for at in range(len(line) - GRAM + 1):
+                owners.setdefault(line[at : at + GRAM], set()).add(one)
+    return {gram: one for gram, (one, *others) in owners.items() if not others}
 
 
 def leaks(known: dict[str, Canary], text: str) -> list[Canary]:

@@ -38,7 +38,8 @@ _NAMES = (
     "(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|api[_-]?key"
     "|(?:access|auth|secret|private|encryption|signing|account|master|service|shared)[_-]?key)"
 )
-_ASSIGN = r"""(?:=>|:=|=|:|(?<!-)--[a-z-]{2,30} )[ \t]{0,4}\\{0,2}["'`]?"""
+_ASSIGN = r"""[=:]{1,2}>?[ \t]{0,4}\\{0,2}["'`]?"""
+_VALUE = "[A-Za-z0-9!#%*+./:?@^_~=-]{11,255}[A-Za-z0-9!#%*+@^_~=-]"
 _BEFORE = 64
 """So much of what stands before a secret is looked at."""
 
@@ -82,7 +83,7 @@ def _is_varied(value: str, _: str = "") -> bool:
 def _is_key(value: str, _: str) -> bool:
     """Varied, and with a run that no words joined by dashes have."""
     runs = re.findall("[A-Za-z0-9_]{8,}", value)
-    return _is_varied(value) and any(re.search("[0-9]", run) for run in runs)
+    return _is_varied(value) and any(map(_digit().search, runs))
 
 
 def _is_password(value: str, _: str) -> bool:
@@ -91,9 +92,9 @@ def _is_password(value: str, _: str) -> bool:
 
 def _is_random(value: str, _: str = "") -> bool:
     """Of several kinds of characters that change often: no name, path, number or call."""
-    if not _is_varied(value) or not re.search("[0-9]", value) or not re.search("[A-Za-z]", value):
+    if not _digit().search(value) or _wordy().search(value) or not _is_varied(value):
         return False
-    if re.fullmatch(r"[\d.,:/TZ+-]+|(?:[A-Za-z_]+\d{0,2}[.:/])+.*", value):
+    if sum(map(len, _words().findall(value))) * 3 > len(value):
         return False
     kinds = [char.isdigit() + 2 * char.isupper() for char in value if char.isalnum()]
     changes = sum(a != b for a, b in pairwise(kinds))
@@ -105,7 +106,7 @@ def _is_named(value: str, before: str) -> bool:
 
 
 def _is_named_random(value: str, before: str) -> bool:
-    return bool(_named().search(before)) and _is_random(value)
+    return _is_random(value) and bool(_named().search(before))
 
 
 def _is_authorized(value: str, before: str) -> bool:
@@ -158,14 +159,19 @@ RULES: tuple[Rule, ...] = (
     ),
     _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 30),
     _token("github-token", "github_pat_", "[A-Za-z0-9_]", 22),
-    _token("gitlab-token", "glpat- gldt- glrt- glptt- glcbt-", _URL64, 16),
+    _token("gitlab-token", "glpat- gldt- glrt-", _URL64, 16),
     _token("anthropic-key", "sk-ant-", _URL64, 16),
     _token("openrouter-key", "sk-or-v1-", _HEX, 32),
     _token("openai-key", "sk-", _URL64, 20, _is_key, is_word=True),
     _token("google-key", "AIza", _URL64, 30),
     _token("google-token", "ya29.", _URL64, 20),
     _token("google-client-secret", "GOCSPX-", _URL64, 20),
-    _token("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", "[A-Za-z0-9-]", 16),
+    Rule(
+        "slack-token",
+        ("xox", "xapp-"),
+        rf"(?:xox[abceprs]|xapp)-(?:[A-Za-z0-9-]{{16,}}|[A-Za-z0-9-]{{4,}}{_CUT})",
+        _is_varied,
+    ),
     Rule(
         "slack-webhook",
         ("hooks.slack.com/",),
@@ -184,7 +190,12 @@ RULES: tuple[Rule, ...] = (
         r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
         _is_varied,
     ),
-    _token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_", _ALNUM, 16),
+    Rule(
+        "stripe-key",
+        ("k_live_", "k_test_"),
+        rf"[sr]k_(?:live|test)_(?:{_ALNUM}{{16,}}|{_ALNUM}{{4,}}{_CUT})",
+        _is_varied,
+    ),
     _token("stripe-webhook", "whsec_", "[A-Za-z0-9+/=]", 20),
     Rule("twilio-key", ("SK",), rf"{_word('SK')}{_HEX}{{32}}(?![A-Za-z0-9])", _is_varied),
     Rule(
@@ -194,15 +205,15 @@ RULES: tuple[Rule, ...] = (
         _is_varied,
     ),
     _token("npm-token", "npm_", _ALNUM, 30, is_word=True),
-    _token("pypi-token", "pypi-", _URL64, 40, _is_key),
+    _token("pypi-token", "pypi-AgE", _URL64, 40),
     _token("huggingface-token", "hf_", _ALNUM, 30, is_word=True),
-    _token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", _HEX, 32),
+    _token("digitalocean-token", "dop_v1_ doo_v1_", _HEX, 32),
     Rule("azure-key", ("AccountKey=",), "AccountKey=([A-Za-z0-9+/]{16,}={0,2})", _is_varied),
     Rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/]{30,}={0,2})", _is_varied),
     Rule(
         "jwt",
         ("eyJ",),
-        rf"eyJ{_URL64}{{8,}}\.eyJ(?:{_URL64}{{8,}}\.{_URL64}{{8,}}|{_URL64}*\.?{_URL64}*{_CUT})",
+        rf"eyJ{_URL64}{{8,}}\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?",
         _always,
     ),
     Rule(
@@ -211,9 +222,9 @@ RULES: tuple[Rule, ...] = (
         r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}",
         _is_varied,
     ),
-    _token("shopify-token", "shpat_ shpca_ shppa_ shpss_", "[A-Fa-f0-9]", 32),
+    _token("shopify-token", "shpat_ shpss_", "[A-Fa-f0-9]", 32),
     _token("databricks-token", "dapi", _HEX, 32, is_word=True),
-    _token("vault-token", "hvs. hvb. hvr.", _URL64, 24, is_word=True),
+    _token("vault-token", "hvs. hvb.", _URL64, 24, is_word=True),
     _token("age-key", "AGE-SECRET-KEY-1", "[0-9A-Z]", 40),
     _token("square-token", "sq0atp- sq0csp- EAAAE", _URL64, 22),
     _token("mailgun-key", "key-", _HEX, 32, is_word=True),
@@ -221,7 +232,7 @@ RULES: tuple[Rule, ...] = (
     _token("notion-token", "ntn_", _ALNUM, 30, is_word=True),
     _token("figma-token", "figd_", _URL64, 30),
     _token("postman-key", "PMAK-", "[0-9a-f-]", 40),
-    _token("grafana-token", "glsa_ glc_", "[A-Za-z0-9_+/=]", 30),
+    _token("grafana-token", "glsa_ glc_ey", "[A-Za-z0-9_+/=]", 30),
     _token("docker-token", "dckr_pat_", _URL64, 20),
     _token("sentry-token", "sntrys_ sntryu_", "[A-Za-z0-9_+/=]", 32),
     _token("groq-key", "gsk_", _ALNUM, 40),
@@ -230,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         "bearer-token",
         ("earer ", "EARER "),
         r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{15,}[A-Za-z0-9_~+/=-])",
-        _is_random,
+        _is_key,
     ),
     Rule(
         "basic-auth",
@@ -242,7 +253,7 @@ RULES: tuple[Rule, ...] = (
         "basic-auth",
         (" -u ", "--user "),
         r"-(?:u|-user)[ \t]{1,4}[\"']?[^\s:\"'$<{]{1,100}:([^\s\"'$<{@:/]{8,})",
-        _is_random,
+        _is_key,
     ),
     Rule(
         "url-password",
@@ -253,9 +264,15 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "password",
-        tuple("assw ASSW assphrase ecret ECRET oken OKEN redential key KEY Key pwd PWD".split()),
+        ("--pass", "--token", "--secret", "--api-key", "-token ", "-key "),
+        rf"--[a-z-]{{0,30}}(?:password|passphrase|token|secret|key) [\"']?({_VALUE})",
+        _is_random,
+    ),
+    Rule(
+        "password",
+        tuple("assw ASSW assph ecret ECRET oken OKEN redent key KEY Key pwd PWD".split()),
         # Looked ahead to, since what is assigned may be an assignment itself.
-        rf"{_ASSIGN}(?=([A-Za-z0-9!#%*+./:?@^_~=-]{{11,255}}[A-Za-z0-9!#%*+@^_~=-]))",
+        rf"{_ASSIGN}(?=({_VALUE}))",
         _is_named_random,
     ),
 )
@@ -289,10 +306,23 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 @cache
 def _named() -> re.Pattern[str]:
     """A name that tells, and what stands between it and its value."""
-    return re.compile(
-        rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$|"
-        rf"(?i:--[a-z-]{{0,20}}{_NAMES}[a-z-]{{0,20}}) [\"']?$"
-    )
+    return re.compile(rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$")
+
+
+@cache
+def _digit() -> re.Pattern[str]:
+    return re.compile("[0-9]")
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    return re.compile("[a-z]{5,}")
+
+
+@cache
+def _wordy() -> re.Pattern[str]:
+    """Dotted names and paths; numbers and times."""
+    return re.compile(r"^(?:[A-Za-z_]+\d{0,2}[.:/])+|^[\d.,:/TZ+-]+$")
 
 
 @cache

@@ -113,12 +113,11 @@ SURFACES: dict[str, tuple[str, ...]] = {
     "turns to complete": ("__complete", "ref", "@"),
     "projects to complete": ("__complete", "project", "/"),
     "an error that names sessions": ("show", "keys"),
-    "an error that names a project": ("list", "-p", "nowhere"),
+    "an error that names a project": ("-p", "nowhere", "commonword"),
     "recent turns to pick": ("__pick", "hits", ""),
     "hits to pick": ("__pick", "hits", "commonword"),
 }
 SHOWS = {
-    "wide and coloured": ("prompt", "answer", "thinking"),
     "JSON": PLACES,
     "lines": PLACES[:5],
     "show all": ("prompt", "answer", "thinking", "late prompt"),
@@ -139,15 +138,12 @@ def printed(shop: Shop, name: str, *more: str, **variables: str) -> str:
     variables["CCGREP_PICK"] = str(state)
     done = shop.run(*SURFACES[name], *more, input=shop.refs, env=variables)
     assert done.returncode in (0, 1, 2) and "Traceback" not in done.stderr
-    assert done.stdout or done.returncode
     return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", SURFACES)
 def test_no_surface_shows_a_secret(shop: Shop, known: dict[str, Canary], name: str) -> None:
-    text = printed(shop, name)
-    assert leaks(known, text) == []
-    assert "Traceback" not in text
+    assert leaks(known, printed(shop, name)) == []
 
 
 @pytest.mark.parametrize("name", SHOWS)
@@ -159,7 +155,10 @@ def test_every_secret_is_shown_when_asked_for(shop: Shop, name: str) -> None:
     missing = [
         (family, place)
         for (family, _, place), secret in shop.secrets.items()
-        if place in SHOWS[name] and not is_whole(secret, plain) and not is_whole(secret, text)
+        if place in SHOWS[name]
+        and (place != "title" or len(secret.text) < 90)  # a longer one is cut
+        and not is_whole(secret, plain)
+        and not is_whole(secret, text)
     ]
     assert missing == []
 
@@ -214,7 +213,8 @@ def test_a_secret_that_is_looked_for_is_found_and_redacted(
     typed = [word for line in lines for word in ("-e", line)]
     for options in ((), ("-o",), ("--json",), ("--color=always",)):
         done = shop.run("-F", *options, *typed)
-        assert leaks(known, done.stdout + done.stderr) == []
+        text = re.sub(r'"query":".*?","total_results', "", done.stdout)  # That was typed.
+        assert leaks(known, text + done.stderr) == []
         assert done.stdout.count("[redacted:") >= len(wanted)
     assert len(shop.run("-F", "-l", *typed).stdout.splitlines()) == len(shop.ids)
 
@@ -264,7 +264,7 @@ def test_every_secret_is_listed_by_rule_place_and_fingerprint(
     fingerprints = Counter((rule, print) for _, _, rule, print in rows)
     assert len(fingerprints) >= len(shop.secrets)
     figure(
-        f"secrets: {len(FAMILIES)} families of {len(set(rule for rule, *_ in FAMILIES.values()))} "
+        f"secrets: {len(FAMILIES)} families of {len({rule for rule, *_ in FAMILIES.values()})} "
         f"rules x {len(PLACES)} places = {len(shop.secrets)} canaries on {len(SURFACES) + 4} "
         "surfaces and 4 tools: 0 shown, all shown with --no-redact"
     )
@@ -277,6 +277,7 @@ def test_a_fingerprint_is_that_of_the_secret_wherever_it_stands(home: Home) -> N
     file.turn(f"use {one.text}", f"not {other.text}", f"echo {one.text}", f"a {one.text} b")
     file.turn("the key", key.text, "cat k.json", json.dumps({"private_key": key.value}))
     file.write()
+    home.index()
     rows = listed(home)
     prints = {
         rule: {p for _, _, r, p in rows if r == rule} for rule in ("github-token", "private-key")
@@ -293,6 +294,7 @@ def test_secrets_takes_filters_and_says_what_to_do(home: Home) -> None:
         file = home.claude(number, slug=f"-{project}", cwd=f"/home/sam/{project}")
         file.turn(f"{project} {canary('openai', number).text}", "ok")
         file.write()
+    home.index()
     done = home.run("secrets", "-p", "shop")
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1)
     assert "ccgrep forget" in done.stderr and "ccgrep gc" in done.stderr

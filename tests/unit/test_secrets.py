@@ -1,6 +1,5 @@
 """Secrets by their shapes: each family is found, and ordinary text stays as it is."""
 
-
 import pytest
 
 from ccgrep.text import redacted, show_secrets

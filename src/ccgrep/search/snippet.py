@@ -183,10 +183,10 @@ def _beyond(text: str, start: int, end: int) -> tuple[int, int]:
     low = max(low, start - _MAX_WORD, 0)
     ends = [text.find(space, high, high + _MAX_WORD) for space in " \n"]
     high = min((at for at in ends if at >= 0), default=high + _MAX_WORD)
-    key = text.rfind(_KEY_BEGIN, max(start - _MAX_KEY, 0), end)
-    if key >= 0:
-        key_end = text.find(_KEY_END, key, key + _MAX_KEY)
-        low, high = min(low, key), max(high, key_end + _NAMED_CHARS)
+    if (key := text.rfind(_KEY_BEGIN, max(start - _MAX_KEY, 0), start)) >= 0:
+        low = min(low, key)
+    if (key := text.rfind(_KEY_BEGIN, low, end)) >= 0:
+        high = max(high, text.find(_KEY_END, key, key + _MAX_KEY) + _NAMED_CHARS)
     return low, high
 
 
