@@ -216,6 +216,8 @@ def grams(secrets: Iterable[Canary]) -> dict[str, Canary]:
     owners: dict[str, set[Canary]] = {}
     for one in secrets:
         for line in one.value.split("\n"):
+            if line.startswith("-----"):
+                continue
             for at in range(len(line) - GRAM + 1):
                 owners.setdefault(line[at : at + GRAM], set()).add(one)
     return {gram: one for gram, (one, *others) in owners.items() if not others}

@@ -83,7 +83,13 @@ def _is_varied(value: str, _: str = "") -> bool:
 def _is_key(value: str, _: str) -> bool:
     """Varied, and with a run that no words joined by dashes have."""
     runs = re.findall("[A-Za-z0-9_]{8,}", value)
-    return _is_varied(value) and any(map(_digit().search, runs))
+    return any(map(_digit().search, runs)) and _is_varied(value)
+
+
+def _is_dashed_key(value: str, _: str) -> bool:
+    """The same, but capitals will do: what it begins with is no word."""
+    runs = re.findall("[A-Za-z0-9_]{8,}", value)
+    return any(not run.islower() for run in runs) and _is_varied(value)
 
 
 def _is_password(value: str, _: str) -> bool:
@@ -106,7 +112,7 @@ def _is_named(value: str, before: str) -> bool:
 
 
 def _is_named_random(value: str, before: str) -> bool:
-    return _is_random(value) and bool(_named().search(before))
+    return bool(_digit().search(value) and _named().search(before)) and _is_random(value)
 
 
 def _is_authorized(value: str, before: str) -> bool:
@@ -138,7 +144,7 @@ _PEM_BEGIN = "-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_END = "-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM = (
     f"{_PEM_BEGIN}(?:(?:[^-]|-(?!----(?:BEGIN|END) ))*+{_PEM_END}"
-    r"|(?:(?:\\[nr]|[^A-Za-z0-9+/=-]){0,20}+[A-Za-z0-9+/=]{16,}+)++"
+    r"|(?:(?:\\[nr]|[^A-Za-z0-9+/=-]){0,20}+[A-Za-z0-9+/=]{12,}+)++"
     r"(?:(?:\\[nr]|\s){0,4}[A-Za-z0-9+/=]{1,64})?)"
 )
 """With its end all that is between; without one as far as it is base64."""
@@ -154,7 +160,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "aws-secret",
         ("ecretAccessKey", "ecret_access_key", "ECRET_ACCESS_KEY"),
-        rf"{_ASSIGN}([A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))",
+        rf"{_ASSIGN}((?:[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=])|[A-Za-z0-9/+]{{8,39}}{_CUT}))",
         _is_named,
     ),
     _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 30),
@@ -162,7 +168,7 @@ RULES: tuple[Rule, ...] = (
     _token("gitlab-token", "glpat- gldt- glrt-", _URL64, 16),
     _token("anthropic-key", "sk-ant-", _URL64, 16),
     _token("openrouter-key", "sk-or-v1-", _HEX, 32),
-    _token("openai-key", "sk-", _URL64, 20, _is_key, is_word=True),
+    _token("openai-key", "sk-", _URL64, 20, _is_dashed_key, is_word=True),
     _token("google-key", "AIza", _URL64, 30),
     _token("google-token", "ya29.", _URL64, 20),
     _token("google-client-secret", "GOCSPX-", _URL64, 20),
@@ -175,13 +181,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "slack-webhook",
         ("hooks.slack.com/",),
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{12,})",
         _is_varied,
     ),
     Rule(
         "discord-webhook",
         ("/api/webhooks/",),
-        r"/api/webhooks/\d{6,20}/([A-Za-z0-9_-]{20,})",
+        r"/api/webhooks/\d{6,20}/([A-Za-z0-9_-]{12,})",
         _is_varied,
     ),
     Rule(
@@ -197,29 +203,41 @@ RULES: tuple[Rule, ...] = (
         _is_varied,
     ),
     _token("stripe-webhook", "whsec_", "[A-Za-z0-9+/=]", 20),
-    Rule("twilio-key", ("SK",), rf"{_word('SK')}{_HEX}{{32}}(?![A-Za-z0-9])", _is_varied),
+    Rule(
+        "twilio-key",
+        ("SK",),
+        rf"{_word('SK')}(?:{_HEX}{{32}}(?![A-Za-z0-9])|{_HEX}{{8,31}}{_CUT})",
+        _is_varied,
+    ),
     Rule(
         "sendgrid-key",
         ("SG.",),
-        _word(r"SG\.") + rf"{_URL64}{{16,32}}\.(?:{_URL64}{{16,}}|{_URL64}*{_CUT})",
+        _word(r"SG\.")
+        + rf"(?:{_URL64}{{16,32}}\.(?:{_URL64}{{16,}}|{_URL64}*{_CUT})|{_URL64}{{8,32}}{_CUT})",
         _is_varied,
     ),
     _token("npm-token", "npm_", _ALNUM, 30, is_word=True),
     _token("pypi-token", "pypi-AgE", _URL64, 40),
     _token("huggingface-token", "hf_", _ALNUM, 30, is_word=True),
     _token("digitalocean-token", "dop_v1_ doo_v1_", _HEX, 32),
-    Rule("azure-key", ("AccountKey=",), "AccountKey=([A-Za-z0-9+/]{16,}={0,2})", _is_varied),
-    Rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/]{30,}={0,2})", _is_varied),
+    Rule("azure-key", ("AccountKey=",), "AccountKey=([A-Za-z0-9+/]{12,}={0,2})", _is_varied),
+    Rule(
+        "azure-sas",
+        ("sig=",),
+        rf"[?&;]sig=((?:[A-Za-z0-9%+/]{{30,}}={{0,2}}|[A-Za-z0-9%+/]{{8,}}{_CUT}))",
+        _is_varied,
+    ),
     Rule(
         "jwt",
         ("eyJ",),
-        rf"eyJ{_URL64}{{8,}}\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?",
+        r"eyJ(?:(?<![A-Za-z0-9_-]eyJ)|(?<=\\[nrt]eyJ))"
+        rf"{_URL64}{{8,}}+\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?",
         _always,
     ),
     Rule(
         "telegram-token",
         (":AA",),
-        r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}",
+        rf"(?<![0-9])[0-9]{{8,10}}:AA(?:{_URL64}{{32,}}|{_URL64}{{4,}}{_CUT})",
         _is_varied,
     ),
     _token("shopify-token", "shpat_ shpss_", "[A-Fa-f0-9]", 32),
@@ -240,7 +258,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "bearer-token",
         ("earer ", "EARER "),
-        r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{15,}[A-Za-z0-9_~+/=-])",
+        r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{11,}[A-Za-z0-9_~+/=-])",
         _is_key,
     ),
     Rule(
@@ -258,14 +276,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "url-password",
         ("://",),
-        r"://[^\s/:@\"'<>]{0,100}:(?!\[redacted|//)([^\s/@:\"'<>${}\[\]]{3,})"
-        rf"(?:@(?=[A-Za-z0-9\[$<{{])|(?<![0-9]){_CUT})",
+        r"://[^\s/:@\"'<>]{0,100}:(?!\[redacted|//|[0-9]+(?:[^0-9@]|\Z))([^\s/@:\"'<>${}\[\]]{3,})"
+        rf"(?:@(?=[A-Za-z0-9\[$<{{])|@?{_CUT})",
         _is_password,
     ),
     Rule(
         "password",
         ("--pass", "--token", "--secret", "--api-key", "-token ", "-key "),
-        rf"--[a-z-]{{0,30}}(?:password|passphrase|token|secret|key) [\"']?({_VALUE})",
+        rf"(?<!-)--(?=[a-z])[a-z-]{{0,30}}(?:pass[a-z]{{0,6}}|token|secret|key) [\"']?({_VALUE})",
         _is_random,
     ),
     Rule(

@@ -1,12 +1,25 @@
 """Secrets by their shapes: each family is found, and ordinary text stays as it is."""
 
+import re
+import time
+from collections.abc import Callable
+from itertools import pairwise, takewhile
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ccgrep.text import redacted, show_secrets
+from ccgrep import secrets
+from ccgrep.index.document import MAX_INDEXED_CHARS
+from ccgrep.output.records import line, plain_snippet
+from ccgrep.output.style import Style
+from ccgrep.search.snippet import Span, around
+from ccgrep.secrets import RULES
+from ccgrep.text import cleaned, escape, one_line, redact, redacted, redacted_values, show_secrets
 from tests import scale
-from tests.canaries import FAMILIES, canary
+from tests.canaries import FAMILIES, GRAM, canary, grams, leaks
 
-AROUND = (
+PLACES = (
     "{}",
     "x {} y",
     "a={}",
@@ -75,9 +88,9 @@ def redacting() -> None:
 def test_a_secret_of_each_family_is_found_whole_wherever_it_stands(family: str) -> None:
     for seed in range(scale.of(20, 500)):
         secret = canary(family, seed)
-        for around in AROUND:
-            shown = redacted(around.format(secret.text))
-            assert shown == around.format(secret.text).replace(
+        for place in PLACES:
+            shown = redacted(place.format(secret.text))
+            assert shown == place.format(secret.text).replace(
                 secret.value, f"[redacted:{secret.rule}]"
             )
 
@@ -91,3 +104,108 @@ def test_redaction_is_idempotent() -> None:
     for family in FAMILIES:
         once = redacted(canary(family, 1).text)
         assert redacted(once) == once
+
+
+UNCUT = {"discord bot"}
+"""It has no beginning of its own by which a part could be told."""
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_text_that_ends_within_a_secret_shows_none_of_it(family: str) -> None:
+    for seed in range(scale.of(2, 20)):
+        secret = canary(family, seed)
+        others = zip(*(canary(family, other).value for other in range(9)), strict=False)
+        public = len(list(takewhile(lambda chars: len(set(chars)) == 1, others)))
+        known = grams([secret._replace(value=secret.value[public:])])
+        text = f"a title {secret.text}"
+        for end in range(text.index(secret.value) + public + GRAM, len(text)):
+            for dots in ("", "…"):
+                assert family in UNCUT or leaks(known, redacted(text[:end] + dots)) == []
+
+
+FILLER = st.lists(
+    st.sampled_from(
+        ["ok", "the next word", "\n", "密钥在这里", "🙂", "x" * 70, "a-b_c", "=", "\\n"]
+    )
+    | st.text(max_size=8),
+    max_size=30,
+).map(" ".join)
+NEAR = st.sampled_from(["", " ", "\n", "\r\n", "，", "。", "(", '"', "\x1b[31m", "\\n", "\u200b"])
+
+
+@settings(max_examples=scale.of(150, 10_000), deadline=None)
+@given(st.data())
+def test_no_cut_colour_or_place_lets_a_part_slip_through(data: st.DataObject) -> None:
+    family = data.draw(st.sampled_from(sorted(FAMILIES)))
+    secret = canary(family, data.draw(st.integers(0, 10**6)))
+    before, after = data.draw(FILLER), data.draw(FILLER)
+    if data.draw(st.integers(0, 40)) == 0:
+        before = "word " * (MAX_INDEXED_CHARS // 5 - data.draw(st.integers(0, 40)))
+    text = f"{before} {data.draw(NEAR)}{secret.text}{data.draw(NEAR)} {after}"
+    ends = st.integers(
+        max(len(before) - 50, 0), min(len(before) + len(secret.text) + 60, len(text))
+    )
+    spans = sorted({Span(*sorted((data.draw(ends), data.draw(ends)))) for _ in range(4)})
+    apart = [b for a, b in pairwise([Span(0, 0), *spans]) if b.start >= a.end and b.end > b.start]
+    known = grams([secret])
+    width = data.draw(st.integers(1, 400))
+    pieces = around(text, apart, width)
+    style = Style(data.draw(st.booleans()))
+    made = [
+        "".join(piece.text for piece in pieces),
+        re.sub(r"\x1b\[[0-9;]*m", "", line(pieces, width, style)),
+        plain_snippet(text, width),
+        *(piece.text for piece in pieces),
+    ]
+    shown, moved = redact(text, [(span.start, span.end) for span in apart])
+    made += [shown[start:end] for start, end in moved]
+    assert [leaks(known, one) for one in made] == [[]] * len(made)
+    assert all(0 <= start <= end <= len(shown) for start, end in moved)
+
+
+def test_every_door_redacts() -> None:
+    secret = canary("github classic", 1)
+    for text in (secret.text, f"{secret.text}\x1b", f"密钥{secret.text}"):
+        for door in (escape, one_line, cleaned, redacted):
+            assert "[redacted:github-token]" in door(text)
+            assert leaks(grams([secret]), door(text)) == []
+    hidden = secret.text[:20] + "\u200b" + secret.text[20:]
+    assert cleaned(hidden) == "[redacted:github-token]"
+    show_secrets()
+    assert escape(secret.text) == secret.text
+
+
+def test_values_of_JSON_are_redacted_by_their_names_too() -> None:
+    secret, token = canary("password", 1), canary("npm", 1)
+    given = {"db": [{"password": secret.value, "n": 1}], token.value: None, "password": 5}
+    assert redacted_values(given) == {
+        "db": [{"password": "[redacted:password]", "n": 1}],
+        "[redacted:npm-token]": None,
+        "password": 5,
+    }
+    assert redacted_values({"note": secret.value}) == {"note": secret.value}
+
+
+def test_no_text_takes_long(figure: Callable[[str], None]) -> None:
+    size, slowest = scale.of(30_000, 300_000), 0.0
+    for rule in RULES:
+        for literal in rule.literals:
+            for text in (literal, f"{literal}a1", f"{literal} ", f"x{literal}A1b2C3d4E5f6G7h8"):
+                started = time.process_time()
+                secrets.find(text * (size // len(text)))
+                slowest = max(slowest, time.process_time() - started)
+            started = time.process_time()
+            secrets.find(literal + "aB3" * (size // 3))
+            slowest = max(slowest, time.process_time() - started)
+    for text in (
+        "=a1B2",
+        "password=",
+        "-----BEGIN RSA PRIVATE" + " KEY-----\n",
+        "eyJaaaaaaaa.",
+        "://a:b",
+    ):
+        started = time.process_time()
+        secrets.find("token" + text * (size // len(text)))
+        slowest = max(slowest, time.process_time() - started)
+    figure(f"secrets: the worst of {size // 1000} KB made to be slow took {slowest:.2f} s")
+    assert slowest < scale.of(1, 10)
