@@ -32,6 +32,7 @@ class Config(NamedTuple):
     store_dir: str
     roots: tuple[Root, ...]
     recalls_dir: str
+    exclude: tuple[str, ...]
     limit: int
     list_limit: int
     subagents: Subagents

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Literal
 
-    Kind = Literal["text", "path", "paths", "count", "number", "word", "words"]
+    Kind = Literal["text", "path", "paths", "count", "number", "word", "words", "patterns"]
 
 
 Value = str | int | float | tuple[str, ...]
@@ -67,6 +67,13 @@ KEYS: dict[str, Key] = {
             "directories that are read besides those of Claude Code and Codex: a home, or one such "
             "as ~/.claude; passed over while they are not there; --root replaces all of them",
             "--root",
+        ),
+        Key(
+            "exclude",
+            "patterns",
+            (),
+            "sessions that are not taken in: by the path of the project or of the transcript, with "
+            "* and ?, and all that is below; what was taken in before stays until `ccgrep forget`",
         ),
         Key("limit", "count", 10, "how many hits a search for words prints; 0 is all", "-n"),
         Key("list_limit", "count", 20, "how many sessions `list` prints on a terminal", "-n"),
@@ -220,8 +227,8 @@ def _typed(key: Key, text: str, variable: str) -> Any:
     """The text of a variable as the file would have it."""
     if variable == "NO_COLOR":
         return "never"
-    if key.kind in ("paths", "words"):
-        return text.split(os.pathsep if key.kind == "paths" else ",")
+    if key.kind in ("paths", "patterns", "words"):
+        return text.split("," if key.kind == "words" else os.pathsep)
     if key.kind in ("count", "number"):
         try:
             return int(text) if key.kind == "count" else float(text)
@@ -239,6 +246,8 @@ def _checked(key: Key, value: Any, where: str, home: str, base: str) -> Value:
         return _path(value, home, base)
     if key.kind == "paths":
         return tuple(_path(path, home, base) for path in value)
+    if key.kind == "patterns":
+        return tuple(_pattern(one, home) for one in value)
     if key.kind == "words":
         return tuple(value)
     return float(value) if key.kind == "number" else value
@@ -249,6 +258,13 @@ def _path(path: Any, home: str, base: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     return os.path.abspath(os.path.join(base, path))
+
+
+def _pattern(pattern: str, home: str) -> str:
+    """`~` is the home; a name alone is that of any directory or file."""
+    if pattern == "~" or pattern.startswith("~/"):
+        return os.path.normpath(home) + pattern[1:].rstrip("/")
+    return pattern.rstrip("/") if "/" in pattern.rstrip("/") else f"*/{pattern.rstrip('/')}"
 
 
 def _is_text(value: Any) -> bool:
@@ -270,6 +286,10 @@ _RULES: dict[Kind, tuple[Callable[[Key, Any], bool], str]] = {
     "paths": (
         lambda key, value: isinstance(value, list) and all(_is_path(key, one) for one in value),
         "a list of paths in quotes",
+    ),
+    "patterns": (
+        lambda key, value: isinstance(value, list) and all(_is_path(key, one) for one in value),
+        "a list of paths in quotes, which may have * and ?",
     ),
     "count": (
         lambda key, value: isinstance(value, int) and _is_number(key, value),

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ccgrep.index import generations
 from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
+from ccgrep.index.exclude import excluded_paths, session_ids
 from ccgrep.index.freshness import described_anew, description, read_seen
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
@@ -64,6 +65,7 @@ class Options(Struct, frozen=True):
     cores: int = os.cpu_count() or 1
     commit_every_s: float = COMMIT_EVERY_S
     roots: tuple[Root, ...] = ()
+    exclude: tuple[str, ...] = ()
     budget_s: float | None = None  # reading ends then; the rest is for another run
 
 
@@ -130,6 +132,12 @@ def remembered(scan: Scan, forgotten: set[bytes]) -> Scan:
     return scan._replace(files=files, folders=folders)
 
 
+def without(scan: Scan, rows: Sequence[Row], excluded: set[str]) -> Scan:
+    """`scan` without what is excluded; what was taken in before is not gone."""
+    unknown = excluded.difference(*({file.path for file in row.files} for row in rows))
+    return scan._replace(files={p: f for p, f in scan.files.items() if p not in unknown})
+
+
 def _names_of(found: FoundFile) -> set[bytes]:
     """The names under which a file may have been forgotten."""
     names = {found.path}
@@ -157,8 +165,11 @@ class _Run:
         self._options = options
         self._on_progress = on_progress
         self._commit = Commit(store)
-        self._scan = remembered(scan, set(self._commit.snapshot.forgotten))
         self._rows = list(store.rows(self._commit.snapshot)) if rows is None else rows
+        found = remembered(scan, set(self._commit.snapshot.forgotten))
+        self._excluded = excluded_paths(found, self._rows, options.exclude)
+        self._excluded_ids = session_ids(self._excluded, found)
+        self._scan = without(found, self._rows, self._excluded)
         self._merge = Merge(self._commit, self._rows, self._scan.files.keys())
         self._scanned_ns = time.time_ns()
         self._report = IndexReport(files_seen=len(self._scan.files), troubles=scan.troubles)
@@ -175,9 +186,10 @@ class _Run:
             self._read_sessions(todo)
             hints = [f for f in self._scan.files.values() if f.kind != "session"]
             changed = {f.path for f in hints} & {*todo.new, *todo.changed}
-            from ccgrep.index.recover import recover  # noqa: PLC0415 - not needed for an append
+            from ccgrep.index.recover import LeftOut, recover  # noqa: PLC0415 - not needed for an append
 
-            found = recover(self._commit, self._merge, hints, changed, now_ns)
+            left_out = LeftOut(self._excluded_ids, self._options.exclude)
+            found = recover(self._commit, self._merge, hints, changed, now_ns, left_out)
             self._report.bytes_parsed += found.bytes_parsed
             self._report.new_sessions += found.new_sessions + self._merge.new_sessions
             self._report.new_objects += found.new_objects
@@ -315,7 +327,7 @@ class _Run:
     def _tasks(self, todo: Plan) -> Iterator[Task]:
         for path in todo.to_read:
             found = self._scan.files[path]
-            if found.kind == "session":
+            if found.kind == "session" and path not in self._excluded:
                 yield self._task(found)
 
     def _task(self, found: FoundFile) -> Task:

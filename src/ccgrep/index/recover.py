@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ccgrep.index.exclude import is_project_excluded
 from ccgrep.index.merge import Merge
 from ccgrep.kinds import SourceName
 from ccgrep.model import Entry, Session, Turn
@@ -28,6 +29,18 @@ _MIN_CUT = 40
 """A prompt that is cut is at least this long; two short ones may begin alike."""
 
 
+class LeftOut(Struct, frozen=True):
+    """What is excluded: sessions that have a transcript, and where others were."""
+
+    ids: set[str] = set()
+    patterns: tuple[str, ...] = ()
+
+    def has(self, prompts: Sequence[TypedPrompt]) -> bool:
+        if prompts[0].session_id in self.ids:
+            return True
+        return any(is_project_excluded(prompt.project, self.patterns) for prompt in prompts)
+
+
 class Recovered(Struct):
     hints: tuple[SourceFile, ...]
     bytes_parsed: int = 0
@@ -36,7 +49,12 @@ class Recovered(Struct):
 
 
 def recover(
-    commit: Commit, merge: Merge, hints: Sequence[FoundFile], changed: set[str], now_ns: int
+    commit: Commit,
+    merge: Merge,
+    hints: Sequence[FoundFile],
+    changed: set[str],
+    now_ns: int,
+    left_out: LeftOut,
 ) -> Recovered:
     """Takes the hint files in, of which `changed` differ from what is known."""
     known = {file.path: file for file in commit.snapshot.hints}
@@ -54,7 +72,7 @@ def recover(
     is_news |= any(not merge.has_session(prompt.session_id) for prompt in appended)
     result.hints = tuple(known[path] for path in sorted(known))
     if is_news:
-        _make_sessions(commit, merge, hints, now_ns, result)
+        _make_sessions(commit, merge, hints, now_ns, left_out, result)
     return result
 
 
@@ -89,7 +107,12 @@ def _grown_from(known: SourceFile | None, found: FoundFile) -> Mark:
 
 
 def _make_sessions(
-    commit: Commit, merge: Merge, hints: Sequence[FoundFile], now_ns: int, result: Recovered
+    commit: Commit,
+    merge: Merge,
+    hints: Sequence[FoundFile],
+    now_ns: int,
+    left_out: LeftOut,
+    result: Recovered,
 ) -> None:
     typed: dict[tuple[SourceName, str], list[TypedPrompt]] = {}
     indexed: dict[str, IndexedSession] = {}
@@ -105,7 +128,8 @@ def _make_sessions(
             first = TypedPrompt(id, entry.first_prompt, entry.created, entry.project)
             typed.setdefault(("claude_code", id), [first])
     for (source, id), prompts in typed.items():
-        if not merge.has_session(id) and forgotten_key(id) not in merge.forgotten:
+        is_wanted = forgotten_key(id) not in merge.forgotten and not left_out.has(prompts)
+        if is_wanted and not merge.has_session(id):
             _make_session(commit, merge, source, prompts, indexed.get(id), result)
 
 

@@ -17,6 +17,7 @@ def take_in(config: Config, paths: list[str]) -> bool:
     if found is None or sum(file.size for file in found.files.values()) > _MAX_BYTES:
         return False
     try:
-        return append(open_store(config.store_dir), found, Options(wait_s=_WAIT_S))
+        options = Options(wait_s=_WAIT_S, exclude=config.exclude)
+        return append(open_store(config.store_dir), found, options)
     except StoreError:
         return False

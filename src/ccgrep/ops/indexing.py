@@ -16,6 +16,7 @@ from ccgrep.index.build import (
     known_files,
     remembered,
 )
+from ccgrep.index.exclude import excluded_paths
 from ccgrep.index.plan import plan
 from ccgrep.index.sync import choose_kinds, sync
 from ccgrep.model import BadSpot
@@ -59,7 +60,7 @@ def index(
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> IndexReport:
     """Takes in what changed since the last run."""
-    options = Options(wait_s=wait_s, is_full=is_full, roots=config.roots)
+    options = Options(wait_s=wait_s, is_full=is_full, roots=config.roots, exclude=config.exclude)
     store = create_store(config.store_dir)
     choose_kinds(store, config.index_kinds)
     return build(store, scanner(config), options, on_progress)
@@ -79,9 +80,8 @@ def recreate(
         new = create_store(new_dir)
         adopt_forgotten(new, old)
         choose_kinds(new, config.index_kinds)
-        report = build(
-            new, scanner(config), Options(wait_s=wait_s, roots=config.roots), on_progress
-        )
+        options = Options(wait_s=wait_s, roots=config.roots, exclude=config.exclude)
+        report = build(new, scanner(config), options, on_progress)
         with new.lock(wait_s):
             adopt(new, old, scanner(config)())
             sync(new)
@@ -108,7 +108,8 @@ def _status(config: Config, store: Store) -> Status:
     found = remembered(scan(list(config.roots)), set(snapshot.forgotten))
     known = known_files(rows, snapshot.hints)
     todo = plan(known, found, time.time_ns())
-    for path in todo.new + todo.changed:
+    excluded = excluded_paths(found, rows, config.exclude)
+    for path in (path for path in todo.new + todo.changed if path not in excluded):
         size = found.files[path].size
         done = known[path].end if path in known else 0
         result.behind.files += 1

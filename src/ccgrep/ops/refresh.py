@@ -33,7 +33,7 @@ def refresh(config: Config, how: How) -> Coverage:
             "take in another directory with `ccgrep index --root`"
         )
     budget_s = None if is_first else config.refresh_budget_s
-    options = Options(wait_s=_WAIT_S, roots=config.roots, budget_s=budget_s)
+    options = Options(wait_s=_WAIT_S, roots=config.roots, exclude=config.exclude, budget_s=budget_s)
     try:
         store = create_store(config.store_dir)
         if is_first:
