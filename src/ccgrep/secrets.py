@@ -134,7 +134,7 @@ def _token(
     """A row for what begins with one of `prefixes` and goes on with `least` or more `chars`;
     `is_word` if longer words may end like a prefix."""
     literals = tuple(prefixes.split())
-    escaped = map(re.escape, literals)
+    escaped = prefixes.replace(".", r"\.").split()  # re.escape takes a third of a millisecond.
     either = "|".join(map(_word, escaped) if is_word else escaped)
     rest = f"(?:{chars}{{{least},}}|{chars}{{{_LEAST_CUT},}}{_CUT})"
     return Rule(name, literals, f"(?:{either}){rest}", is_real)
