@@ -47,9 +47,6 @@ def _dispatch(typed: list[str], context: Context) -> int:
     if typed[0] == _PICK:
         show_secrets(context.shows_secrets(False))
         return _called("ccgrep.cli.picking", typed[1:], context)
-    if typed[0] in ("-V", "--version"):
-        context.write(f"ccgrep {__version__}")
-        return 0
     command = COMMANDS.get(typed[0])
     rest = typed[1:] if command is not None else typed
     command = command or COMMANDS["search"]
@@ -64,6 +61,9 @@ def _dispatch(typed: list[str], context: Context) -> int:
         from ccgrep.cli.suggest import meant_command  # noqa: PLC0415 - for who mistyped
 
         raise UsageError(f"{error}{meant_command(typed[0], typed[1:])}") from None
+    if getattr(arguments, "version", False):
+        context.write(f"ccgrep {__version__}")
+        return 0
     show_secrets(_shows_secrets(command.name, arguments, context))
     early = _begun(arguments, context) if command.name in _LOOKING else ()
     try:
