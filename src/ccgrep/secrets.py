@@ -44,13 +44,14 @@ _BEFORE = 64
 """So much of what stands before a secret is looked at."""
 
 
-def _word(literal: str) -> str:
-    """`literal` where a word begins, also behind an escape of JSON, of a URL, or of a terminal.
+def _word(literal: str, chars: str = _ALNUM) -> str:
+    """`literal` where a word of `chars` begins, also behind an escape of JSON, of a URL, or of a
+    terminal.
 
     It comes first and is looked back over: so the search for it is the quick one for literals.
     """
     ways = (
-        rf"(?<![A-Za-z0-9]{literal})",
+        rf"(?<!{chars}{literal})",
         rf"(?<=\\[nrt]{literal})",
         rf"(?<=%[0-9A-F]{{2}}{literal})",
     )
@@ -193,7 +194,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "discord-token",
         ("iscord", "ISCORD"),
-        r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
+        _word("[MNO]", _URL64) + rf"{_URL64}{{23,27}}\.{_URL64}{{6}}\.{_URL64}{{27,}}",
         _is_varied,
     ),
     Rule(
@@ -230,8 +231,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "jwt",
         ("eyJ",),
-        r"eyJ(?:(?<![A-Za-z0-9_-]eyJ)|(?<=\\[nrt]eyJ))"
-        rf"{_URL64}{{8,}}+\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?",
+        _word("eyJ", _URL64) + rf"{_URL64}{{8,}}+\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?",
         _always,
     ),
     Rule(

@@ -202,6 +202,8 @@ def test_previews_and_blocks_on_a_terminal_show_no_secret(
     for id in shop.ids[:: scale.of(15, 1)]:
         seen.append(shop.run("__pick", "preview", "commonword", f"{id}:0:1.000:commonword").stdout)
     assert leaks(known, "\n".join(seen)) == []
+    short = on_terminal(shop, "-F", "commonword asks", "-n1")
+    assert "[redacted:" in short and "[truncated" not in short
     assert all("commonword" in text for text in seen[3:])
 
 

@@ -20,6 +20,8 @@ from tests import scale
 from tests.canaries import FAMILIES, GRAM, canary, grams, leaks
 
 PLACES = (
+    "\x1b[31m{}\x1b[0m",
+    "q=%3D{}",
     "{}",
     "x {} y",
     "a={}",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Marked, Piece, around
-from ccgrep.text import clip, columns, one_line, visible
+from ccgrep.text import clip, columns, one_line, redacted, visible
 
 _SHOWN_CHARS = 400
 _NEIGHBOUR_CHARS = 160
@@ -80,7 +80,9 @@ def _message(label: str, marked: Marked, style: Style) -> Iterator[str]:
     lines = shown.splitlines()
     yield f"  {label} {lines[0]}"
     yield from (f"  {line}" for line in lines[1:])
-    more = len(marked.text) - sum(len(piece.text) for piece in pieces if piece.text != "…")
+    more = len(redacted(marked.text)) - sum(
+        len(piece.text) for piece in pieces if piece.text != "…"
+    )
     if more > 0:
         yield style.dim(f"  [truncated - {more} more chars]")
     yield ""
