@@ -169,6 +169,7 @@ RULES: tuple[Rule, ...] = (
     _token("gitlab-token", "glpat- gldt- glrt-", _URL64, 16),
     _token("anthropic-key", "sk-ant-", _URL64, 16),
     _token("openrouter-key", "sk-or-v1-", _HEX, 32),
+    _token("openai-key", "sk-proj- sk-svcacct-", _URL64, 16),
     _token("openai-key", "sk-", _URL64, 20, _is_dashed_key, is_word=True),
     _token("google-key", "AIza", _URL64, 30),
     _token("google-token", "ya29.", _URL64, 20),
