@@ -86,7 +86,8 @@ def test_commands_work(example: Home, hub: str, command: str) -> None:
     done = run(
         example, command.replace("/mnt/backup/home/me", str(example.directory)), HF_ENDPOINT=hub
     )
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    code = 1 if "ccgrep secrets" in command else 0  # The example has none.
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     if "ccgrep forget" in command:
         shutil.rmtree(example.store_dir)  # For the others it has never been forgotten.
         run(example, "ccgrep index -q")

@@ -602,7 +602,6 @@ COMMANDS: dict[str, Command] = {
             examples=(
                 ("ccgrep secrets --since 30d", "what was pasted, printed or read this month"),
                 ("ccgrep secrets | cut -d: -f3 | sort | uniq -c", "how many of which kind"),
-                ("ccgrep secrets | cut -d: -f1 | sort -u | ccgrep forget -", "forget the sessions"),
             ),
             exit_status=((0, "there are secrets"), (1, "none was found"), (2, "trouble")),
             common=tuple("-p --here --since --session --full-id --json".split()),
