@@ -194,13 +194,19 @@ class Held(NamedTuple):
 def held(config: Config, but: Collection[str] = ()) -> Held:
     """What the live sessions of a store are, and where each of the queries finds them."""
     store = open_store(config.store_dir)
-    rows = [row for row in store.rows() if row.base_id not in but]
-    ids = {row.session.id: row.base_id for row in rows if not (row.is_gone or row.is_superseded)}
+    rows = list(store.rows())
+    ids = {
+        row.session.id: row.base_id
+        for row in rows
+        if not (row.is_gone or row.is_superseded or row.base_id in but)
+    }
+    others = frozenset(row.session.id for row in rows) - ids.keys()
     _, searcher = search(config, QUERIES[0], How(is_refreshed=False))
     answers: Answers = []
     for request in QUERIES if _has_vectors(config) else QUERIES[: len(_BY_WORDS)]:
+        filters = request.filters._replace(without=others)
         try:
-            hits = searcher.run(request)[0].hits
+            hits = searcher.run(request._replace(filters=filters))[0].hits
         except NotFoundError:
             hits = []
         found = [(round(hit.score, 6), _places(hit, ids)) for hit in hits]

@@ -184,7 +184,12 @@ class _Sync:
         self._publish(level)
 
     def _publish(self, level: Level) -> None:
-        """CHECKED first: what this process wrote and synced is right."""
+        """CHECKED first: what this process wrote and synced is right.
+
+        Tantivy does not sync the directory after its last rename. Without that, a power loss could
+        leave the note of a commit whose documents are not there.
+        """
+        fsio.sync_dir(self._path)
         newest = TextReader(self._path).newest()
         generation = Generation(self._path, self._store.head().hex(), level, newest)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
