@@ -85,6 +85,7 @@ def assert_heals(home: Home) -> None:
     ended = run(home, "index", "-q")
     assert (ended.code, ended.errors) == (0, "")
     assert os.listdir(home.store_dir / "tmp") == []
+    assert len(os.listdir(home.store_dir / "text")) == 1
 
 
 class Saved:
@@ -118,7 +119,8 @@ def _zygote() -> tuple[IO[str], IO[str]]:
     )
     assert child.stdin is not None
     assert child.stdout is not None
-    atexit.register(child.kill)
+    atexit.register(child.wait)
+    atexit.register(child.stdin.close)
     return child.stdin, child.stdout
 
 

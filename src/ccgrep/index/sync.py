@@ -9,9 +9,9 @@ the index says which snapshot it reflects.
 import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from ccgrep.errors import CorruptError, StoreError, TextIndexError
+from ccgrep.errors import CorruptError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
@@ -30,6 +30,8 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     """Makes the text index reflect HEAD; gives the number of documents written."""
     head = store.head()
     found = generations.current(store.directory)
+    if found is not None:
+        _drop_others(store, found)
     is_whole = found is not None and (found.snapshot, found.level) == (head.hex(), "whole")
     if is_whole and _has_wanted_kinds(store, found):
         return 0
@@ -46,11 +48,23 @@ def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) ->
     """Builds a new generation from the objects; the old ones go when it is finished."""
     old = generations.all_paths(store.directory)
     path = _new_generation(store)
-    with _no_gc():
-        written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
+    try:
+        with _no_gc():
+            written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
+    except WriteError:
+        with suppress(WriteError):
+            fsio.remove_tree(path)  # It takes up space that there is none of.
+        raise
     for gone in old:
         fsio.remove_tree(gone)
     return written
+
+
+def _drop_others(store: Store, found: Generation) -> None:
+    """Removes generations that a kill left, unfinished or replaced."""
+    for path in generations.generation_paths(store.directory):
+        if path != found.path:
+            fsio.remove_tree(path)
 
 
 @contextmanager

@@ -53,6 +53,19 @@ def explained(error: OSError, path: str, size: int = 0) -> WriteError:
     return WriteError(f"cannot write {path} ({error.strerror}): check the disk, then run again")
 
 
+def refused(reason: str, path: str) -> WriteError:
+    """The same for what a library says that writes on its own."""
+    import re  # noqa: PLC0415 - only if it fails
+
+    found = re.search(r"(?:os error |code: )(\d+)", reason)
+    if found:
+        code = int(found[1])
+        return explained(OSError(code, os.strerror(code)), path)
+    return WriteError(
+        f"cannot write {path} ({reason}): check the disk and the space on it, then run again"
+    )
+
+
 def _in_kb(size: int) -> str:
     return f"{-(-size // 1024):,} KB"
 
