@@ -173,6 +173,7 @@ _BY_MEANING = (
     Request(("case",), "hybrid", Filters(since=_MIDDLE_MS)),
     Request(("build",), "hybrid", alpha=0.2),
 )
+BY_WORDS = len(_BY_WORDS)
 QUERIES = tuple(request._replace(limit=0) for request in (*_BY_WORDS, *_BY_MEANING))
 """Fifty; those by meaning are asked where there are vectors."""
 
@@ -203,7 +204,7 @@ def held(config: Config, but: Collection[str] = ()) -> Held:
     others = frozenset(row.session.id for row in rows) - ids.keys()
     _, searcher = search(config, QUERIES[0], How(is_refreshed=False))
     answers: Answers = []
-    for request in QUERIES if _has_vectors(config) else QUERIES[: len(_BY_WORDS)]:
+    for request in QUERIES if _has_vectors(config) else QUERIES[:BY_WORDS]:
         filters = request.filters._replace(without=others)
         try:
             hits = searcher.run(request._replace(filters=filters))[0].hits

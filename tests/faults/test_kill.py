@@ -165,19 +165,20 @@ def test_killed_at_a_random_moment_heals(home: Home, figure: Callable[[str], Non
     tries = scale.of(20, 200)
     for number in range(tries):
         (first if number % 2 else second).restore()
-        kills += killed_after(home, chance.uniform(0.05, longest_s))
+        kills += killed_after(home, chance.uniform(0.05, longest_s), "index", "-q")
         assert_heals(home)
         assert_same_as_fresh(home)
     assert kills > tries / 2
     figure(f"kill -9 of the process group: {kills} random moments, all = fresh")
 
 
-def killed_after(home: Home, seconds: float) -> bool:
+def killed_after(home: Home, seconds: float, *command: str) -> bool:
     """Whether a run was killed in its midst; else it was done."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "ccgrep", "index", "-q"],
+        [sys.executable, "-m", "ccgrep", *command],
         env=home.environment,
         start_new_session=True,
+        stdout=subprocess.DEVNULL,
     )
     time.sleep(seconds)
     os.killpg(child.pid, signal.SIGKILL)

@@ -46,8 +46,8 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
 
 def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
     """Builds a new generation from the objects; the old ones go when it is finished."""
-    old = generations.all_paths(store.directory)
     path = _new_generation(store)
+    old = [other for other in generations.all_paths(store.directory) if other != path]
     try:
         with _no_gc():
             written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
