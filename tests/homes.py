@@ -255,8 +255,9 @@ def _built(home: Home, but: Collection[str]) -> Held:
 def _state(home: Home, but: Collection[str]) -> str:
     """Everything that a store is built from, contents included."""
     config = home.config
-    tops = [home.projects.parent, home.codex_sessions.parent, *(root.path for root in config.roots)]
-    paths = sorted({path for top in tops for path in Path(top).rglob("*") if path.is_file()})
+    tops = [home.projects.parent, home.codex_sessions.parent]
+    tops += [Path(root.path) for root in config.roots]
+    paths = sorted({path for top in tops for path in top.rglob("*") if path.is_file()})
     stats = [(str(path), path.stat().st_mtime_ns) for path in paths]
     digest = sha256(repr((config, _has_vectors(config), sorted(but), stats)).encode())
     for path in paths:
