@@ -110,6 +110,8 @@ def test_killed_index_heals_at_every_operation(
         assert_heals(home)
         assert_same_as_fresh(home)
     assert kills > 0.8 * len(tried)
+    assert run(home, "gc").code == 0
+    assert_same_as_fresh(home, is_collected=True)
     name = prepare.__name__.replace("_", " ")
     figure(f"kill -9, index ({name}, {seam}): {kills} of {operations} operations, all = fresh")
 
