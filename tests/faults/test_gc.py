@@ -5,6 +5,9 @@ import signal
 import time
 from collections.abc import Callable
 
+import pytest
+
+from ccgrep.index import generations
 from ccgrep.model import ObjectId
 from ccgrep.store.gc import reachable
 from tests import scale
@@ -64,3 +67,21 @@ def test_killed_gc_loses_nothing_that_head_leads_to(
         assert home.prompts(gone) == prompts
         assert_same_as_fresh(home)
     figure(f"kill -9 inside gc: {kills} kills, 0 of {len(kept)} reachable objects lost")
+
+
+@pytest.mark.parametrize("command", ["gc", "index"])
+@pytest.mark.parametrize("name", ["meta.json", "*.term"])
+def test_a_text_index_that_is_not_whole_is_made_anew_by_every_writer(
+    home: Home, command: str, name: str
+) -> None:
+    fill(home, sessions=2)
+    home.index()
+    (text,) = (home.store_dir / "text").iterdir()
+    (lost,) = text.glob(name)
+    lost.unlink()
+    ended = run(home, command)
+    assert ended.code == 0, ended
+    found = generations.current(str(home.store_dir))
+    assert found is not None
+    generations.open_reader(found.path)
+    assert_same_as_fresh(home)

@@ -33,7 +33,7 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     if found is not None:
         _drop_others(store, found)
     is_whole = found is not None and (found.snapshot, found.level) == (head.hex(), "whole")
-    if is_whole and _has_wanted_kinds(store, found):
+    if found is not None and is_whole and _is_usable(store, found):
         return 0
     old = _comparable(store, found)
     if found is None or old is None:
@@ -119,6 +119,15 @@ def choose_kinds(store: Store, kinds: Sequence[str]) -> None:
 def _has_wanted_kinds(store: Store, found: Generation | None) -> bool:
     wanted = generations.wanted_kinds(store.directory)
     return found is not None and generations.made_kinds(found.path) == wanted
+
+
+def _is_usable(store: Store, found: Generation) -> bool:
+    """Whether a search can be answered by a generation as it is."""
+    try:
+        generations.open_reader(found.path)
+    except TextIndexError:
+        return False
+    return _has_wanted_kinds(store, found)
 
 
 def _comparable(store: Store, found: Generation | None) -> Snapshot | None:
