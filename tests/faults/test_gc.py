@@ -70,7 +70,7 @@ def test_killed_gc_loses_nothing_that_head_leads_to(
 
 
 @pytest.mark.parametrize("command", ["gc", "index"])
-@pytest.mark.parametrize("name", ["meta.json", "*.term"])
+@pytest.mark.parametrize("name", ["meta.json", "*.term", "*.pos"])
 def test_a_text_index_that_is_not_whole_is_made_anew_by_every_writer(
     home: Home, command: str, name: str
 ) -> None:

@@ -47,10 +47,10 @@ WHO = ("login", "build", "worker", "cache", "parser", "proxy")
 WHAT = ("is slow", "crashes", "leaks", "hangs", "lies")
 
 
-def fill(home: Home) -> None:
+def fill(home: Home, sessions: int = 4) -> None:
     """Some hundred short texts."""
     home.embed = "auto"
-    for seed in range(scale.of(2, 4)):
+    for seed in range(sessions):
         file = home.claude(seed + 1, slug=f"-p{seed % 2}")
         file.meta("custom-title", customTitle="-")
         for who, what in product(WHO, WHAT):
@@ -100,7 +100,7 @@ def assert_whole(home: Home) -> None:
 def test_killed_at_random_moments_embeds_nothing_twice(
     home: Home, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    fill(home)
+    fill(home, sessions=scale.of(2, 4))
     home.index()
     chance = random.Random(4)
     log = tmp_path / "encoded"
