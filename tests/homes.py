@@ -2,26 +2,30 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 import ccgrep
 from ccgrep.config import Config, make_config
+from ccgrep.errors import NotFoundError
 from ccgrep.index.build import IndexReport
 from ccgrep.model import Turn
 from ccgrep.ops import indexing
 from ccgrep.ops.search import How, search
-from ccgrep.search.request import Request
+from ccgrep.search.request import Filters, Hit, Request
 from ccgrep.store import fsck
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.manifest import Manifest, Row
-from tests.transcripts import ClaudeFile, CodexFile
+from tests.transcripts import EPOCH_MS, ClaudeFile, CodexFile
 
 SOURCE = str(Path(ccgrep.__file__).parents[1])
 """What is tested as a command is what is tested as modules, whatever else is installed."""
@@ -129,43 +133,149 @@ def live(store: Store) -> list[tuple[Any, ...]]:
     return sorted(found, key=lambda item: (item[0].id, item[1][0].turn, item[1][0].start))
 
 
-QUERIES = (
-    Request(("prompt",), limit=0),
-    Request(("answer",), limit=0),
-    Request(("done more",), limit=0),
-    Request(("make",), types=("tool",), limit=0),
-    Request(("ok",), "literal", limit=0),
-    Request(("o",), "literal", types=("tool",), limit=0),
-    Request(("[a-m]+e",), "regex", limit=0),
-    Request(("a",), "literal", invert=True, limit=0),
+_WORDS = ("prompt", "answer", "done", "more", "make", "login", "prompt answer", "done more 1")
+_EXACT = ("ok", "o", "answer 1", "Prompt", "-", "é")
+_PATTERNS = ("[a-m]+e", "^prompt", "(done|answer) [0-9]", "e$", "x*")
+_MIDDLE_MS = EPOCH_MS + 3 * 86_400_000 // 50
+_FILTERS = (
+    Filters(project="shop"),
+    Filters(here="/home/sam/src/api"),
+    Filters(since=_MIDDLE_MS),
+    Filters(until=_MIDDLE_MS),
+    Filters(source="codex"),
+    Filters(tool="bash"),
+    Filters(tool="any"),
+    Filters(branch="main"),
+    Filters(model="opus"),
+    Filters(subagents="only"),
+    Filters(subagents="exclude"),
+    Filters(max_sessions=3),
 )
+_BY_WORDS: tuple[Request, ...] = (
+    *(Request((text,)) for text in _WORDS),
+    *(Request((text,), "literal") for text in _EXACT),
+    *(Request((text,), "regex") for text in _PATTERNS),
+    *(Request(("answer",), filters=filters) for filters in _FILTERS[::2]),
+    *(Request(("[a-z]e",), "regex", filters) for filters in _FILTERS),
+    Request(("make",), types=("tool",)),
+    Request(("o",), "literal", types=("tool",)),
+    Request(("look",), types=("user", "thinking")),
+    Request(("a",), "literal", invert=True),
+    Request(("PROMPT",), "literal", ignore_case=True),
+    Request(("do.e",), "regex", whole_word=True),
+    Request(("answer", "done"), per_session=1),
+)
+_BY_MEANING = (
+    Request(("the login is slow",), "semantic"),
+    Request(("what was mended",), "semantic", types=("assistant",)),
+    Request(("again",), "semantic", Filters(source="claude_code")),
+    Request(("worker hangs",), "hybrid"),
+    Request(("case",), "hybrid", Filters(since=_MIDDLE_MS)),
+    Request(("build",), "hybrid", alpha=0.2),
+)
+BY_WORDS = len(_BY_WORDS)
+QUERIES = tuple(request._replace(limit=0) for request in (*_BY_WORDS, *_BY_MEANING))
+"""Fifty; those by meaning are asked where there are vectors."""
+
+Answers = list[list[tuple[float, frozenset[tuple[str, int]]]]]
 
 
-def found(config: Config, but: Collection[str]) -> list[set[tuple[str, int]]]:
-    """The places that each of some queries finds, of sessions that are live."""
-    rows = [row for row in open_store(config.store_dir).rows() if row.base_id not in but]
-    ids = {row.session.id: row.base_id for row in rows if not (row.is_gone or row.is_superseded)}
-    answers = []
-    for request in QUERIES:
-        result, _ = search(config, request, How(is_refreshed=False))
-        places = [place for hit in result.answer.hits for place in (hit.place, *hit.also_in)]
-        answers.append({(ids[p.session], p.turn) for p in places if p.session in ids})
-    return answers
+class Held(NamedTuple):
+    """What a store holds and finds, as values that can be compared with those of another."""
+
+    sessions: list[tuple[Any, ...]]
+    answers: Answers
+
+    @property
+    def places(self) -> list[set[tuple[str, int]]]:
+        """What each query finds, whatever the order."""
+        return [{place for _, places in hits for place in places} for hits in self.answers]
 
 
-def assert_same_as_fresh(home: Home, but: Collection[str] = ()) -> None:
+def held(config: Config, but: Collection[str] = ()) -> Held:
+    """What the live sessions of a store are, and where each of the queries finds them."""
+    store = open_store(config.store_dir)
+    rows = list(store.rows())
+    ids = {
+        row.session.id: row.base_id
+        for row in rows
+        if not (row.is_gone or row.is_superseded or row.base_id in but)
+    }
+    others = frozenset(row.session.id for row in rows) - ids.keys()
+    _, searcher = search(config, QUERIES[0], How(is_refreshed=False))
+    answers: Answers = []
+    for request in QUERIES if _has_vectors(config) else QUERIES[:BY_WORDS]:
+        filters = request.filters._replace(without=others)
+        try:
+            hits = searcher.run(request._replace(filters=filters))[0].hits
+        except NotFoundError:
+            hits = []
+        found = [(round(hit.score, 6), _places(hit, ids)) for hit in hits]
+        answers.append([(score, places) for score, places in found if places])
+    return Held([item for item in live(store) if item[0].id not in but], answers)
+
+
+def _places(hit: Hit, ids: Mapping[str, str]) -> frozenset[tuple[str, int]]:
+    places = (hit.place, *hit.also_in)
+    return frozenset((ids[p.session], p.turn) for p in places if p.session in ids)
+
+
+def _has_vectors(config: Config) -> bool:
+    return any(files for _, _, files in os.walk(os.path.join(config.store_dir, "vectors")))
+
+
+_FRESH: dict[str, Held] = {}
+"""By the state of the transcripts: a fault test comes back to the same one many times."""
+_KEPT = 16
+
+
+def fresh(home: Home, but: Collection[str] = ()) -> Held:
+    """What a store holds that is built from scratch on the same transcripts."""
+    key = _state(home, but)
+    if key not in _FRESH:
+        if len(_FRESH) == _KEPT:
+            _FRESH.clear()
+        _FRESH[key] = _built(home, but)
+    return _FRESH[key]
+
+
+def _built(home: Home, but: Collection[str]) -> Held:
+    store_dir = str(home.directory / f"fresh-{os.urandom(4).hex()}")
+    config = home.config._replace(store_dir=store_dir)
+    indexing.index(config)
+    if _has_vectors(home.config):
+        from ccgrep.ops.meaning import embed_pending  # noqa: PLC0415 - imports numpy
+
+        embed_pending(config)
+    found = held(config, but)
+    shutil.rmtree(store_dir)
+    return found
+
+
+def _state(home: Home, but: Collection[str]) -> str:
+    """Everything that a store is built from, contents included."""
+    config = home.config
+    tops = [home.projects.parent, home.codex_sessions.parent]
+    tops += [Path(root.path) for root in config.roots]
+    paths = sorted({path for top in tops for path in top.rglob("*") if path.is_file()})
+    stats = [(str(path), path.stat().st_mtime_ns) for path in paths]
+    digest = sha256(repr((config, _has_vectors(config), sorted(but), stats)).encode())
+    for path in paths:
+        with suppress(PermissionError), path.open("rb") as file:
+            digest.update(file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def assert_same_as_fresh(home: Home, but: Collection[str] = (), is_collected: bool = False) -> None:
     """The store holds, and finds, what one built from scratch on the same transcripts does.
 
-    Sessions in `but` are left out: those of which the store knows more than is left.
+    Sessions in `but` are left out: those of which the store knows more than is left. With
+    `is_collected`, after `gc`, order and scores are the same too.
     """
-    fresh_dir = home.directory / f"fresh-{os.urandom(4).hex()}"
-    fresh_config = home.config._replace(store_dir=str(fresh_dir))
-    indexing.index(fresh_config)
-    ours, fresh = (
-        [item for item in live(store) if item[0].id not in but]
-        for store in (home.store, open_store(str(fresh_dir)))
-    )
-    assert ours == fresh
-    assert found(home.config, but) == found(fresh_config, but)
+    ours, other = held(home.config, but), fresh(home, but)
+    assert ours.sessions == other.sessions
+    assert ours.places == other.places
+    if is_collected:
+        assert ours.answers == other.answers
     report = fsck.check(home.store)
     assert (report.damaged, report.lost) == ([], [])

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-_EPOCH_MS = 1_790_000_000_000  # 2026-09-21
+EPOCH_MS = 1_790_000_000_000  # 2026-09-21
 
 
 def iso(ms: int) -> str:
@@ -22,7 +22,7 @@ class Lines:
         self.path = path
         self.records: list[dict[str, Any] | bytes] = []
         self._random = random.Random(seed)
-        self.now_ms = _EPOCH_MS + seed * 86_400_000 // 50
+        self.now_ms = EPOCH_MS + seed * 86_400_000 // 50
         self._written = 0
 
     def uuid(self) -> str:

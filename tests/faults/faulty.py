@@ -1,88 +1,137 @@
-"""Runs a command in a child process with a fault at the n-th operation of `store/fsio`."""
+"""Runs a command in a process of its own, with a fault at its n-th operation.
 
+At one of two seams: an operation of `store/fsio`, before it, or a call of libc that changes a file
+below the home, whoever makes it (`shim.c`).
+"""
+
+import atexit
+import json
 import os
+import shutil
 import signal
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import IO, Literal, NamedTuple
 
-from ccgrep import cli
-from ccgrep.store import fsio
-from tests.homes import Home
+import pytest
+
+from ccgrep.store.fsio import remove_tree
+from tests.homes import SOURCE, Home
+
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+needs_shim = pytest.mark.skipif(
+    COMPILER is None or sys.platform != "linux",
+    reason="no C compiler for shim.c (scripts/tools installs one), or not Linux",
+)
+
+Seam = Literal["fsio", "shim"]
+Action = Literal["count", "kill", "fail", "fail on", "short", "short then fail"]
 
 
-def count_operations(home: Home, *arguments: str) -> int:
+class Fault(NamedTuple):
+    seam: Seam = "fsio"
+    at: int = 0
+    action: Action = "count"
+    code: int = 0
+
+
+_NONE = Fault()
+
+
+class Ended(NamedTuple):
+    code: int  # a negative number is the signal that it died of
+    errors: str
+    made: int  # operations, if it was not killed
+
+
+def run(home: Home, *arguments: str, fault: Fault = _NONE, log: str = "") -> Ended:
+    """Runs a command; `log` is where the shim writes down what it sees."""
+    requests, replies = _zygote()
+    request = {
+        "environment": home.environment,
+        "arguments": arguments,
+        "top": os.path.realpath(home.directory),
+        "log": log,
+        **fault._asdict(),
+    }
+    requests.write(json.dumps(request) + "\n")
+    requests.flush()
+    return Ended(**json.loads(replies.readline()))
+
+
+def count_operations(home: Home, *arguments: str, seam: Seam = "fsio") -> int:
     """How many operations a command makes. It is really run."""
-    read_end, write_end = os.pipe()
-
-    def count() -> None:
-        made = 0
-
-        def hook(operation: str, path: str) -> None:
-            nonlocal made
-            made += 1
-
-        fsio.hook = hook
-        _main(home, arguments)
-        os.write(write_end, str(made).encode())
-
-    _in_child(count)
-    os.close(write_end)
-    with os.fdopen(read_end) as pipe:
-        return int(pipe.read())
+    ended = run(home, *arguments, fault=Fault(seam))
+    assert (ended.code, ended.errors) == (0, "")
+    return ended.made
 
 
-def run_killed_at(home: Home, n: int, *arguments: str) -> None:
-    """Runs a command that dies by SIGKILL before its n-th operation."""
-
-    def die() -> None:
-        _fault_at(n, lambda: os.kill(os.getpid(), signal.SIGKILL))
-        _main(home, arguments)
-
-    assert _in_child(die) == -signal.SIGKILL
+def run_killed_at(home: Home, n: int, *arguments: str, seam: Seam = "fsio") -> None:
+    """Runs a command whose process group dies by SIGKILL before its n-th operation."""
+    ended = run(home, *arguments, fault=Fault(seam, n, "kill"))
+    assert ended.code == -signal.SIGKILL, ended
 
 
-def run_failing_at(home: Home, n: int, errno: int, *arguments: str) -> int:
+def run_failing_at(home: Home, n: int, code: int, *arguments: str) -> int:
     """Runs a command whose operations fail from the n-th on, and gives its exit code."""
-
-    def fail() -> None:
-        def broken() -> None:
-            raise OSError(errno, os.strerror(errno))
-
-        _fault_at(n, broken, is_lasting=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os._exit(_main(home, arguments))
-
-    return _in_child(fail)
+    return run(home, *arguments, fault=Fault("fsio", n, "fail on", code)).code
 
 
-def _fault_at(n: int, fault: Callable[[], None], is_lasting: bool = False) -> None:
-    made = 0
-
-    def hook(operation: str, path: str) -> None:
-        nonlocal made
-        made += 1
-        if made == n or (is_lasting and made > n):
-            fault()
-
-    fsio.hook = hook
+def assert_heals(home: Home) -> None:
+    """The next run says nothing, and leaves nothing behind."""
+    ended = run(home, "index", "-q")
+    assert (ended.code, ended.errors) == (0, "")
+    assert os.listdir(home.store_dir / "tmp") == []
+    assert len(os.listdir(home.store_dir / "text")) == 1
 
 
-def _main(home: Home, arguments: tuple[str, ...]) -> int:
-    environment = home.environment
-    os.environ.clear()
-    os.environ.update(environment)
-    return cli.main(list(arguments))
+class Saved:
+    """The state of a home, to come back to."""
+
+    def __init__(self, home: Home, name: str = "saved") -> None:
+        self._home = home.directory
+        self._copy = home.directory.with_name(name)
+        shutil.copytree(self._home, self._copy, symlinks=True)
+
+    def restore(self) -> None:
+        remove_tree(str(self._home))
+        shutil.copytree(self._copy, self._home, symlinks=True)
 
 
-def _in_child(work: Callable[[], None]) -> int:
-    """Runs `work` in a fork of this process; a negative number is the signal it died of."""
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        try:
-            work()
-        except BaseException as error:
-            os.write(2, f"{type(error).__name__}: {error}\n".encode())
-            os._exit(99)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+@cache
+def _zygote() -> tuple[IO[str], IO[str]]:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join([SOURCE, str(Path(__file__).parents[2])]),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    if not needs_shim.args[0]:
+        environment["LD_PRELOAD"] = _compiled()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.zygote"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    atexit.register(child.wait)
+    atexit.register(child.stdin.close)
+    return child.stdin, child.stdout
+
+
+def _compiled() -> str:
+    directory = tempfile.mkdtemp(prefix="shim-")
+    atexit.register(shutil.rmtree, directory)
+    target = os.path.join(directory, "shim.so")
+    source = Path(__file__).with_name("shim.c")
+    assert COMPILER is not None
+    subprocess.run(
+        [COMPILER, "-O1", "-shared", "-fPIC", "-o", target, source, "-ldl", "-lpthread"],
+        check=True,
+    )
+    return target

@@ -2,21 +2,30 @@
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ccgrep.store.fsio import remove_tree
-from tests.faults.faulty import count_operations, run_killed_at
+from tests import scale
+from tests.faults.faulty import (
+    Fault,
+    Saved,
+    Seam,
+    assert_heals,
+    count_operations,
+    needs_shim,
+    run,
+    run_killed_at,
+)
 from tests.homes import Home, assert_same_as_fresh, live
 from tests.transcripts import ClaudeFile
+
+SEAMS = ["fsio", pytest.param("shim", marks=needs_shim)]
 
 
 def fill(home: Home, sessions: int = 6, turns: int = 4) -> list[ClaudeFile]:
@@ -45,99 +54,134 @@ def grow(files: list[ClaudeFile], round: int) -> None:
         file.append()
 
 
-def held(home: Home) -> list[tuple[Any, ...]]:
+def snapshot(home: Home) -> list[tuple[Any, ...]]:
     """What the store gives to a reader; nothing before it is made."""
     return live(home.store) if (home.store_dir / "FORMAT").exists() else []
 
 
-def check_killed(home: Home, prepare: Callable[[], None], *command: str) -> int:
-    """Kills `command` before each of its operations, each time from the same state."""
-    prepare()
-    saved = home.directory.with_name("saved")
-    shutil.copytree(home.directory, saved, symlinks=True)
-    before = held(home)
-    operations = count_operations(home, *command)
-    after = held(home)
-    for n in range(1, operations + 1):
-        remove_tree(str(home.directory))
-        shutil.copytree(saved, home.directory, symlinks=True)
-        run_killed_at(home, n, *command)
-        assert held(home) in (before, after)
-        done = home.run("index", "-q")
-        assert (done.returncode, done.stderr) == (0, "")
+def not_indexed(home: Home) -> None:
+    fill(home)
+
+
+def grown(home: Home) -> None:
+    """Two packs, and what will be folded into them."""
+    files = fill(home)
+    home.index()
+    grow(files, 1)
+    home.index()
+    grow(files, 2)
+
+
+def embedded(home: Home) -> None:
+    """Vectors of two turns, and more texts to come."""
+    home.embed = "auto"
+    for seed in (1, 2):
+        file = home.claude(seed)
+        file.turn(f"login case {seed}", "mended")
+        file.write()
+        run(home, "index", "-q")
+    file = home.claude(3)
+    file.turn("build is slow", "it is fast again")
+    file.turn("worker hangs", "no more")
+    file.write()
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+@pytest.mark.parametrize(("prepare", "sample"), [(not_indexed, 10), (grown, 10), (embedded, 5)])
+def test_killed_index_heals_at_every_operation(
+    home: Home,
+    prepare: Callable[[Home], None],
+    sample: int,
+    seam: Seam,
+    figure: Callable[[str], None],
+) -> None:
+    prepare(home)
+    saved = Saved(home)
+    before = snapshot(home)
+    operations = count_operations(home, "index", "-q", seam=seam)
+    after = snapshot(home)
+    kills = 0
+    tried = scale.some(range(1, operations + 1), sample)
+    for n in tried:
+        saved.restore()
+        # What tantivy's threads do is not the same to the last operation each time.
+        kills += run(home, "index", "-q", fault=Fault(seam, n, "kill")).code == -signal.SIGKILL
+        assert snapshot(home) in (before, after)
+        assert_heals(home)
         assert_same_as_fresh(home)
-        assert os.listdir(home.store_dir / "tmp") == []
-    return operations
+    assert kills > 0.8 * len(tried)
+    assert run(home, "gc").code == 0
+    assert_same_as_fresh(home, is_collected=True)
+    name = prepare.__name__.replace("_", " ")
+    figure(f"kill -9, index ({name}, {seam}): {kills} of {operations} operations, all = fresh")
 
 
-def test_killed_first_run_heals_at_every_operation(home: Home) -> None:
-    def prepare() -> None:
-        fill(home)
-
-    made = check_killed(home, prepare, "index", "-q")
-    print(f"kill -9, first index: {made} of {made} operations = fresh")
-
-
-def test_killed_second_run_heals_at_every_operation(home: Home) -> None:
-    def prepare() -> None:
-        files = fill(home)
-        home.index()
-        grow(files, 1)
-        home.index()
-        grow(files, 2)
-
-    made = check_killed(home, prepare, "index", "-q")
-    print(f"kill -9, second index with folding: {made} of {made} operations = fresh")
-
-
-def test_killed_gc_heals_at_every_operation(home: Home) -> None:
-    def prepare() -> None:
-        files = fill(home)
-        for round in range(3):
-            home.index()
-            grow(files, round)
-        home.index()
-
-    made = check_killed(home, prepare, "gc")
-    print(f"kill -9, gc: {made} of {made} operations = fresh")
-
-
-def test_killed_recreate_loses_no_turn_of_a_gone_transcript(home: Home) -> None:
+def test_killed_recreate_loses_no_turn_of_a_gone_transcript(
+    home: Home, figure: Callable[[str], None]
+) -> None:
     files = fill(home, sessions=3)
     home.index()
     files[2].path.unlink()
     home.index()
     gone = home.prompts(files[2].id)
-    saved = home.directory.with_name("saved")
-    shutil.copytree(home.directory, saved, symlinks=True)
+    saved = Saved(home)
     operations = count_operations(home, "index", "--recreate", "-q")
-    for n in range(1, operations + 1):
-        remove_tree(str(home.directory))
-        shutil.copytree(saved, home.directory, symlinks=True)
+    tried = scale.some(range(1, operations + 1), 8)
+    for n in tried:
+        saved.restore()
         run_killed_at(home, n, "index", "--recreate", "-q")
-        assert home.run("index", "-q").returncode == 0
+        assert run(home, "index", "-q").code == 0
         assert home.prompts(files[2].id) == gone
         assert_same_as_fresh(home)
-    print(f"kill -9, index --recreate: {operations} of {operations} operations, 0 lost")
+    figure(f"kill -9, index --recreate: {len(tried)} of {operations} operations, 0 lost")
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_killed_at_a_random_moment_heals(home: Home, tmp_path: Path, seed: int) -> None:
-    """The whole process group dies: also between operations and inside workers."""
-    chance = random.Random(seed)
+def much(home: Home) -> list[ClaudeFile]:
+    """So much that a run takes a while: workers read it, and tantivy writes with threads."""
+    chance = random.Random(1)
+    files = []
     for number in range(3):
         file = home.claude(number + 1)
-        for turn in range(40):
-            text = "".join(chance.choices("abcdefgh \n", k=2000))
-            file.turn(f"{turn} {text}", text[::-1], "cat x", text * 20)
+        for turn in range(20):
+            text = "".join(chance.choices("abcdefgh \n", k=500))
+            file.turn(f"prompt {turn}", f"answer {turn}", "cat x", text * 40)
         file.write()
+        files.append(file)
+    return files
+
+
+def test_killed_at_a_random_moment_heals(home: Home, figure: Callable[[str], None]) -> None:
+    """The whole process group dies: also between operations and inside workers."""
+    chance = random.Random(7)
+    files = much(home)
+    first = Saved(home, "first")
+    home.index()
+    for file in files:
+        file.turn("more", "done" * 1000)
+        file.append()
+    second = Saved(home, "second")
+    began = time.monotonic()
+    assert home.run("index", "-q").returncode == 0
+    longest_s = time.monotonic() - began
+    kills = 0
+    tries = scale.of(20, 200)
+    for number in range(tries):
+        (first if number % 2 else second).restore()
+        kills += killed_after(home, chance.uniform(0.05, longest_s), "index", "-q")
+        assert_heals(home)
+        assert_same_as_fresh(home)
+    assert kills > tries / 2
+    figure(f"kill -9 of the process group: {kills} random moments, all = fresh")
+
+
+def killed_after(home: Home, seconds: float, *command: str) -> bool:
+    """Whether a run was killed in its midst; else it was done."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "ccgrep", "index", "-q"],
+        [sys.executable, "-m", "ccgrep", *command],
         env=home.environment,
         start_new_session=True,
+        stdout=subprocess.DEVNULL,
     )
-    time.sleep(chance.uniform(0.05, 0.6))
+    time.sleep(seconds)
     os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    assert home.run("index", "-q").returncode == 0
-    assert_same_as_fresh(home)
+    return child.wait() == -signal.SIGKILL

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from ccgrep.index import generations
 from ccgrep.index.embedding import live_keys
 from ccgrep.index.surfaces import text_key
 from ccgrep.index.vectors import Batch, Vectors, VectorWriter, damaged_files
-from tests.faults.faulty import count_operations, run_killed_at
+from tests import scale
+from tests.faults.faulty import Saved, assert_heals, count_operations, run_killed_at
 from tests.homes import Home, assert_same_as_fresh
 from tests.meaning import vectors_dir
 
@@ -46,10 +47,10 @@ WHO = ("login", "build", "worker", "cache", "parser", "proxy")
 WHAT = ("is slow", "crashes", "leaks", "hangs", "lies")
 
 
-def fill(home: Home) -> None:
-    """About two hundred short texts."""
+def fill(home: Home, sessions: int = 4) -> None:
+    """Some hundred short texts."""
     home.embed = "auto"
-    for seed in range(4):
+    for seed in range(sessions):
         file = home.claude(seed + 1, slug=f"-p{seed % 2}")
         file.meta("custom-title", customTitle="-")
         for who, what in product(WHO, WHAT):
@@ -96,13 +97,15 @@ def assert_whole(home: Home) -> None:
     assert os.listdir(home.store_dir / "tmp") == []
 
 
-def test_killed_at_random_moments_embeds_nothing_twice(home: Home, tmp_path: Path) -> None:
-    fill(home)
+def test_killed_at_random_moments_embeds_nothing_twice(
+    home: Home, tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    fill(home, sessions=scale.of(2, 4))
     home.index()
     chance = random.Random(4)
     log = tmp_path / "encoded"
-    kills = 0
-    while kills < 20:
+    kills, wanted_kills = 0, scale.of(5, 20)
+    while kills < wanted_kills:
         before = published(home)
         log.unlink(missing_ok=True)
         child = start(home, log)
@@ -128,8 +131,8 @@ def test_killed_at_random_moments_embeds_nothing_twice(home: Home, tmp_path: Pat
     assert encoded(log) == []
     assert_whole(home)
     assert_same_as_fresh(home)
-    print(f"kill -9 while embedding: {kills} times, 0 texts of a published batch embedded twice")
-    assert kills == 20
+    assert kills == wanted_kills
+    figure(f"kill -9 while embedding: {kills} times, 0 texts of a published batch embedded twice")
 
 
 def test_interrupted_embedding_keeps_finished_batches(home: Home, tmp_path: Path) -> None:
@@ -173,28 +176,23 @@ def small(home: Home) -> Home:
     return home
 
 
-def each_kill(home: Home, *command: str, last: int | None = None) -> Iterator[int]:
-    """Kills a command before each of its operations, each time from the same state.
-
-    With `last` before so many at the end, and before one in twenty of the others.
-    """
-    saved = home.directory.with_name("saved")
-    shutil.copytree(home.directory, saved, symlinks=True)
+def each_kill(home: Home, *command: str, sample: int) -> Iterator[int]:
+    """Kills a command before each of its operations, each time from the same state."""
+    saved = Saved(home)
     operations = count_operations(home, *command)
-    for n in range(1, operations + 1):
-        if last is not None and n <= operations - last and n % 20:
-            continue
-        shutil.rmtree(home.directory)
-        shutil.copytree(saved, home.directory, symlinks=True)
+    for n in scale.some(range(1, operations + 1), sample):
+        saved.restore()
         run_killed_at(home, n, *command)
         yield n
 
 
-def test_killed_at_every_operation_of_publishing_and_folding(small: Home) -> None:
+def test_killed_at_every_operation_of_publishing_and_folding(
+    small: Home, figure: Callable[[str], None]
+) -> None:
     """The new segment is larger than those that are there: they are folded into it."""
     home = small
     made = 0
-    for _ in each_kill(home, "index", "-q"):
+    for _ in each_kill(home, "index", "-q", sample=5):
         made += 1
         assert damaged_files(str(home.store_dir)) == []
         done = home.run("index", "-q")
@@ -202,17 +200,19 @@ def test_killed_at_every_operation_of_publishing_and_folding(small: Home) -> Non
         assert_whole(home)
     assert len(Vectors(vectors_dir(home)).segments()) == 1
     assert_same_as_fresh(home)
-    assert made > 8
-    print(f"kill -9, index that embeds and folds: {made} of {made} operations = fresh")
+    assert made >= 5
+    figure(f"kill -9, index that embeds and folds: {made} operations, all = fresh")
 
 
-def test_killed_forget_leaves_no_vector_after_the_next(small: Home) -> None:
+def test_killed_forget_leaves_no_vector_after_the_next(
+    small: Home, figure: Callable[[str], None]
+) -> None:
     home = small
     kept, gone = home.claude(1), home.claude(2)
     secret = text_key("login case 1")
     assert secret in published(home)
     made = 0
-    for _ in each_kill(home, "forget", gone.id, last=12):
+    for _ in each_kill(home, "forget", gone.id, sample=8):
         made += 1
         if home.run("forget", gone.id).returncode != 0:  # it was forgotten before the kill
             assert home.run("gc").returncode == 0
@@ -221,11 +221,14 @@ def test_killed_forget_leaves_no_vector_after_the_next(small: Home) -> None:
         assert secret.to_bytes(8, "little") not in data
         assert text_key("login case 0") in published(home)
     assert kept.id in home.rows()
+    assert_heals(home)
     assert_same_as_fresh(home, {gone.id})
-    print(f"kill -9, forget with vectors: {made} operations")
+    figure(f"kill -9, forget with vectors: {made} operations, 0 bytes of it left")
 
 
-def test_killed_at_every_operation_of_writing_graphs(home: Home) -> None:
+def test_killed_at_every_operation_of_writing_graphs(
+    home: Home, figure: Callable[[str], None]
+) -> None:
     """In a process of its own each time, as the indexing process does it."""
     home.claude().write()
     home.index()
@@ -244,9 +247,9 @@ def test_killed_at_every_operation_of_writing_graphs(home: Home) -> None:
     add(slice(0, 50))
     saved = home.directory.with_name("saved")
     shutil.copytree(directory, saved)
-    operations = 0
+    operations = kills = 0
     while True:
-        operations += 1
+        operations += scale.of(5, 1)
         shutil.rmtree(directory)
         shutil.copytree(saved, directory)
         child = os.fork()
@@ -268,6 +271,7 @@ def test_killed_at_every_operation_of_writing_graphs(home: Home) -> None:
         assert set(range(1, 51)) <= set(found.keys().tolist())
         if status == 0:
             break
+        kills += 1
         if len(found.keys()) < 120:
             add(slice(50, 120))
         VectorWriter(home.store, directory, graph_vectors=30).heal()
@@ -278,4 +282,4 @@ def test_killed_at_every_operation_of_writing_graphs(home: Home) -> None:
         large = [one.name for one in found.segments() if one.count >= 30]
         assert sorted(graphs) == sorted(large)
     assert operations > 10
-    print(f"kill -9, vectors with graphs folded: {operations - 1} of {operations - 1} operations")
+    figure(f"kill -9, vectors with graphs folded: {kills} operations, 0 lost")

@@ -1,12 +1,11 @@
 """A kill or an error at any operation of `ccgrep stats`: the answer is right, then and later."""
 
 import errno
-import shutil
 
 import pytest
 
-from ccgrep.store.fsio import remove_tree
-from tests.faults.faulty import count_operations, run_failing_at, run_killed_at
+from tests import scale
+from tests.faults.faulty import Saved, count_operations, run_failing_at, run_killed_at
 from tests.faults.test_kill import fill, grow
 from tests.homes import Home, assert_same_as_fresh
 
@@ -24,22 +23,13 @@ def grown(home: Home) -> Home:
     return home
 
 
-def saved(home: Home) -> None:
-    shutil.copytree(home.directory, home.directory.with_name("saved"), symlinks=True)
-
-
-def restored(home: Home) -> None:
-    remove_tree(str(home.directory))
-    shutil.copytree(home.directory.with_name("saved"), home.directory, symlinks=True)
-
-
 def test_killed_stats_leave_nothing_that_gives_a_wrong_answer(grown: Home) -> None:
-    saved(grown)
+    before = Saved(grown)
     operations = count_operations(grown, *STATS)
     right = grown.run(*STATS).stdout
     assert operations > 10
-    for n in range(1, operations + 1):
-        restored(grown)
+    for n in scale.some(range(1, operations + 1), 6):
+        before.restore()
         run_killed_at(grown, n, *STATS)
         assert grown.run(*STATS).stdout == right
     grown.index()
@@ -48,9 +38,9 @@ def test_killed_stats_leave_nothing_that_gives_a_wrong_answer(grown: Home) -> No
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EIO])
 def test_stats_that_cannot_be_kept_are_told_all_the_same(grown: Home, code: int) -> None:
-    saved(grown)
+    before = Saved(grown)
     operations = count_operations(grown, *STATS)
-    for n in range(1, operations + 1):
-        restored(grown)
+    for n in scale.some(range(1, operations + 1), 6):
+        before.restore()
         assert run_failing_at(grown, n, code, *STATS) == 0
     assert_same_as_fresh(grown)

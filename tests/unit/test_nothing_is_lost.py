@@ -10,7 +10,8 @@ import pytest
 
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.objects import thaw
-from tests.faults.faulty import run_killed_at
+from tests import scale
+from tests.faults.faulty import Saved, count_operations, run_killed_at
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile, encode
 
@@ -217,21 +218,18 @@ def test_forgotten_session_stays_away_when_its_file_moves(home: Home) -> None:
 
 
 def test_forget_that_was_killed_is_finished_by_the_next_run(home: Home) -> None:
-    for n in range(1, 150):
-        remove_tree(str(home.directory))
-        home.__init__(home.directory)  # type: ignore[misc]
-        file = session(home)
-        other = session(home, 2)
-        home.index()
-        try:
-            run_killed_at(home, n, "forget", file.id)
-        except AssertionError:
-            return  # It made fewer operations than n: every one has been tried.
+    file = session(home)
+    other = session(home, 2)
+    home.index()
+    saved = Saved(home)
+    operations = count_operations(home, "forget", file.id)
+    for n in scale.some(range(1, operations + 1), 15):
+        saved.restore()
+        run_killed_at(home, n, "forget", file.id)
         home.index()
         if file.id not in home.rows():
             assert b"answer 1" not in everything(home), n
         assert len(home.prompts(other.id)) == 3
-    pytest.fail("forget makes more operations than were tried")
 
 
 def test_forgetting_a_namesake_leaves_the_other_alone(home: Home) -> None:

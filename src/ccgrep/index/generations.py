@@ -33,6 +33,7 @@ _SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
 _MAGIC = (1337).to_bytes(4, "little")
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
 """Files without a checksum of their own; CHECKED has it."""
+_PARTS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 _BLOCK_BYTES = 1024 * 1024
 
 
@@ -102,13 +103,23 @@ def synced_text(generation: Generation) -> str:
 def check(path: str) -> None:
     """Makes sure that a generation is whole, as far as it was not checked before."""
     known = _checked(path)
-    for name, stamp in file_stamps(path).items():
+    stamps = file_stamps(path)
+    lost = _lost(stamps)
+    if lost and lost & pieces(path):  # Else it was merged meanwhile.
+        raise TextIndexError(f"{path} is not whole")
+    for name, stamp in stamps.items():
         if stamp in known:
             continue
         if name not in _UNCHECKED:
             check_file(os.path.join(path, name))
         elif any(line.startswith(stamp.rpartition(" ")[0] + " ") for line in known):
             raise TextIndexError(f"{os.path.join(path, name)} is damaged")
+
+
+def _lost(stamps: dict[str, str]) -> set[str]:
+    """Segments of which a file is not there; tantivy opens some of them all the same."""
+    found = {name.partition(".")[0] for name in stamps if name not in _UNCHECKED}
+    return {id for id in found if not all(f"{id}.{part}" in stamps for part in _PARTS)}
 
 
 def open_reader(path: str) -> TextReader:
@@ -193,15 +204,10 @@ def damaged_files(store_dir: str) -> list[str]:
 
 
 def check_file(path: str) -> None:
-    """Compares a file's content with the checksum at its end: body, json, its length, a mark.
-
-    An empty file was left by a kill; tantivy does not refer to it.
-    """
+    """Compares a file's content with the checksum at its end: body, json, its length, a mark."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size == 0:
-                return
             file.seek(max(size - 8, 0))
             tail = file.read(8)
             body = size - 8 - int.from_bytes(tail[:4], "little")

@@ -9,9 +9,9 @@ the index says which snapshot it reflects.
 import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from ccgrep.errors import CorruptError, StoreError, TextIndexError
+from ccgrep.errors import CorruptError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
@@ -30,8 +30,10 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     """Makes the text index reflect HEAD; gives the number of documents written."""
     head = store.head()
     found = generations.current(store.directory)
+    if found is not None:
+        _drop_others(store, found)
     is_whole = found is not None and (found.snapshot, found.level) == (head.hex(), "whole")
-    if is_whole and _has_wanted_kinds(store, found):
+    if found is not None and is_whole and _is_usable(store, found):
         return 0
     old = _comparable(store, found)
     if found is None or old is None:
@@ -44,13 +46,25 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
 
 def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
     """Builds a new generation from the objects; the old ones go when it is finished."""
-    old = generations.all_paths(store.directory)
     path = _new_generation(store)
-    with _no_gc():
-        written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
+    old = [other for other in generations.all_paths(store.directory) if other != path]
+    try:
+        with _no_gc():
+            written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
+    except WriteError:
+        with suppress(WriteError):
+            fsio.remove_tree(path)  # It takes up space that there is none of.
+        raise
     for gone in old:
         fsio.remove_tree(gone)
     return written
+
+
+def _drop_others(store: Store, found: Generation) -> None:
+    """Removes generations that a kill left, unfinished or replaced."""
+    for path in generations.generation_paths(store.directory):
+        if path != found.path:
+            fsio.remove_tree(path)
 
 
 @contextmanager
@@ -105,6 +119,15 @@ def choose_kinds(store: Store, kinds: Sequence[str]) -> None:
 def _has_wanted_kinds(store: Store, found: Generation | None) -> bool:
     wanted = generations.wanted_kinds(store.directory)
     return found is not None and generations.made_kinds(found.path) == wanted
+
+
+def _is_usable(store: Store, found: Generation) -> bool:
+    """Whether a search can be answered by a generation as it is."""
+    try:
+        generations.open_reader(found.path)
+    except TextIndexError:
+        return False
+    return _has_wanted_kinds(store, found)
 
 
 def _comparable(store: Store, found: Generation | None) -> Snapshot | None:
@@ -184,7 +207,12 @@ class _Sync:
         self._publish(level)
 
     def _publish(self, level: Level) -> None:
-        """CHECKED first: what this process wrote and synced is right."""
+        """CHECKED first: what this process wrote and synced is right.
+
+        Tantivy does not sync the directory after its last rename. Without that, a power loss could
+        leave the note of a commit whose documents are not there.
+        """
+        fsio.sync_dir(self._path)
         newest = TextReader(self._path).newest()
         generation = Generation(self._path, self._store.head().hex(), level, newest)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))

@@ -129,30 +129,42 @@ class TextWriter:
 
     def __init__(self, directory: str, is_new: bool, threads: int = 1) -> None:
         self._is_new = is_new  # nothing to replace: what is added was never there
-        self._index = guarded(_open, directory)
+        self._directory = directory
+        self._index = self._guarded(_open, directory)
         heap = (_LARGE_HEAP if is_new else _SMALL_HEAP) * threads
-        self._writer = guarded(self._index.writer, heap, threads)
+        self._writer = self._guarded(self._index.writer, heap, threads)
         self.added = 0
 
     def put(self, document: Document) -> None:
         """Writes a turn anew."""
         if not self._is_new:
             self.delete(place_of(document.session, document.turn))
-        guarded(self._writer.add_document, _made(document))
+        self._guarded(self._writer.add_document, _made(document))
         self.added += 1
 
     def delete(self, place: str) -> None:
-        guarded(self._writer.delete_documents_by_term, "place", place)
+        self._guarded(self._writer.delete_documents_by_term, "place", place)
 
     def delete_session(self, session: str) -> None:
-        guarded(self._writer.delete_documents_by_term, "session", session)
+        self._guarded(self._writer.delete_documents_by_term, "session", session)
 
     def commit(self) -> None:
-        guarded(self._writer.commit)
+        self._guarded(self._writer.commit)
 
     def close(self) -> None:
         """Waits for merges, so that nothing changes behind the caller's back."""
-        guarded(self._writer.wait_merging_threads)
+        self._guarded(self._writer.wait_merging_threads)
+
+    def _guarded(self, work: Any, *arguments: Any) -> Any:
+        """In a new directory there is nothing that could be damaged: it cannot be written."""
+        try:
+            return guarded(work, *arguments)
+        except TextIndexError as error:
+            if not self._is_new:
+                raise
+            from ccgrep.store.fsio import refused  # noqa: PLC0415 - only if it fails
+
+            raise refused(str(error.__cause__), self._directory) from error
 
 
 def _made(document: Document) -> tantivy.Document:

@@ -17,30 +17,32 @@ from ccgrep.errors import WriteError
 hook: Callable[[str, str], None] | None = None
 """Called with the operation's name and its path before each operation."""
 
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EROFS)
-"""What filesystems answer that cannot sync a directory."""
-
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EROFS, errno.EACCES)
+"""What is answered where a directory cannot be synced, or may be written but not read."""
 
 _TRIES = 20
 _PAUSE_S = 0.05
 
 
 @contextmanager
-def _operation(name: str, path: str) -> Iterator[None]:
+def _operation(name: str, path: str, size: int = 0) -> Iterator[None]:
     try:
         if hook is not None:
             hook(name, path)
         yield
     except OSError as error:
-        raise _explained(error, path) from error
+        raise explained(error, path, size) from error
 
 
-def _explained(error: OSError, path: str) -> WriteError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        free = _free_bytes(path)
-        has = f", {free // 1024:,} KB free" if free is not None else ""
+def explained(error: OSError, path: str, size: int = 0) -> WriteError:
+    """What to do about an error; `size` is how many bytes were to be written, if that is known."""
+    if error.errno in NO_SPACE:
+        needs = f", needs about {_in_kb(size)}" if size else ""
+        free = _free_bytes(path) if error.errno == errno.ENOSPC else None
+        has = f", has {_in_kb(free)}" if free is not None else ""
         return WriteError(
-            f"no space left to write {path} ({error.strerror}{has}): "
+            f"no space left to write {path} ({error.strerror}{needs}{has}): "
             "free some space and run the command again; nothing that was stored is lost"
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
@@ -49,6 +51,23 @@ def _explained(error: OSError, path: str) -> WriteError:
             "make its directory writable, or choose another (CCGREP_DIR for the store)"
         )
     return WriteError(f"cannot write {path} ({error.strerror}): check the disk, then run again")
+
+
+def refused(reason: str, path: str) -> WriteError:
+    """The same for what a library says that writes on its own."""
+    import re  # noqa: PLC0415 - only if it fails
+
+    found = re.search(r"(?:os error |code: )(\d+)", reason)
+    if found:
+        code = int(found[1])
+        return explained(OSError(code, os.strerror(code)), path)
+    return WriteError(
+        f"cannot write {path} ({reason}): check the disk and the space on it, then run again"
+    )
+
+
+def _in_kb(size: int) -> str:
+    return f"{-(-size // 1024):,} KB"
 
 
 def _free_bytes(path: str) -> int | None:
@@ -72,6 +91,7 @@ def make_dir(path: str) -> None:
         except FileExistsError:
             return
         os.chmod(path, 0o700)
+    sync_dir(above or ".")  # What is synced below it would be lost with its name.
 
 
 def make_private(path: str) -> None:
@@ -91,7 +111,7 @@ class NewFile:
         os.fchmod(self._descriptor, 0o600)
 
     def write(self, data: bytes) -> None:
-        with _operation("write", self.path):
+        with _operation("write", self.path, len(data)):
             view = memoryview(data)
             while view:
                 view = view[os.write(self._descriptor, view) :]
@@ -138,14 +158,15 @@ def publish(tmp_dir: str, path: str, data: bytes, is_hint: bool = False) -> None
 
 def sync_dir(path: str) -> None:
     with _operation("fsync-dir", path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(descriptor)
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
         except OSError as error:
             if error.errno not in _NO_SYNC:
                 raise
-        finally:
-            os.close(descriptor)
 
 
 def remove(path: str) -> None:

@@ -1,0 +1,110 @@
+"""The power fails: of what was not synced anything may be lost. What was committed is there."""
+
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests import scale
+from tests.faults.disk import Disk, Operation, read_log
+from tests.faults.faulty import Fault, assert_heals, needs_shim, run
+from tests.faults.test_kill import embedded, fill, grow, not_indexed, snapshot
+from tests.homes import BY_WORDS, Home, assert_same_as_fresh, held
+
+pytestmark = needs_shim
+
+
+def grown(home: Home) -> None:
+    """Packs to be folded, and a session of which only the store knows."""
+    files = fill(home)
+    home.index()
+    files[4].path.unlink()
+    home.index()
+    grow(files, 1)
+
+
+def replaced(home: Home) -> None:
+    """The same taken in: garbage, and words of what was replaced."""
+    grown(home)
+    home.index()
+
+
+@pytest.mark.parametrize(
+    ("prepare", "command", "sample"),
+    [
+        (not_indexed, "index", 8),
+        (grown, "index", 8),
+        (replaced, "gc", 8),
+        (embedded, "index", 3),
+    ],
+)
+def test_power_loss_at_every_sync_loses_nothing_that_was_committed(
+    home: Home,
+    tmp_path: Path,
+    prepare: Callable[[Home], None],
+    command: str,
+    sample: int,
+    figure: Callable[[str], None],
+) -> None:
+    prepare(home)
+    disk = Disk(home.store_dir)
+    before, gone = (snapshot(home), places(home)), gone_prompts(home)
+    log = tmp_path / "log"
+    assert run(home, command, fault=Fault("shim"), log=str(log)).code == 0
+    after = (snapshot(home), places(home))
+    made = list(read_log(log))
+    ends = [*(n for n, one in enumerate(made) if one.name == "fsync"), len(made)]
+    chance = random.Random(5)
+    chosen = [
+        chance.randint(ends[n - 1] + 1 if n else 0, ends[n])
+        for n in scale.some(range(len(ends)), sample)
+        for _ in range(scale.of(1, 4))
+    ]
+    for n in range(len(made) + 1):
+        for _ in range(chosen.count(n)):
+            shutil.rmtree(home.store_dir, ignore_errors=True)
+            disk.write_survived(home.store_dir, chance)
+            is_committed = n > committed_at(home, made)
+            assert snapshot(home) in ([after[0]] if is_committed else [before[0], after[0]])
+            assert places(home) in (before[1], after[1])
+            assert_heals(home)
+            assert gone_prompts(home) == gone
+            assert_same_as_fresh(home)
+        if n < len(made):
+            assert_trusted_is_synced(disk, made[n])
+            disk.apply(made[n])
+    name = prepare.__name__.replace("_", " ")
+    figure(
+        f"power loss, {command} ({name}): {len(chosen)} states at {len(ends) - 1} syncs,"
+        " 0 lost, all = fresh"
+    )
+
+
+def places(home: Home) -> list[set[tuple[str, int]]]:
+    """What a search by words finds that takes nothing in; nothing before there is a snapshot."""
+    return held(home.config).places[:BY_WORDS] if snapshot(home) else []
+
+
+def gone_prompts(home: Home) -> list[list[str]]:
+    if not (home.store_dir / "FORMAT").exists():
+        return []
+    return [home.prompts(id) for id, row in sorted(home.rows().items()) if row.is_gone]
+
+
+def committed_at(home: Home, made: Sequence[Operation]) -> int:
+    """The sync that makes the last new HEAD durable."""
+    head, top = str(home.store_dir / "HEAD"), str(home.store_dir)
+    named = [n for n, one in enumerate(made) if one.to == head]
+    if not named:
+        return len(made)
+    return next(n for n, one in enumerate(made) if n > named[-1] and one[:2] == ("fsync", top))
+
+
+def assert_trusted_is_synced(disk: Disk, made: Operation) -> None:
+    """What CHECKED calls right is never read again: it must not change by a power loss."""
+    directory, _, name = made.to.rpartition("/")
+    if made.name == "rename" and name == "CHECKED":
+        for line in disk.content(made.path).decode().splitlines():
+            disk.assert_synced(directory, line.split()[0])

@@ -1,0 +1,41 @@
+"""The question that ends every fault test can be answered with no."""
+
+import pytest
+
+from ccgrep.index import generations
+from ccgrep.index.text import TextWriter, place_of
+from tests.faults.test_kill import fill, grow
+from tests.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
+
+
+def test_fifty_queries_of_which_most_find_something(home: Home) -> None:
+    grow(fill(home), 1)
+    home.index()
+    answers = held(home.config).answers
+    assert (len(QUERIES), len(set(QUERIES)), len(answers)) == (50, 50, BY_WORDS)
+    assert sum(map(bool, answers)) >= 40
+
+
+def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
+    files = fill(home)
+    home.index()
+    assert_same_as_fresh(home, is_collected=True)
+    found = generations.current(str(home.store_dir))
+    assert found is not None
+    writer = TextWriter(found.path, is_new=False)
+    writer.delete(place_of(files[1].id, 2))
+    writer.commit()
+    writer.close()
+    with pytest.raises(AssertionError):
+        assert_same_as_fresh(home)
+
+
+def test_what_was_built_is_not_taken_for_other_transcripts(home: Home) -> None:
+    files = fill(home)
+    home.index()
+    assert_same_as_fresh(home)
+    grow(files, 1)
+    with pytest.raises(AssertionError):
+        assert_same_as_fresh(home)
+    home.index()
+    assert_same_as_fresh(home)
