@@ -82,7 +82,7 @@ def read_seen(store_dir: str) -> bytes:
 def read_head(store_dir: str) -> str:
     """HEAD as it stands there; empty when there is none."""
     try:
-        with open(os.path.join(store_dir, "HEAD"), encoding="ascii", errors="replace") as file:
+        with open(os.path.join(store_dir, "HEAD"), encoding="utf-8", errors="replace") as file:
             return file.read(100).strip()
     except OSError:
         return ""

@@ -154,6 +154,11 @@ class TextWriter:
         """Waits for merges, so that nothing changes behind the caller's back."""
         guarded(self._writer.wait_merging_threads)
 
+    def reader(self) -> TextReader:
+        """A reader of what was committed, without opening the index once more."""
+        guarded(self._index.reload)
+        return TextReader(self._index)
+
 
 def _made(document: Document) -> tantivy.Document:
     content = document.content
@@ -217,8 +222,8 @@ def _stored(document: tantivy.Document) -> Stored:
 class TextReader:
     """Searches a generation."""
 
-    def __init__(self, directory: str) -> None:
-        self._index = guarded(_open, directory)
+    def __init__(self, of: str | tantivy.Index) -> None:
+        self._index = guarded(_open, of) if isinstance(of, str) else of
         self._schema = self._index.schema
         self._searcher = guarded(self._index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))
