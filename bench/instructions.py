@@ -38,7 +38,7 @@ COMMANDS = {
     "ccgrep --version": ("--version",),
     "ccgrep --no-refresh": ("--no-refresh", *_WORDS),
     "ccgrep": _WORDS,
-    "ccgrep -F": ("-F", _WORDS[1]),
+    "ccgrep -F": ("-F", "--timeout=0", _WORDS[1]),
     "ccgrep __complete": ("__complete", "session", ""),
     "ccgrep list": ("list",),
 }

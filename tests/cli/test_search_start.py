@@ -62,5 +62,10 @@ def test_live_values_of_completions_import_nothing_heavy(zoo: Home, typed: tuple
     assert imported(zoo, "__complete", *typed) & HEAVY == set()
 
 
+@pytest.mark.parametrize("typed", [("list",), ("--json", "zebra")])
+def test_msgspec_is_imported_without_typing_extensions(zoo: Home, typed: tuple[str, ...]) -> None:
+    assert imported(zoo, *typed) & {"msgspec", "typing_extensions"} == {"msgspec"}
+
+
 def test_the_probe_sees_what_is_imported(zoo: Home) -> None:
     assert "msgspec" in imported(zoo, "--json", "zebra")

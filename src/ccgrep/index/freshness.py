@@ -14,7 +14,6 @@ takes that in. Derived: without it, or when it is wrong, a search looks for itse
 from __future__ import annotations
 
 import os
-import sys
 from itertools import islice
 
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
@@ -226,8 +225,6 @@ def start_check(
             os.close(end)
             load()
 
-        # msgspec would take it instead of typing, and it takes ten milliseconds to import.
-        sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]
         try:
             changed = changed_files(store_dir, roots, on_change)
             if changed is not None:
