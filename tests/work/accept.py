@@ -13,5 +13,5 @@ if __name__ == "__main__":
     old = table.accepted() if table.PATH.exists() else {}
     with tempfile.TemporaryDirectory() as directory:
         new = dict(counted(Story(Path(directory)), PLAIN + MEANING))
-    table.accept(new)
+    table.accept(old, new)
     print("\n".join(table.differences(old, new)) or "nothing has changed")

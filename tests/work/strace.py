@@ -1,8 +1,8 @@
 """Runs a command under strace and counts what it asked of the system.
 
-Files of the store and of the agents count; of what else is opened, only modules do. tantivy's
-threads open files when they please, so what is opened or looked at counts in main threads alone;
-what is written, synced, renamed and deleted counts in all.
+Files of the store and of the agents count; of what else is opened, only modules do. A thread of
+tantivy looks twice a second whether its index has changed: what that opens each time counts in
+main threads alone.
 """
 
 import re
@@ -25,6 +25,7 @@ TRACED = (
 PROGRAM = "from ccgrep.cli import entry; entry()"
 """What the installed script does; `python -m` would count runpy too."""
 
+_WATCHED = ("/meta.json", "/.managed.json", ".lock")
 _LINE = re.compile(r"(\w+)\((.*)\) += (-?\d+)(?:<(.*)>)?")
 _PATH = re.compile(r'"([^"]*)"')
 _DESCRIPTOR = re.compile(r"\d+<([^>]*)>")
@@ -125,13 +126,11 @@ def _count_in_store(counts: Counter[str], call: Call) -> None:
         case "openat" | "open" | "creat":
             if "O_EXCL" in call.arguments:
                 counts["files made"] += 1
-            elif call.is_main:
+            elif call.is_main or not call.path.endswith(_WATCHED):
                 is_folder = "O_DIRECTORY" in call.arguments
                 counts["store folders opened" if is_folder else "store files opened"] += 1
         case "stat" | "lstat" | "newfstatat" | "statx":
-            counts["store files looked at"] += (
-                call.is_main and "AT_EMPTY_PATH" not in call.arguments
-            )
+            counts["store files looked at"] += _is_by_path(call)
         case "write" | "pwrite64" | "writev":
             counts["bytes written"] += call.result
         case "fsync" | "fdatasync" | "sync_file_range" | "msync":

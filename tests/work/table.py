@@ -30,9 +30,19 @@ def accepted() -> dict[str, Counts]:
     return operations
 
 
-def accept(operations: Mapping[str, Counts]) -> None:
+def accept(was: Mapping[str, Counts], now: Mapping[str, Counts]) -> None:
+    """Writes the table; what differs by chance alone stays as it was."""
+    operations = {
+        name: {count: _kept(count, was.get(name, {}), new) for count, new in counts.items()}
+        for name, counts in now.items()
+    }
     made = {"python": PYTHON, "operations": operations}
     PATH.write_text(json.dumps(made, indent=1) + "\n")
+
+
+def _kept(count: str, was: Counts, new: int) -> int:
+    old = was.get(count, new)
+    return old if abs(new - old) <= _most(count, old) - old else new
 
 
 def differences(was: Mapping[str, Counts], now: Mapping[str, Counts]) -> Iterator[str]:
