@@ -47,6 +47,7 @@ class Story:
         for each in (*self.files, agent, codex):
             self.write(each)
         self.home.rest()
+        self._settle(self.files[-1].path)  # what will grow is what grew last
 
     def write(self, file: Lines) -> None:
         """Writes a file anew; a new one changes its folder."""

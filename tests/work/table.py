@@ -17,7 +17,8 @@ AT_MOST = ("bytes written", "library modules")
 """Counts that may be lower: numbers of inodes and processes have more digits or fewer, and what a
 library imports is its own affair."""
 RACING = "search, one turn appended"
-"""It may have begun to search before the change was seen; then it is searched twice."""
+"""It may have begun to search before the change was seen. Then it is searched twice, and what was
+taken in meanwhile is opened for the first search, too."""
 _ONCE_MORE = ("store files looked at", "store files opened", "store folders opened")
 
 
@@ -58,7 +59,7 @@ def differences(was: Mapping[str, Counts], now: Mapping[str, Counts]) -> Iterato
             old, new = before.get(count, 0), after.get(count, 0)
             most = _most(count, old)
             if count in _ONCE_MORE:
-                most += once_more.get(count, 0)
+                most += 2 * once_more.get(count, 0)
             if new > most:
                 yield f"{operation}: {count} grew from {old:,} to {new:,}"
             elif new < old == most and count not in AT_MOST:
