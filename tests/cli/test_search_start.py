@@ -62,5 +62,26 @@ def test_live_values_of_completions_import_nothing_heavy(zoo: Home, typed: tuple
     assert imported(zoo, "__complete", *typed) & HEAVY == set()
 
 
+@pytest.mark.parametrize("typed", [("list",), ("--json", "zebra")])
+def test_msgspec_is_imported_without_typing_extensions(zoo: Home, typed: tuple[str, ...]) -> None:
+    assert imported(zoo, *typed) & {"msgspec", "typing_extensions"} == {"msgspec"}
+
+
+def test_typing_extensions_can_be_imported_afterwards(home: Home) -> None:
+    program = (
+        "import sys; from ccgrep.quick import import_msgspec; import_msgspec(); "
+        "print('msgspec' in sys.modules, 'typing_extensions' in sys.modules); "
+        "import typing_extensions, msgspec; print(typing_extensions.Required)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.stdout) == ("", "True False\ntyping.Required\n")
+
+
 def test_the_probe_sees_what_is_imported(zoo: Home) -> None:
     assert "msgspec" in imported(zoo, "--json", "zebra")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LOOKING = ("search", "stats")
 """Commands that take in what has changed before they answer."""
 
+_WITHOUT_MSGSPEC = ("completions", "mcp", "search", "setup")
+
 _PICK = "__pick"
 """What fzf calls. No part of the table: nobody types it."""
 
@@ -66,6 +68,10 @@ def _dispatch(typed: list[str], context: Context) -> int:
         return 0
     show_secrets(_shows_secrets(command.name, arguments, context))
     early = _begun(arguments, context) if command.name in _LOOKING else ()
+    if command.name not in _WITHOUT_MSGSPEC:
+        from ccgrep.quick import import_msgspec  # noqa: PLC0415 - not for a plain search
+
+        import_msgspec()
     try:
         return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
     except RefError as error:

@@ -25,8 +25,7 @@ from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile, Root, Scan
 from ccgrep.store.database import Commit, Store
-from ccgrep.store.gc import collect_garbage
-from ccgrep.store.manifest import Row, SourceFile, forgotten_key
+from ccgrep.store.manifest import Row, Snapshot, SourceFile, forgotten_key
 
 COMMIT_EVERY_S = 10.0
 _GARBAGE_SHARE = 0.25
@@ -82,10 +81,16 @@ def build(
         store.heal_indexes()
         if store.snapshot().must_collect:
             purge(store)
-            collect_garbage(store)
+            _collect_garbage(store)
         report = _Run(store, scan(), options, on_progress).run()
     report.seconds = round(time.monotonic() - started, 3)
     return report
+
+
+def _collect_garbage(store: Store) -> None:
+    from ccgrep.store.gc import collect_garbage  # noqa: PLC0415 - seldom, and a search may wait
+
+    collect_garbage(store)
 
 
 def append(store: Store, found: Scan, options: Options) -> bool:
@@ -95,10 +100,11 @@ def append(store: Store, found: Scan, options: Options) -> bool:
     """
     with store.lock(options.wait_s):
         store.clean_tmp()
-        if store.snapshot().must_collect:
+        snapshot = store.snapshot()
+        if snapshot.must_collect:
             return False
-        rows = [store.row(_session_id(file)) for file in found.files.values()]
-        plain = [row for row in rows if row is not None and _is_plain(store, row)]
+        rows = [store.row(_session_id(file), snapshot) for file in found.files.values()]
+        plain = [row for row in rows if row is not None and _is_plain(store, snapshot, row)]
         if len(plain) < len(rows) or {row.files[0].path for row in plain} != {*found.files}:
             return False
         return _Run(store, found, options, lambda _: None, plain).append()
@@ -108,10 +114,10 @@ def _session_id(found: FoundFile) -> str:
     return (claude_file if found.source == "claude_code" else codex_file)(found.path).id
 
 
-def _is_plain(store: Store, row: Row) -> bool:
+def _is_plain(store: Store, snapshot: Snapshot, row: Row) -> bool:
     """Whether a session has one file, and no other session its name."""
     is_alone = len(row.files) == 1 and not (row.is_superseded or row.session.is_prompt_only)
-    return is_alone and not row.is_gone and store.row(f"{row.session.id}~2") is None
+    return is_alone and not row.is_gone and store.row(f"{row.session.id}~2", snapshot) is None
 
 
 def known_files(rows: Sequence[Row], hints: Sequence[SourceFile]) -> dict[str, SourceFile]:
@@ -356,6 +362,6 @@ class _Run:
         packed = sum(pack.size for pack in self._store.packs())
         is_much = garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed)
         if is_much or self._merge.is_forgotten_seen:
-            collect_garbage(self._store)
+            _collect_garbage(self._store)
         else:
             self._store.fold()

@@ -14,7 +14,6 @@ takes that in. Derived: without it, or when it is wrong, a search looks for itse
 from __future__ import annotations
 
 import os
-import sys
 from itertools import islice
 
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
@@ -82,7 +81,7 @@ def read_seen(store_dir: str) -> bytes:
 def read_head(store_dir: str) -> str:
     """HEAD as it stands there; empty when there is none."""
     try:
-        with open(os.path.join(store_dir, "HEAD"), encoding="ascii", errors="replace") as file:
+        with open(os.path.join(store_dir, "HEAD"), encoding="utf-8", errors="replace") as file:
             return file.read(100).strip()
     except OSError:
         return ""
@@ -226,8 +225,6 @@ def start_check(
             os.close(end)
             load()
 
-        # msgspec would take it instead of typing, and it takes ten milliseconds to import.
-        sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]
         try:
             changed = changed_files(store_dir, roots, on_change)
             if changed is not None:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 VERSION = "v2"
 
 _ALL_KINDS = "thinking,tool"
-_SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
-_FOOTER = re.compile(rb'"crc":(\d+)')
+_FOOTER = rb'"crc":(\d+)'
 _SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
 _MAGIC = (1337).to_bytes(4, "little")
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
@@ -40,7 +39,7 @@ _BLOCK_BYTES = 1024 * 1024
 def kinds_in(path: str) -> str:
     """Which kinds of text are indexed besides what was said: those that `path` names, else all."""
     try:
-        with open(path, encoding="ascii", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(100).strip()
     except OSError:
         return _ALL_KINDS
@@ -86,14 +85,25 @@ def current(store_dir: str) -> Generation | None:
     """The newest generation that was finished."""
     for path in generation_paths(store_dir):
         try:
-            with open(os.path.join(path, "SYNCED"), encoding="ascii", errors="replace") as file:
-                found = _SYNCED.fullmatch(file.read(200))
+            with open(os.path.join(path, "SYNCED"), encoding="utf-8", errors="replace") as file:
+                found = _generation(path, file.read(200))
         except FileNotFoundError:
             continue
         if found:
-            level: Level = "whole" if found[2] == "whole" else "discussion"
-            return Generation(path, found[1], level, int(found[3]))
+            return found
     return None
+
+
+def _generation(path: str, synced: str) -> Generation | None:
+    """What SYNCED says, if it is whole. By hand: a pattern takes longer to compile."""
+    snapshot, _, rest = synced.partition(" ")
+    name, _, newest = rest.partition(" ")
+    is_id = len(snapshot) == 64 and not snapshot.strip("0123456789abcdef")
+    is_time = newest.endswith("\n") and newest[:-1].isdecimal()
+    if not is_id or not is_time or name not in ("whole", "discussion"):
+        return None
+    level: Level = "whole" if name == "whole" else "discussion"
+    return Generation(path, snapshot, level, int(newest))
 
 
 def synced_text(generation: Generation) -> str:
@@ -145,18 +155,26 @@ def _open_read_only(path: str) -> TextReader:
 def pieces(path: str) -> set[str]:
     """The segments that a generation consists of. Files of others were left by merges that came
     to nothing."""
+    return _pieces(_meta(path))
+
+
+def _pieces(meta: bytes) -> set[str]:
+    return {id.replace(b"-", b"").decode() for id in _SEGMENT.findall(meta)}
+
+
+def _meta(path: str) -> bytes:
     try:
         with open(os.path.join(path, "meta.json"), "rb") as file:
-            found = _SEGMENT.findall(file.read())
+            return file.read()
     except FileNotFoundError as error:
         raise TextIndexError("the text index is gone") from error
-    return {id.replace(b"-", b"").decode() for id in found}
 
 
 def file_stamps(path: str) -> dict[str, str]:
     """The files of tantivy, and what CHECKED says of each when it is right."""
     stamps = {}
-    own = pieces(path)
+    meta = _meta(path)
+    own = _pieces(meta)
     with os.scandir(path) as listing:
         for entry in listing:
             name = entry.name
@@ -164,14 +182,16 @@ def file_stamps(path: str) -> dict[str, str]:
                 continue
             try:
                 info = entry.stat()
-                crc = f" {_crc(entry.path)}" if name in _UNCHECKED else ""
+                crc = f" {_crc(entry.path, meta)}" if name in _UNCHECKED else ""
             except FileNotFoundError:
                 continue  # merged meanwhile
             stamps[name] = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}{crc}\n"
     return stamps
 
 
-def _crc(path: str) -> int:
+def _crc(path: str, meta: bytes) -> int:
+    if path.endswith("/meta.json"):
+        return zlib.crc32(meta)
     with open(path, "rb") as file:
         return zlib.crc32(file.read())
 
@@ -214,7 +234,7 @@ def check_file(path: str) -> None:
             if tail[4:] != _MAGIC or body < 0:
                 raise TextIndexError(f"{path} is damaged")
             file.seek(body)
-            footer = _FOOTER.search(file.read(size - 8 - body))
+            footer = re.search(_FOOTER, file.read(size - 8 - body))
             file.seek(0)
             crc, left = 0, body
             while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):

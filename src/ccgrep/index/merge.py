@@ -15,8 +15,7 @@ from ccgrep.index.reader import FileResult
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading
 from ccgrep.store.database import Commit
-from ccgrep.store.gc import conversation_key
-from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
+from ccgrep.store.manifest import Manifest, Row, SourceFile, conversation_key, forgotten_key
 
 Load = Callable[[ObjectId], Turn]
 

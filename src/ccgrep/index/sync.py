@@ -181,8 +181,9 @@ class _Sync:
         for place in sorted({*last} - {*self._written}):
             session, _, turn = place.rpartition(":")
             places.setdefault(session, []).append(turn)
+        snapshot = self._store.snapshot()
         for session, turns in places.items():
-            row = self._store.row(session)
+            row = self._store.row(session, snapshot)
             entries = self._store.manifest(row).entries if row else ()
             for number in (int(turn) for turn in turns if turn.isdigit()):
                 if row is not None and number < len(entries):
@@ -213,7 +214,7 @@ class _Sync:
         leave the note of a commit whose documents are not there.
         """
         fsio.sync_dir(self._path)
-        newest = TextReader(self._path).newest()
+        newest = self.writer.reader().newest()
         generation = Generation(self._path, self._store.head().hex(), level, newest)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         notes = {

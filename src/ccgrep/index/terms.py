@@ -84,7 +84,8 @@ def _joined_parts(word: str) -> str:
 
 def camel_parts(word: str) -> list[str]:
     """The parts of a word in camelCase or with digits in it; none of any other word."""
-    if len(word) > _MAX_CAMEL_CHARS:
+    is_plain = word.isascii() and word.isalpha() and word.islower()
+    if is_plain or len(word) > _MAX_CAMEL_CHARS:
         return []
     parts = _compiled(_PARTS).findall(word)
     return parts if len(parts) > 1 else []

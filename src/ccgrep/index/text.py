@@ -166,6 +166,11 @@ class TextWriter:
 
             raise refused(str(error.__cause__), self._directory) from error
 
+    def reader(self) -> TextReader:
+        """A reader of what was committed, without opening the index once more."""
+        guarded(self._index.reload)
+        return TextReader(self._index)
+
 
 def _made(document: Document) -> tantivy.Document:
     content = document.content
@@ -229,8 +234,8 @@ def _stored(document: tantivy.Document) -> Stored:
 class TextReader:
     """Searches a generation."""
 
-    def __init__(self, directory: str) -> None:
-        self._index = guarded(_open, directory)
+    def __init__(self, of: str | tantivy.Index) -> None:
+        self._index = guarded(_open, of) if isinstance(of, str) else of
         self._schema = self._index.schema
         self._searcher = guarded(self._index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))

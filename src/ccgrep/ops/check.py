@@ -14,7 +14,11 @@ def begin_check(config: Config) -> Check:
     """Begins to look for changes in a child, which also takes in what only grew."""
 
     def load() -> Callable[[list[str]], bool]:
-        from ccgrep.ops.append import take_in  # noqa: PLC0415 - only if something changed
+        # Only if something changed.
+        from ccgrep.quick import import_msgspec  # noqa: PLC0415
+
+        import_msgspec()
+        from ccgrep.ops.append import take_in  # noqa: PLC0415
 
         return lambda paths: take_in(config, paths)
 

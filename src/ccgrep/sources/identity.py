@@ -15,9 +15,7 @@ from ccgrep.sources.reading import File
 
 # `~` is for ccgrep's own use: it numbers namesakes.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,60}")
-_UUID_AT_END = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=$|_)", re.IGNORECASE
-)
+_UUID_AT_END = r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=$|_)"
 _WORKERS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_question-")
 
 
@@ -55,7 +53,7 @@ def codex_file(path: str) -> File:
     stem = name.removesuffix(".zst").removesuffix(".jsonl")
     if stem == "rollout":
         return File(safe_id(os.path.basename(folder)))
-    found = _UUID_AT_END.search(stem)
+    found = re.search(_UUID_AT_END, stem)
     return File(found.group() if found else safe_id(stem))
 
 

@@ -26,11 +26,12 @@ _CONTEXT_BLOCK = re.compile(
     r"(.*?)</\1>\s*",
     re.DOTALL,
 )
-_TAG = r"<{0}>(.*?)</{0}>"
-_COMMAND_NAME = re.compile(_TAG.format("command-name"), re.DOTALL)
-_COMMAND_ARGS = re.compile(_TAG.format("command-args"), re.DOTALL)
-_BASH_INPUT = re.compile(_TAG.format("bash-input"), re.DOTALL)
-_OUTPUT_TAG = re.compile(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")
+# Compiled when first needed: most prompts are words, and a search waits for them.
+_TAG = r"(?s)<{0}>(.*?)</{0}>"
+_COMMAND_NAME = _TAG.format("command-name")
+_COMMAND_ARGS = _TAG.format("command-args")
+_BASH_INPUT = _TAG.format("bash-input")
+_OUTPUT_TAG = r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>"
 
 _NOTES: tuple[tuple[str, Literal["output", "drop"] | NoteKind], ...] = (
     ("<local-command-stdout>", "output"),
@@ -85,12 +86,12 @@ def _one(text: str) -> Words:
     if head.startswith(("<command-name>", "<command-message>")):
         return _command(text)
     if head.startswith("<bash-input>"):
-        typed = _BASH_INPUT.search(text)
+        typed = re.search(_BASH_INPUT, text)
         return Words("prompt", typed.group(1).strip() if typed else text)
     for start, kind in _NOTES:
         if head.startswith(start):
             if kind in ("output", "command"):
-                text = _OUTPUT_TAG.sub("", text).strip()
+                text = re.sub(_OUTPUT_TAG, "", text).strip()
             return Words(kind, text)
     return Words("prompt", text)
 
@@ -101,8 +102,8 @@ def _command(text: str) -> Words:
     A command with arguments is a prompt, and so is a skill (its message comes first);
     a built-in one such as `/model` only if the agent goes to work on it.
     """
-    name = _COMMAND_NAME.search(text)
-    args = _COMMAND_ARGS.search(text)
+    name = re.search(_COMMAND_NAME, text)
+    args = re.search(_COMMAND_ARGS, text)
     typed = " ".join(part.group(1).strip() for part in (name, args) if part).strip()
     if not typed:
         return Words("drop", "")

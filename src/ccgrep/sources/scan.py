@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     FileKind = SourceName = str  # for msgspec, when it reads a worker's task
 
-_ROLLOUT = re.compile(r"rollout(-.*)?\.jsonl(\.zst)?")
+_ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"  # compiled when first needed: a search has no use for it
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
 
 
@@ -166,7 +166,7 @@ def _claude_kind(name: str) -> FileKind | None:
 
 
 def _codex_kind(name: str) -> FileKind | None:
-    return "session" if _ROLLOUT.fullmatch(name) else None
+    return "session" if re.fullmatch(_ROLLOUT, name) else None
 
 
 def _one(path: str, source: SourceName, base: str) -> Iterator[FoundFile]:

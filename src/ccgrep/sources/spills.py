@@ -11,8 +11,8 @@ from ccgrep.model import Blob
 from ccgrep.sources.files import MAX_SIDE_FILE_BYTES, read_side_file
 from ccgrep.sources.payload import bytes_blob
 
-_PLACE = re.compile(r"([A-Za-z0-9-]{1,64})[/\\]tool-results[/\\]([A-Za-z0-9._-]{1,200})")
-_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_PLACE = r"([A-Za-z0-9-]{1,64})[/\\]tool-results[/\\]([A-Za-z0-9._-]{1,200})"
+_CALL_ID = r"[A-Za-z0-9_-]{1,100}"
 _MEDIA_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
 
 
@@ -38,10 +38,10 @@ class Spills:
 
     def _candidates(self, text: str, call_id: str) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
-        if place := _PLACE.search(text):
+        if place := re.search(_PLACE, text):
             session, name = place.groups()
             if not name.startswith("."):
                 found += [(self._session_id, name), (session, name)]
-        if _CALL_ID.fullmatch(call_id):
+        if re.fullmatch(_CALL_ID, call_id):
             found.append((self._session_id, call_id + ".txt"))
         return found

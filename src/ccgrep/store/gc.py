@@ -14,7 +14,14 @@ from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
 from ccgrep.store import refs, tallies
 from ccgrep.store.database import Commit, Store
-from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, forgotten_key
+from ccgrep.store.manifest import (
+    Manifest,
+    Row,
+    Shard,
+    Snapshot,
+    conversation_key,
+    forgotten_key,
+)
 
 
 class GcReport(Struct, frozen=True):
@@ -82,8 +89,3 @@ def forget(store: Store, rows: Collection[Row], now_ms: int) -> None:
                 forgotten.add(forgotten_key(row.base_id))
             commit.drop_row(row.session.id)
         commit.commit(now_ms, forgotten=tuple(sorted(forgotten)), must_collect=True)
-
-
-def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:
-    """Knows a forgotten session from a namesake that is not forgotten."""
-    return forgotten_key(f"{base_id} {first_turn.hex() if first_turn else ''}")

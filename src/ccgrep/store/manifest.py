@@ -96,3 +96,8 @@ def shard_of(session_id: str) -> str:
 def forgotten_key(name: str) -> bytes:
     """What is remembered of a forgotten id or path: enough to know it, not to tell it."""
     return hashlib.sha256(b"forgotten\0" + name.encode("utf-8", "surrogateescape")).digest()[:16]
+
+
+def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:
+    """Knows a forgotten session from a namesake that is not forgotten."""
+    return forgotten_key(f"{base_id} {first_turn.hex() if first_turn else ''}")

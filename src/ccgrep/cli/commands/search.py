@@ -176,7 +176,11 @@ def _print(
     budget: Budget,
 ) -> None:
     if arguments.json or arguments.jsonl:
-        from ccgrep.output import search_json  # noqa: PLC0415 - needs what plain lines do not
+        # These need what plain lines do not.
+        from ccgrep.quick import import_msgspec  # noqa: PLC0415
+
+        import_msgspec()
+        from ccgrep.output import search_json  # noqa: PLC0415
 
         found = searcher.found(result, request.types)
         made = search_json.results(result, found, searcher, context.config(), request)
