@@ -1,14 +1,16 @@
 """Which text index is the current one, and is it whole?
 
     text/<version>-<number>/         a generation: a tantivy directory, changed only by its commits
-    text/<version>-<number>/SYNCED   "<snapshot> <level> <newest>\\n": what it reflects, `whole`
-                                     or `discussion`, and when the newest turn began (ms)
+    text/<version>-<number>/SYNCED   "<snapshot> <level> <newest> <crc32>\\n": what it reflects,
+                                     `whole` or `discussion`, and when the newest turn began (ms)
     text/<version>-<number>/KINDS    "thinking,tool\\n", or which of them are indexed
-    text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <inode>\\n" for each file whose
-                                     checksum was found right; with a crc32 where there is none
+    text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <ctime_ns> <inode>\\n" for each file
+                                     whose checksum was found right, and for files that have none
+                                     "<name> <commit> <crc32>\\n"
 
 All of it is derived and may be deleted. Tantivy does not look at the checksum that its files
 end in, and answers wrongly from damaged ones; so each file is checked once, before it is used.
+A time of modification can be set back, that of a file's last change by nobody.
 """
 
 from __future__ import annotations
@@ -18,41 +20,46 @@ import re
 import zlib
 
 from ccgrep.errors import TextIndexError
+from ccgrep.index.freshness import read_head
 from ccgrep.index.text import TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ccgrep.kinds import Level
 
-VERSION = "v2"
+VERSION = "v3"
 
-_ALL_KINDS = "thinking,tool"
-_SYNCED = re.compile(r"([0-9a-f]{64}) (whole|discussion) (\d+)\n")
-_FOOTER = re.compile(rb'"crc":(\d+)')
+ALL_KINDS = "thinking,tool"
+_SYNCED = re.compile(r"(([0-9a-f]{64}) (whole|discussion) (\d+)) (\d+)\n")
+_KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")
+_FOOTER = re.compile(rb'\{"version":\{[^}]*\},"crc":(\d+)\}')
 _SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
+_COMMIT = re.compile(rb'"(?:segment_id|opstamp)": ?("[0-9a-f-]+"|\d+)')
 _MAGIC = (1337).to_bytes(4, "little")
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
-"""Files without a checksum of their own; CHECKED has it."""
+"""Files without a checksum of their own; CHECKED has it. They are replaced with each commit."""
 _BLOCK_BYTES = 1024 * 1024
 
 
-def kinds_in(path: str) -> str:
-    """Which kinds of text are indexed besides what was said: those that `path` names, else all."""
+def _kinds_in(path: str) -> str | None:
+    """Kinds of text that are indexed besides what was said; nothing if that cannot be read."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:
-            return file.read(100).strip()
+            found = file.read(100)
     except OSError:
-        return _ALL_KINDS
+        return None
+    return found.strip() if found in _KINDS else None
 
 
 def wanted_kinds(store_dir: str) -> str:
-    """What is to be indexed."""
-    return kinds_in(os.path.join(store_dir, "kinds"))
+    """What is to be indexed: all, unless something else is said."""
+    found = _kinds_in(os.path.join(store_dir, "kinds"))
+    return ALL_KINDS if found is None else found
 
 
-def made_kinds(path: str) -> str:
+def made_kinds(path: str) -> str | None:
     """What a generation was made with."""
-    return kinds_in(os.path.join(path, "KINDS"))
+    return _kinds_in(os.path.join(path, "KINDS"))
 
 
 class Generation(NamedTuple):
@@ -85,18 +92,26 @@ def current(store_dir: str) -> Generation | None:
     """The newest generation that was finished."""
     for path in generation_paths(store_dir):
         try:
-            with open(os.path.join(path, "SYNCED"), encoding="ascii", errors="replace") as file:
-                found = _SYNCED.fullmatch(file.read(200))
+            found = _read_synced(path)
         except FileNotFoundError:
             continue
-        if found:
-            level: Level = "whole" if found[2] == "whole" else "discussion"
-            return Generation(path, found[1], level, int(found[3]))
+        if found is not None:
+            return found
     return None
 
 
+def _read_synced(path: str) -> Generation | None:
+    with open(os.path.join(path, "SYNCED"), encoding="ascii", errors="replace") as file:
+        found = _SYNCED.fullmatch(file.read(200))
+    if found is None or int(found[5]) != zlib.crc32(found[1].encode()):
+        return None
+    level: Level = "whole" if found[3] == "whole" else "discussion"
+    return Generation(path, found[2], level, int(found[4]))
+
+
 def synced_text(generation: Generation) -> str:
-    return f"{generation.snapshot} {generation.level} {generation.newest}\n"
+    said = f"{generation.snapshot} {generation.level} {generation.newest}"
+    return f"{said} {zlib.crc32(said.encode())}\n"
 
 
 def check(path: str) -> None:
@@ -108,6 +123,7 @@ def check(path: str) -> None:
         if name not in _UNCHECKED:
             check_file(os.path.join(path, name))
         elif any(line.startswith(stamp.rpartition(" ")[0] + " ") for line in known):
+            # The same commit with another content. Another commit is a writer's that is at work.
             raise TextIndexError(f"{os.path.join(path, name)} is damaged")
 
 
@@ -152,17 +168,19 @@ def file_stamps(path: str) -> dict[str, str]:
             if name not in _UNCHECKED and name.partition(".")[0] not in own:
                 continue
             try:
-                info = entry.stat()
-                crc = f" {_crc(entry.path)}" if name in _UNCHECKED else ""
+                stamps[name] = f"{name} {_stamp(entry)}\n"
             except FileNotFoundError:
                 continue  # merged meanwhile
-            stamps[name] = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}{crc}\n"
     return stamps
 
 
-def _crc(path: str) -> int:
-    with open(path, "rb") as file:
-        return zlib.crc32(file.read())
+def _stamp(entry: os.DirEntry[str]) -> str:
+    if entry.name not in _UNCHECKED:
+        info = entry.stat()
+        return f"{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {info.st_ino}"
+    with open(entry.path, "rb") as file:
+        data = file.read()
+    return f"{zlib.crc32(b' '.join(_COMMIT.findall(data)))} {zlib.crc32(data)}"
 
 
 def _checked(path: str) -> set[str]:
@@ -174,13 +192,22 @@ def _checked(path: str) -> set[str]:
 
 
 def damaged_files(store_dir: str) -> list[str]:
-    """The files of the current generation that are not what was written, every byte read."""
+    """The files that are not what was written, every byte read.
+
+    Of a generation that does not reflect HEAD nothing is said: it is being brought there.
+    """
+    damaged = [path for path in _notes(store_dir) if not _is_note_right(path)]
     found = current(store_dir)
-    if found is None:
-        return []
+    if found is None or found.snapshot != read_head(store_dir):
+        return damaged
     known = _checked(found.path)
-    damaged = []
-    for name, stamp in file_stamps(found.path).items():
+    try:
+        stamps = file_stamps(found.path)
+    except TextIndexError:
+        return [*damaged, os.path.join(found.path, "meta.json")]
+    lost = {line.partition(" ")[0] for line in known} - {*stamps}
+    damaged += [os.path.join(found.path, name) for name in sorted(lost)]
+    for name, stamp in stamps.items():
         path = os.path.join(found.path, name)
         try:
             if name not in _UNCHECKED:
@@ -192,23 +219,30 @@ def damaged_files(store_dir: str) -> list[str]:
     return damaged
 
 
-def check_file(path: str) -> None:
-    """Compares a file's content with the checksum at its end: body, json, its length, a mark.
+def _notes(store_dir: str) -> list[str]:
+    names = [(path, name) for path in generation_paths(store_dir) for name in ("SYNCED", "KINDS")]
+    paths = [os.path.join(store_dir, "kinds"), *(os.path.join(*name) for name in names)]
+    return [path for path in paths if os.path.exists(path)]
 
-    An empty file was left by a kill; tantivy does not refer to it.
-    """
+
+def _is_note_right(path: str) -> bool:
+    if os.path.basename(path) == "SYNCED":
+        return _read_synced(os.path.dirname(path)) is not None
+    return _kinds_in(path) is not None
+
+
+def check_file(path: str) -> None:
+    """Compares a file's content with the checksum at its end: body, json, its length, a mark."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size == 0:
-                return
             file.seek(max(size - 8, 0))
             tail = file.read(8)
             body = size - 8 - int.from_bytes(tail[:4], "little")
             if tail[4:] != _MAGIC or body < 0:
                 raise TextIndexError(f"{path} is damaged")
             file.seek(body)
-            footer = _FOOTER.search(file.read(size - 8 - body))
+            footer = _FOOTER.fullmatch(file.read(size - 8 - body))
             file.seek(0)
             crc, left = 0, body
             while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):

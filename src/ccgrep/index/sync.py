@@ -31,7 +31,7 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     head = store.head()
     found = generations.current(store.directory)
     is_whole = found is not None and (found.snapshot, found.level) == (head.hex(), "whole")
-    if is_whole and _has_wanted_kinds(store, found):
+    if found is not None and is_whole and _has_wanted_kinds(store, found) and _is_right(found):
         return 0
     old = _comparable(store, found)
     if found is None or old is None:
@@ -40,6 +40,14 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
         return _Sync(store, found.path, prepared).run(old)
     except (CorruptError, TextIndexError):
         return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
+
+
+def _is_right(found: Generation) -> bool:
+    try:
+        generations.check(found.path)
+    except TextIndexError:
+        return False
+    return True
 
 
 def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
@@ -76,7 +84,7 @@ def _new_generation(store: Store) -> str:
     path = os.path.join(generations.text_dir(store.directory), name)
     fsio.make_dir(path)
     kinds = generations.wanted_kinds(store.directory)
-    fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), kinds.encode(), is_hint=True)
+    fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), f"{kinds}\n".encode(), is_hint=True)
     return path
 
 
@@ -133,7 +141,8 @@ class _Sync:
         self._path = path
         self._prepared = prepared or {}
         self._is_new = is_new
-        self._kinds = generations.made_kinds(path).split(",")
+        kinds = generations.made_kinds(path)
+        self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
         self._written: pieces.Piece = []
         self._pieces: list[pieces.Piece] = []
         self.writer = TextWriter(path, is_new, threads)

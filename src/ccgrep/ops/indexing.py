@@ -19,7 +19,7 @@ from ccgrep.index.build import (
 from ccgrep.index.plan import plan
 from ccgrep.index.sync import choose_kinds, sync
 from ccgrep.model import BadSpot
-from ccgrep.ops.common import now_ms, read, scanner
+from ccgrep.ops.common import WAS_OPEN, now_ms, read, scanner
 from ccgrep.sources.scan import scan
 from ccgrep.store import fsio
 from ccgrep.store.database import Store, create_store, new_store_dir, open_store, swap
@@ -62,7 +62,10 @@ def index(
     options = Options(wait_s=wait_s, is_full=is_full, roots=config.roots)
     store = create_store(config.store_dir)
     choose_kinds(store, config.index_kinds)
-    return build(store, scanner(config), options, on_progress)
+    report = build(store, scanner(config), options, on_progress)
+    if store.was_open:
+        report.troubles.append(WAS_OPEN)
+    return report
 
 
 def recreate(

@@ -12,7 +12,7 @@ from ccgrep.index import generations
 from ccgrep.index.build import Options, build
 from ccgrep.index.sync import choose_kinds, rebuild, sync, temporary
 from ccgrep.kinds import Mode
-from ccgrep.ops.common import scanner
+from ccgrep.ops.common import WAS_OPEN, scanner
 from ccgrep.ops.search import Coverage, How
 from ccgrep.search.filters import Texts
 from ccgrep.search.scan import StoreTexts
@@ -38,6 +38,8 @@ def refresh(config: Config, how: How) -> Coverage:
         store = create_store(config.store_dir)
         if is_first:
             choose_kinds(store, config.index_kinds)
+        if store.was_open:
+            how.on_note(WAS_OPEN)
         report = build(store, scanner(config), options, how.on_progress)
     except (LockedError, WriteError) as error:
         if is_first:
