@@ -44,35 +44,36 @@ def crowd(
     home: Home, files: list[ClaudeFile], commands: list[list[str]], seconds: float, code: str = MAIN
 ) -> Iterator[Said]:
     """Runs all commands again and again beside each other, while transcripts grow."""
-    running: dict[int, subprocess.Popen[str]] = {}
+    running: dict[int, subprocess.Popen[bytes]] = {}
     deadline = time.monotonic() + seconds
     turn = 0
-    while time.monotonic() < deadline or running:
-        turn += 1
-        growing = files[turn % len(files)]
-        growing.turn(f"more {turn}", "prompt answered")
-        growing.append()
+    while (is_on := time.monotonic() < deadline) or running:
+        if is_on:
+            turn += 1
+            growing = files[turn % len(files)]
+            growing.turn(f"more {turn}", "prompt answered")
+            growing.append()
         for who, command in enumerate(commands):
+            out, err = (home.directory / f"{name}-{who}" for name in ("out", "err"))
             child = running.get(who)
             if child is not None and child.poll() is not None:
-                out, err = child.communicate()
                 del running[who]
-                yield Said(who, command, child.returncode, out, err)
-            if who not in running and time.monotonic() < deadline:
-                running[who] = subprocess.Popen(
-                    [sys.executable, "-c", code, *command],
-                    env=home.environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                )
-        time.sleep(0.02)
+                yield Said(who, command, child.returncode, out.read_text(), err.read_text())
+            if who not in running and is_on:
+                with out.open("wb") as stdout, err.open("wb") as stderr:
+                    running[who] = subprocess.Popen(
+                        [sys.executable, "-c", code, *command],
+                        env=home.environment,
+                        stdout=stdout,
+                        stderr=stderr,
+                    )
+        time.sleep(0.05)
 
 
 SEARCHES = (
-    ["-F", "prompt", "--json", "-n", "0"],
+    ["-F", "prompt", "--json", "-n", "0", "--timeout", "0"],
     ["prompt", "--json", "-n", "0", "--no-refresh"],
-    ["-E", "prom[p]t", "--json", "-n", "0"],
+    ["-E", "prom[p]t", "--json", "-n", "0", "--timeout", "0"],
     ["prompt", "--json", "-n", "0"],
 )
 
