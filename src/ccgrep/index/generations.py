@@ -143,8 +143,11 @@ def _open_read_only(path: str) -> TextReader:
     from ccgrep.store.fsio import links_to  # noqa: PLC0415 - only for such stores
 
     names = [name for name in os.listdir(path) if not name.endswith(".lock")]
-    with links_to(path, names) as links:
-        return TextReader(links)
+    try:
+        with links_to(path, names) as links:
+            return TextReader(links)
+    except FileNotFoundError as error:
+        raise TextIndexError(f"the text index cannot be opened ({error})") from error
 
 
 def pieces(path: str) -> set[str]:

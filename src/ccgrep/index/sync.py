@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ccgrep.errors import CorruptError, StoreError, TextIndexError
+from ccgrep.errors import CorruptError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
@@ -132,16 +132,16 @@ class _Sync:
     def __init__(
         self,
         store: Store,
-        path: str,
+        path: str | None,
         prepared: Prepared | None = None,
         is_new: bool = False,
         threads: int = 1,
     ) -> None:
         self._store = store
-        self._path = path
+        self._path = path or ""
         self._prepared = prepared or {}
         self._is_new = is_new
-        kinds = generations.made_kinds(path)
+        kinds = generations.made_kinds(path) if path else None
         self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
         self._written: pieces.Piece = []
         self._pieces: list[pieces.Piece] = []
@@ -238,12 +238,22 @@ class _Sync:
 
 
 def temporary(store: Store) -> tuple[TextReader, int]:
-    """An index for one search, for a store that cannot be written; and its newest turn."""
-    with fsio.temporary_dir() as path:
-        made = _Sync(store, path, is_new=True)
-        made.fill()
-        reader = TextReader(path)
-        return reader, reader.newest()
+    """An index for one search, for a store that cannot be written; and its newest turn.
+
+    Where not even a temporary directory can be made, it is in memory.
+    """
+    try:
+        with fsio.temporary_dir() as path:
+            return _filled(store, path)
+    except (FileNotFoundError, WriteError):
+        return _filled(store, None)
+
+
+def _filled(store: Store, path: str | None) -> tuple[TextReader, int]:
+    made = _Sync(store, path, is_new=True)
+    made.fill()
+    reader = made.writer.reader()
+    return reader, reader.newest()
 
 
 class FirstText:

@@ -100,8 +100,8 @@ def _analyzer(*filters: Filter) -> tantivy.TextAnalyzer:
     return builder.build()
 
 
-def _open(directory: str) -> tantivy.Index:
-    index = tantivy.Index(_schema(), path=directory)
+def _open(directory: str | None) -> tantivy.Index:
+    index = tantivy.Index(_schema(), path=directory) if directory else tantivy.Index(_schema())
     index.register_tokenizer("words", _analyzer(Filter.stemmer("english")))
     index.register_tokenizer("tokens", _analyzer())
     trigrams = tantivy.TextAnalyzerBuilder(Tokenizer.ngram(3, 3, False))
@@ -125,9 +125,12 @@ def guarded(work: Any, *arguments: Any) -> Any:
 
 
 class TextWriter:
-    """Changes a generation; `commit` makes the changes visible and durable."""
+    """Changes a generation; `commit` makes the changes visible and durable.
 
-    def __init__(self, directory: str, is_new: bool, threads: int = 1) -> None:
+    Without a directory it is in memory, and `reader` the only way to it.
+    """
+
+    def __init__(self, directory: str | None, is_new: bool, threads: int = 1) -> None:
         self._is_new = is_new  # nothing to replace: what is added was never there
         self._index = guarded(_open, directory)
         heap = (_LARGE_HEAP if is_new else _SMALL_HEAP) * threads
@@ -153,6 +156,10 @@ class TextWriter:
     def close(self) -> None:
         """Waits for merges, so that nothing changes behind the caller's back."""
         guarded(self._writer.wait_merging_threads)
+
+    def reader(self) -> TextReader:
+        guarded(self._index.reload)
+        return TextReader(self._index)
 
 
 def _made(document: Document) -> tantivy.Document:
@@ -217,8 +224,8 @@ def _stored(document: tantivy.Document) -> Stored:
 class TextReader:
     """Searches a generation."""
 
-    def __init__(self, directory: str) -> None:
-        self._index = guarded(_open, directory)
+    def __init__(self, opened: str | tantivy.Index) -> None:
+        self._index = guarded(_open, opened) if isinstance(opened, str) else opened
         self._schema = self._index.schema
         self._searcher = guarded(self._index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))

@@ -23,6 +23,7 @@ from ccgrep.ops.common import WAS_OPEN, now_ms, read, scanner
 from ccgrep.sources.scan import scan
 from ccgrep.store import fsio
 from ccgrep.store.database import Store, create_store, new_store_dir, open_store, swap
+from ccgrep.store.lock import network_filesystem
 from ccgrep.store.manifest import Row
 
 
@@ -65,6 +66,11 @@ def index(
     report = build(store, scanner(config), options, on_progress)
     if store.was_open:
         report.troubles.append(WAS_OPEN)
+    if kind := network_filesystem(config.store_dir):
+        report.troubles.append(
+            f"the store is on a network filesystem ({kind}), where locks may fail: "
+            "set CCGREP_DIR to a directory on a disk of this machine"
+        )
     return report
 
 
