@@ -16,7 +16,9 @@ from tests.meaning import Done, run_many
 NOBODY = 65534
 BECOME_NOBODY = f"""
 import os, shutil, tempfile
-import ccgrep.cli.commands.index, ccgrep.index.recover, ccgrep.ops.refresh
+import importlib, ccgrep.index.recover, ccgrep.ops.refresh
+for name in ("blame", "export", "forget", "fsck", "gc", "index", "status"):
+    importlib.import_module(f"ccgrep.cli.commands.{{name}}")
 for warm in (["login"], ["-E", "x+"], ["list"], ["show", "x"], ["stats"]):
     one(warm)  # Python itself may be where only we can read.
 os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})

@@ -257,6 +257,7 @@ class Searcher:
 
 def open_index(config: Config) -> TextReader | None:
     """The text index, if it is whole and reflects HEAD."""
+    check_usable(config.store_dir)
     found = generations.current(config.store_dir)
     if found is None or found.level != "whole" or found.snapshot != read_head(config.store_dir):
         return None
