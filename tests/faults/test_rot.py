@@ -198,7 +198,7 @@ def test_damage_is_found_never_answered_from_and_healed(
     before = live(home.store), found(home.config, ())
     texts = said_in(home, files)
     chance = random.Random(23)
-    flips, cuts = scale.of(40, 500), scale.of(10, 100)
+    flips, cuts = scale.of(32, 500), scale.of(8, 100)
     kinds: set[str] = set()
     hints = 0
     for number in range(flips + cuts):
@@ -240,7 +240,7 @@ def test_what_no_transcript_can_give_any_more_is_named(
     chance = random.Random(24)
     packs = (home.store_dir / "objects" / "pack").glob("*.pack")
     pack = max(packs, key=lambda path: path.stat().st_size)
-    cases, named, kept = scale.of(6, 60), 0, 0
+    cases, named, kept = scale.of(3, 60), 0, 0
     with Prepared(home) as prepared:
         for number in range(cases):
             stage.restore()
