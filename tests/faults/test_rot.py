@@ -262,3 +262,23 @@ def test_what_no_transcript_can_give_any_more_is_named(
             assert home.run("fsck").returncode in (0, 1)
     assert named
     figure(f"bit rot without transcripts: {cases} packs, {kept} turns kept, {named} lost and named")
+
+
+@pytest.mark.parametrize("ending", [".term", ".store", ".fast"])
+def test_damage_that_leaves_the_time_of_modification_is_noticed(home: Home, ending: str) -> None:
+    file = home.claude()
+    file.turn("where is the login", "in the form")
+    file.write()
+    home.rest()
+    home.index()
+    right = home.run("login")
+    (path,) = (home.store_dir / "text").rglob(f"*{ending}")
+    before = path.stat()
+    data = path.read_bytes()
+    with path.open("r+b") as damaged:
+        damaged.write(bytes([data[0] ^ 1]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    done = home.run("login")
+    assert (done.returncode, done.stdout) == (0, right.stdout)
+    assert f"{path} is damaged: building it anew" in done.stderr
+    assert_same_as_fresh(home)

@@ -71,6 +71,7 @@ def _healed(store: Store, how: How) -> Opened:
     if generations.current(store.directory) is None and store.snapshot().shards:
         how.on_note("building the text index")
     with store.lock(_WAIT_S):
+        _tell_damage(store, how)
         sync(store)
         try:
             return _current_reader(store)
@@ -78,6 +79,15 @@ def _healed(store: Store, how: How) -> Opened:
             how.on_note(f"{error}: building it anew")
             rebuild(store)
     return _current_reader(store)
+
+
+def _tell_damage(store: Store, how: How) -> None:
+    found = generations.current(store.directory)
+    try:
+        if found is not None:
+            generations.check(found.path)
+    except TextIndexError as error:
+        how.on_note(f"{error}: building it anew")
 
 
 def _current_reader(store: Store) -> Opened:
