@@ -8,7 +8,7 @@ import pytest
 from ccgrep import __version__
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.settings import KEYS, Key
-from ccgrep.store import refs
+from ccgrep.store import access
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"]
@@ -73,6 +73,6 @@ def test_changelog_has_this_version() -> None:
 
 def test_format_document_names_the_format_and_what_snapshots_hold() -> None:
     document = text("docs/format.md")
-    assert f"format {refs.FORMAT}" in document
+    assert f"format {access.FORMAT}" in document
     for name in ("must_collect", "forgotten"):
         assert name in document

@@ -59,6 +59,10 @@ class LockedError(StoreError):
     """Another process is writing to the store."""
 
 
+class LostRaceError(LockedError):
+    """Another process has written to the store although it was locked."""
+
+
 class WriteError(StoreError):
     """The store could not be written (disk full, quota, read-only)."""
 

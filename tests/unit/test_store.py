@@ -3,8 +3,6 @@
 import contextlib
 import hashlib
 import os
-import random
-import shutil
 import stat
 import subprocess
 import sys
@@ -18,7 +16,6 @@ from ccgrep.errors import CorruptError, FormatError, LockedError
 from ccgrep.model import Turn
 from ccgrep.store import fsck, fsio
 from ccgrep.store.database import Commit, create_store, open_store
-from ccgrep.store.fsio import remove_tree
 from ccgrep.store.objects import freeze, thaw
 from tests.homes import Home, assert_same_as_fresh
 
@@ -131,28 +128,6 @@ def test_lost_head_is_not_an_empty_store(home: Home) -> None:
     assert home.run("fsck", "--repair").returncode == 0
     assert sorted(home.rows()) == sorted(ids)
     assert_same_as_fresh(home)
-
-
-def test_fsck_finds_every_flipped_byte_and_repair_reads_the_transcripts_again(home: Home) -> None:
-    filled(home)
-    saved = home.directory / "saved"
-    shutil.copytree(home.store_dir, saved)
-    chance = random.Random(3)
-    for _ in range(40):
-        remove_tree(str(home.store_dir))
-        shutil.copytree(saved, home.store_dir)
-        # SYNCED, CHECKED and seen are hints: a wrong one costs work, not an answer.
-        hints = ("lock", "FORMAT", "SYNCED", "CHECKED", "seen")
-        path = chance.choice(
-            [p for p in files_of(home) if p.stat().st_size and p.name not in hints]
-        )
-        data = bytearray(path.read_bytes())
-        position = chance.randrange(len(data))
-        data[position] ^= 1 << chance.randrange(8)
-        path.write_bytes(data)
-        assert home.run("fsck").returncode in (1, 2), (path, position)
-        assert home.run("fsck", "--repair").returncode == 0, (path, position)
-        assert_same_as_fresh(home)
 
 
 def test_truncated_packs_are_found_and_repaired(home: Home) -> None:

@@ -48,6 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"ccgrep: cannot write the output: {error.strerror}\n")
         _drop_output()
         return 2
+    except MemoryError:
+        sys.stderr.write("ccgrep: there is not enough memory; what was committed is kept\n")
+        return 2
     except KeyboardInterrupt:
         sys.stderr.write("ccgrep: interrupted; what was committed is kept\n")
         return 130

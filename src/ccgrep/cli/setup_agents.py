@@ -84,7 +84,7 @@ def _changed(edits: list[Edit], is_dry: bool) -> Iterator[str]:
 def _command(environment: Mapping[str, str]) -> list[str]:
     """How an agent starts ccgrep: by its name, if that is found, else as it was started now."""
     is_found = shutil.which(_NAME, path=environment.get("PATH"))
-    return [_NAME] if is_found else [sys.executable, "-m", "ccgrep"]
+    return [_NAME] if is_found else [sys.executable, "-P", "-m", "ccgrep"]
 
 
 def plugin_file(*names: str) -> str:

@@ -1,14 +1,16 @@
 """Which text index is the current one, and is it whole?
 
     text/<version>-<number>/         a generation: a tantivy directory, changed only by its commits
-    text/<version>-<number>/SYNCED   "<snapshot> <level> <newest>\\n": what it reflects, `whole`
-                                     or `discussion`, and when the newest turn began (ms)
+    text/<version>-<number>/SYNCED   "<snapshot> <level> <newest> <crc32>\\n": what it reflects,
+                                     `whole` or `discussion`, and when the newest turn began (ms)
     text/<version>-<number>/KINDS    "thinking,tool\\n", or which of them are indexed
-    text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <inode>\\n" for each file whose
-                                     checksum was found right; with a crc32 where there is none
+    text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <ctime_ns> <inode>\\n" for each file
+                                     whose checksum was found right, and for files that have none
+                                     "<name> <commit> <crc32>\\n"
 
 All of it is derived and may be deleted. Tantivy does not look at the checksum that its files
 end in, and answers wrongly from damaged ones; so each file is checked once, before it is used.
+A time of modification can be set back, that of a file's last change by nobody.
 """
 
 from __future__ import annotations
@@ -18,41 +20,45 @@ import re
 import zlib
 
 from ccgrep.errors import TextIndexError
+from ccgrep.index.freshness import read_head
 from ccgrep.index.text import TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ccgrep.kinds import Level
 
-VERSION = "v2"
+VERSION = "v3"
 
-_ALL_KINDS = "thinking,tool"
-_FOOTER = rb'"crc":(\d+)'
-_SEGMENT = re.compile(rb'"segment_id": ?"([0-9a-f-]+)"')
+ALL_KINDS = "thinking,tool"
+_KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")
+_FOOTER = rb'\{"version":\{[^}]*\},"crc":(\d+)\}'
+_COMMIT = re.compile(rb'"(?:segment_id|opstamp)": ?("[0-9a-f-]+"|\d+)')
 _MAGIC = (1337).to_bytes(4, "little")
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
-"""Files without a checksum of their own; CHECKED has it."""
+"""Files without a checksum of their own; CHECKED has it. They are replaced with each commit."""
 _PARTS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 _BLOCK_BYTES = 1024 * 1024
 
 
-def kinds_in(path: str) -> str:
-    """Which kinds of text are indexed besides what was said: those that `path` names, else all."""
+def _kinds_in(path: str) -> str | None:
+    """Kinds of text that are indexed besides what was said; nothing if that cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(100).strip()
+            found = file.read(100)
     except OSError:
-        return _ALL_KINDS
+        return None
+    return found.strip() if found in _KINDS else None
 
 
 def wanted_kinds(store_dir: str) -> str:
-    """What is to be indexed."""
-    return kinds_in(os.path.join(store_dir, "kinds"))
+    """What is to be indexed: all, unless something else is said."""
+    found = _kinds_in(os.path.join(store_dir, "kinds"))
+    return ALL_KINDS if found is None else found
 
 
-def made_kinds(path: str) -> str:
+def made_kinds(path: str) -> str | None:
     """What a generation was made with."""
-    return kinds_in(os.path.join(path, "KINDS"))
+    return _kinds_in(os.path.join(path, "KINDS"))
 
 
 class Generation(NamedTuple):
@@ -85,29 +91,27 @@ def current(store_dir: str) -> Generation | None:
     """The newest generation that was finished."""
     for path in generation_paths(store_dir):
         try:
-            with open(os.path.join(path, "SYNCED"), encoding="utf-8", errors="replace") as file:
-                found = _generation(path, file.read(200))
+            found = _read_synced(path)
         except FileNotFoundError:
             continue
-        if found:
+        if found is not None:
             return found
     return None
 
 
-def _generation(path: str, synced: str) -> Generation | None:
-    """What SYNCED says, if it is whole. By hand: a pattern takes longer to compile."""
-    snapshot, _, rest = synced.partition(" ")
-    name, _, newest = rest.partition(" ")
-    is_id = len(snapshot) == 64 and not snapshot.strip("0123456789abcdef")
-    is_time = newest.endswith("\n") and newest[:-1].isdecimal()
-    if not is_id or not is_time or name not in ("whole", "discussion"):
+def _read_synced(path: str) -> Generation | None:
+    with open(os.path.join(path, "SYNCED"), encoding="utf-8", errors="replace") as file:
+        said, _, crc = file.read(200).rpartition(" ")
+    if crc != f"{zlib.crc32(said.encode())}\n":
         return None
+    snapshot, name, newest = said.split(" ")
     level: Level = "whole" if name == "whole" else "discussion"
     return Generation(path, snapshot, level, int(newest))
 
 
 def synced_text(generation: Generation) -> str:
-    return f"{generation.snapshot} {generation.level} {generation.newest}\n"
+    said = f"{generation.snapshot} {generation.level} {generation.newest}"
+    return f"{said} {zlib.crc32(said.encode())}\n"
 
 
 def check(path: str) -> None:
@@ -123,6 +127,7 @@ def check(path: str) -> None:
         if name not in _UNCHECKED:
             check_file(os.path.join(path, name))
         elif any(line.startswith(stamp.rpartition(" ")[0] + " ") for line in known):
+            # The same commit with another content. Another commit is a writer's that is at work.
             raise TextIndexError(f"{os.path.join(path, name)} is damaged")
 
 
@@ -148,8 +153,11 @@ def _open_read_only(path: str) -> TextReader:
     from ccgrep.store.fsio import links_to  # noqa: PLC0415 - only for such stores
 
     names = [name for name in os.listdir(path) if not name.endswith(".lock")]
-    with links_to(path, names) as links:
-        return TextReader(links)
+    try:
+        with links_to(path, names) as links:
+            return TextReader(links)
+    except FileNotFoundError as error:
+        raise TextIndexError(f"the text index cannot be opened ({error})") from error
 
 
 def pieces(path: str) -> set[str]:
@@ -159,7 +167,8 @@ def pieces(path: str) -> set[str]:
 
 
 def _pieces(meta: bytes) -> set[str]:
-    return {id.replace(b"-", b"").decode() for id in _SEGMENT.findall(meta)}
+    ids = [found for found in _COMMIT.findall(meta) if found.startswith(b'"')]
+    return {id.strip(b'"').replace(b"-", b"").decode() for id in ids}
 
 
 def _meta(path: str) -> bytes:
@@ -181,19 +190,21 @@ def file_stamps(path: str) -> dict[str, str]:
             if name not in _UNCHECKED and name.partition(".")[0] not in own:
                 continue
             try:
-                info = entry.stat()
-                crc = f" {_crc(entry.path, meta)}" if name in _UNCHECKED else ""
+                stamps[name] = f"{name} {_stamp(entry, meta)}\n"
             except FileNotFoundError:
                 continue  # merged meanwhile
-            stamps[name] = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}{crc}\n"
     return stamps
 
 
-def _crc(path: str, meta: bytes) -> int:
-    if path.endswith("/meta.json"):
-        return zlib.crc32(meta)
-    with open(path, "rb") as file:
-        return zlib.crc32(file.read())
+def _stamp(entry: os.DirEntry[str], meta: bytes) -> str:
+    if entry.name not in _UNCHECKED:
+        info = entry.stat()
+        return f"{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {info.st_ino}"
+    data = meta
+    if entry.name != "meta.json":
+        with open(entry.path, "rb") as file:
+            data = file.read()
+    return f"{zlib.crc32(b' '.join(_COMMIT.findall(data)))} {zlib.crc32(data)}"
 
 
 def _checked(path: str) -> set[str]:
@@ -205,13 +216,22 @@ def _checked(path: str) -> set[str]:
 
 
 def damaged_files(store_dir: str) -> list[str]:
-    """The files of the current generation that are not what was written, every byte read."""
+    """The files that are not what was written, every byte read.
+
+    Of a generation that does not reflect HEAD nothing is said: it is being brought there.
+    """
+    damaged = [path for path in _notes(store_dir) if not _is_note_right(path)]
     found = current(store_dir)
-    if found is None:
-        return []
+    if found is None or found.snapshot != read_head(store_dir):
+        return damaged
     known = _checked(found.path)
-    damaged = []
-    for name, stamp in file_stamps(found.path).items():
+    try:
+        stamps = file_stamps(found.path)
+    except TextIndexError:
+        return [*damaged, os.path.join(found.path, "meta.json")]
+    lost = {line.partition(" ")[0] for line in known} - {*stamps}
+    damaged += [os.path.join(found.path, name) for name in sorted(lost)]
+    for name, stamp in stamps.items():
         path = os.path.join(found.path, name)
         try:
             if name not in _UNCHECKED:
@@ -221,6 +241,18 @@ def damaged_files(store_dir: str) -> list[str]:
         except TextIndexError:
             damaged.append(path)
     return damaged
+
+
+def _notes(store_dir: str) -> list[str]:
+    names = [(path, name) for path in generation_paths(store_dir) for name in ("SYNCED", "KINDS")]
+    paths = [os.path.join(store_dir, "kinds"), *(os.path.join(*name) for name in names)]
+    return [path for path in paths if os.path.exists(path)]
+
+
+def _is_note_right(path: str) -> bool:
+    if os.path.basename(path) == "SYNCED":
+        return _read_synced(os.path.dirname(path)) is not None
+    return _kinds_in(path) is not None
 
 
 def check_file(path: str) -> None:
@@ -234,7 +266,7 @@ def check_file(path: str) -> None:
             if tail[4:] != _MAGIC or body < 0:
                 raise TextIndexError(f"{path} is damaged")
             file.seek(body)
-            footer = re.search(_FOOTER, file.read(size - 8 - body))
+            footer = re.fullmatch(_FOOTER, file.read(size - 8 - body))
             file.seek(0)
             crc, left = 0, body
             while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):

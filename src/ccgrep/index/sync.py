@@ -33,7 +33,7 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     if found is not None:
         _drop_others(store, found)
     is_whole = found is not None and (found.snapshot, found.level) == (head.hex(), "whole")
-    if found is not None and is_whole and _is_usable(store, found):
+    if found is not None and is_whole and _is_usable(store, found) and _is_right(found):
         return 0
     old = _comparable(store, found)
     if found is None or old is None:
@@ -42,6 +42,14 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
         return _Sync(store, found.path, prepared).run(old)
     except (CorruptError, TextIndexError):
         return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
+
+
+def _is_right(found: Generation) -> bool:
+    try:
+        generations.check(found.path)
+    except TextIndexError:
+        return False
+    return True
 
 
 def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
@@ -90,7 +98,7 @@ def _new_generation(store: Store) -> str:
     path = os.path.join(generations.text_dir(store.directory), name)
     fsio.make_dir(path)
     kinds = generations.wanted_kinds(store.directory)
-    fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), kinds.encode(), is_hint=True)
+    fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), f"{kinds}\n".encode(), is_hint=True)
     return path
 
 
@@ -147,16 +155,17 @@ class _Sync:
     def __init__(
         self,
         store: Store,
-        path: str,
+        path: str | None,
         prepared: Prepared | None = None,
         is_new: bool = False,
         threads: int = 1,
     ) -> None:
         self._store = store
-        self._path = path
+        self._path = path or ""
         self._prepared = prepared or {}
         self._is_new = is_new
-        self._kinds = generations.made_kinds(path).split(",")
+        kinds = generations.made_kinds(path) if path else None
+        self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
         self._written: pieces.Piece = []
         self._pieces: list[pieces.Piece] = []
         self.writer = TextWriter(path, is_new, threads)
@@ -258,12 +267,22 @@ class _Sync:
 
 
 def temporary(store: Store) -> tuple[TextReader, int]:
-    """An index for one search, for a store that cannot be written; and its newest turn."""
-    with fsio.temporary_dir() as path:
-        made = _Sync(store, path, is_new=True)
-        made.fill()
-        reader = TextReader(path)
-        return reader, reader.newest()
+    """An index for one search, for a store that cannot be written; and its newest turn.
+
+    Where not even a temporary directory can be made, it is in memory.
+    """
+    try:
+        with fsio.temporary_dir() as path:
+            return _filled(store, path)
+    except (FileNotFoundError, WriteError):
+        return _filled(store, None)
+
+
+def _filled(store: Store, path: str | None) -> tuple[TextReader, int]:
+    made = _Sync(store, path, is_new=True)
+    made.fill()
+    reader = made.writer.reader()
+    return reader, reader.newest()
 
 
 class FirstText:

@@ -100,8 +100,8 @@ def _analyzer(*filters: Filter) -> tantivy.TextAnalyzer:
     return builder.build()
 
 
-def _open(directory: str) -> tantivy.Index:
-    index = tantivy.Index(_schema(), path=directory)
+def _open(directory: str | None) -> tantivy.Index:
+    index = tantivy.Index(_schema(), path=directory) if directory else tantivy.Index(_schema())
     index.register_tokenizer("words", _analyzer(Filter.stemmer("english")))
     index.register_tokenizer("tokens", _analyzer())
     trigrams = tantivy.TextAnalyzerBuilder(Tokenizer.ngram(3, 3, False))
@@ -125,11 +125,14 @@ def guarded(work: Any, *arguments: Any) -> Any:
 
 
 class TextWriter:
-    """Changes a generation; `commit` makes the changes visible and durable."""
+    """Changes a generation; `commit` makes the changes visible and durable.
 
-    def __init__(self, directory: str, is_new: bool, threads: int = 1) -> None:
+    Without a directory it is in memory, and `reader` the only way to it.
+    """
+
+    def __init__(self, directory: str | None, is_new: bool, threads: int = 1) -> None:
         self._is_new = is_new  # nothing to replace: what is added was never there
-        self._directory = directory
+        self._directory = directory or "the memory"
         self._index = self._guarded(_open, directory)
         heap = (_LARGE_HEAP if is_new else _SMALL_HEAP) * threads
         self._writer = self._guarded(self._index.writer, heap, threads)

@@ -4,8 +4,8 @@
                                           key (i64) and span (2 × u32, in characters) of its text,
                                           then the vectors as f16; by keys
     vectors/<model>/<sha256>-<sha256>.hnsw   usearch's graph over a large segment of that name
-    vectors/<model>/CHECKED               "<name> <size> <mtime_ns> <inode>\\n" for each file whose
-                                          content was found to have the hash in its name
+    vectors/<model>/CHECKED               "<name> <size> <mtime_ns> <ctime_ns> <inode>\\n" for each
+                                          file whose content was found to have the hash in its name
 
 A segment is written once; small ones are folded into larger ones. A damaged file is as good as
 none: its texts are embedded again, a graph is made again from its segment. usearch crashes on
@@ -271,7 +271,8 @@ class _Checked:
         path = os.path.join(self._directory, name)
         try:
             info = os.stat(path)
-            line = f"{name} {info.st_size} {info.st_mtime_ns} {info.st_ino}\n"
+            times = f"{info.st_mtime_ns} {info.st_ctime_ns}"
+            line = f"{name} {info.st_size} {times} {info.st_ino}\n"
             if line not in self._known:
                 with open(path, "rb") as file:
                     digest = file_digest(file, sha256).hexdigest()

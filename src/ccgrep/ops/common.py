@@ -11,6 +11,8 @@ from ccgrep.store.database import Store, open_store
 
 T = TypeVar("T")
 
+WAS_OPEN = "the store's directory was open to other users: it is private now (0700)"
+
 
 def scanner(config: Config) -> Callable[[], Scan]:
     return lambda: scan(list(config.roots))

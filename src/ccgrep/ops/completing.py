@@ -13,6 +13,7 @@ from ccgrep.index import generations
 from ccgrep.index.text import Hit, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import short_ids
+from ccgrep.store.access import check_usable
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Value(NamedTuple):
 
 def live_values(config: Config, kind: str, prefix: str) -> list[Value]:
     """The values of `kind` that begin with `prefix`, at most a screen or two of them."""
+    check_usable(config.store_dir)
     found = generations.current(config.store_dir)
     if found is None:
         return []

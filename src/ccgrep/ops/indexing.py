@@ -20,10 +20,11 @@ from ccgrep.index.exclude import excluded_paths
 from ccgrep.index.plan import plan
 from ccgrep.index.sync import choose_kinds, sync
 from ccgrep.model import BadSpot
-from ccgrep.ops.common import now_ms, read, scanner
+from ccgrep.ops.common import WAS_OPEN, now_ms, read, scanner
 from ccgrep.sources.scan import scan
 from ccgrep.store import fsio
 from ccgrep.store.database import Store, create_store, new_store_dir, open_store, swap
+from ccgrep.store.lock import network_filesystem
 from ccgrep.store.manifest import Row
 
 
@@ -63,7 +64,15 @@ def index(
     options = Options(wait_s=wait_s, is_full=is_full, roots=config.roots, exclude=config.exclude)
     store = create_store(config.store_dir)
     choose_kinds(store, config.index_kinds)
-    return build(store, scanner(config), options, on_progress)
+    report = build(store, scanner(config), options, on_progress)
+    if store.was_open:
+        report.troubles.append(WAS_OPEN)
+    if kind := network_filesystem(config.store_dir):
+        report.troubles.append(
+            f"the store is on a network filesystem ({kind}), where locks may fail: "
+            "set CCGREP_DIR to a directory on a disk of this machine"
+        )
+    return report
 
 
 def recreate(

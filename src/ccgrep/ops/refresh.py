@@ -12,7 +12,7 @@ from ccgrep.index import generations
 from ccgrep.index.build import Options, build
 from ccgrep.index.sync import choose_kinds, rebuild, sync, temporary
 from ccgrep.kinds import Mode
-from ccgrep.ops.common import scanner
+from ccgrep.ops.common import WAS_OPEN, scanner
 from ccgrep.ops.search import Coverage, How
 from ccgrep.search.filters import Texts
 from ccgrep.search.scan import StoreTexts
@@ -38,6 +38,8 @@ def refresh(config: Config, how: How) -> Coverage:
         store = create_store(config.store_dir)
         if is_first:
             choose_kinds(store, config.index_kinds)
+        if store.was_open:
+            how.on_note(WAS_OPEN)
         report = build(store, scanner(config), options, how.on_progress)
     except (LockedError, WriteError) as error:
         if is_first:
@@ -69,6 +71,7 @@ def _healed(store: Store, how: How) -> Opened:
     if generations.current(store.directory) is None and store.snapshot().shards:
         how.on_note("building the text index")
     with store.lock(_WAIT_S):
+        _tell_damage(store, how)
         sync(store)
         try:
             return _current_reader(store)
@@ -76,6 +79,15 @@ def _healed(store: Store, how: How) -> Opened:
             how.on_note(f"{error}: building it anew")
             rebuild(store)
     return _current_reader(store)
+
+
+def _tell_damage(store: Store, how: How) -> None:
+    found = generations.current(store.directory)
+    try:
+        if found is not None:
+            generations.check(found.path)
+    except TextIndexError as error:
+        how.on_note(f"{error}: building it anew")
 
 
 def _current_reader(store: Store) -> Opened:

@@ -20,11 +20,13 @@ from ccgrep.search.filters import Texts, scope, short_ids
 from ccgrep.search.query import content_units, parse
 from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
+from ccgrep.store.access import check_usable
 from ccgrep.text import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from ccgrep.errors import StoreError
     from ccgrep.index.build import Progress
     from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
@@ -90,6 +92,7 @@ class Searcher:
         self._newest = newest
         self.is_whole = is_whole
         self._turns: Turns | None = None
+        self._is_lost_noted = False
         self._prepared: list[FoundHit] = []
 
     def run(self, request: Request) -> tuple[Answer, Marks]:
@@ -135,7 +138,7 @@ class Searcher:
         from ccgrep.search.scan import StoreScan  # noqa: PLC0415
         from ccgrep.store.database import open_store  # noqa: PLC0415
 
-        scan = StoreScan(open_store(self._config.store_dir), request.filters)
+        scan = StoreScan(open_store(self._config.store_dir), request.filters, self._note_lost)
         return search_exact(scan.candidates(request), matcher, request, scan.newest), marks
 
     def prepare(self, answer: Answer, marks: Marks, kinds: Sequence[TextKind]) -> None:
@@ -161,7 +164,7 @@ class Searcher:
         self, hit: Hit, stored: Stored, kinds: Sequence[TextKind], marks: Marks
     ) -> list[Marked]:
         if hit.passage is not None:
-            return _marked([self._passage(hit.place, hit.passage)], marks)
+            return _marked([self._passage(hit.place, hit.passage, stored)], marks)
         said = [("user", stored.prompt), ("assistant", stored.answer)]
         if kinds:
             known = dict(said)
@@ -173,13 +176,16 @@ class Searcher:
         turn = self.turn(hit.place)
         return marked if turn is None else [*marked, *_marked(_rest(turn), marks)]
 
-    def _passage(self, place: Place, passage: Passage) -> tuple[str, str]:
+    def _passage(self, place: Place, passage: Passage, stored: Stored) -> tuple[str, str]:
         from ccgrep.index.surfaces import surface_text  # noqa: PLC0415
 
-        turn = self.turn(place)
-        title = self.title(place.session)
-        text = surface_text(turn, passage.surface, title) if turn is not None else title
         kind = {"prompt": "user", "title": "title"}.get(passage.surface, "assistant")
+        if kind == "title":
+            text = self.title(place.session)
+        elif (turn := self.turn(place)) is not None:
+            text = surface_text(turn, passage.surface, "")
+        else:  # It is lost, and what is indexed of it is all there is.
+            return kind, stored.prompt if kind == "user" else stored.answer
         text, ((start, end),) = redact(text, [(passage.start, passage.end)])
         return kind, text[start:end]
 
@@ -225,8 +231,14 @@ class Searcher:
         if self._turns is None:
             from ccgrep.ops.sessions import Turns  # noqa: PLC0415
 
-            self._turns = Turns(self._config)
+            self._turns = Turns(self._config, self._note_lost)
         return self._turns
+
+    def _note_lost(self, error: StoreError) -> None:
+        """Says once that something is missing from the answer."""
+        if not self._is_lost_noted:
+            self._is_lost_noted = True
+            self._how.on_note(f"not every turn can be read: {error}")
 
     def _field_text(self, place: Place, field: str) -> str:
         """The text that a field of the index is made of."""
@@ -248,6 +260,7 @@ class Searcher:
 
 def open_index(config: Config) -> TextReader | None:
     """The text index, if it is whole and reflects HEAD."""
+    check_usable(config.store_dir)
     found = generations.current(config.store_dir)
     if found is None or found.level != "whole" or found.snapshot != read_head(config.store_dir):
         return None
@@ -296,6 +309,7 @@ def search(
     """
     if not any(pattern.strip() for pattern in request.patterns):
         raise UsageError("Query required: give a word to search for")
+    check_usable(config.store_dir)
     started = time.monotonic()
     patterns = (text.encode("utf-8", "replace").decode() for text in request.patterns)
     request = request._replace(patterns=tuple(patterns))

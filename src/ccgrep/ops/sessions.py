@@ -1,7 +1,7 @@
 """Sessions and turns to look at: lists, and whole conversations."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -147,20 +147,37 @@ def _place(store: Store, manifest: Manifest, number: int) -> ShownTurn:
 
 
 class Turns:
-    """Turns by their place; the snapshot and the manifests are read once."""
+    """Turns by their place; the snapshot and the manifests are read once.
 
-    def __init__(self, config: Config) -> None:
+    `on_lost` is told of what cannot be read any more.
+    """
+
+    def __init__(
+        self, config: Config, on_lost: Callable[[StoreError], None] = lambda _: None
+    ) -> None:
         self._store = open_store(config.store_dir)
+        self._on_lost = on_lost
+        self._open()
+
+    def _open(self) -> None:
+        self._head = self._store.head()
         self._snapshot = self._store.snapshot()
         self._entries: dict[str, tuple[Entry, ...]] = {}
 
     def at(self, session: str, number: int) -> Turn | None:
         """A turn; nothing when it is not there or lost."""
         try:
-            entries = self._entries_of(session)
-            return self._store.load(entries[number].turn, Turn) if number < len(entries) else None
-        except StoreError:
-            return None
+            return self._load(session, number)
+        except StoreError as error:
+            if self._store.head() == self._head:
+                self._on_lost(error)
+                return None
+        self._open()  # A writer has taken it away meanwhile, or put another in its place.
+        return self.at(session, number)
+
+    def _load(self, session: str, number: int) -> Turn | None:
+        entries = self._entries_of(session)
+        return self._store.load(entries[number].turn, Turn) if number < len(entries) else None
 
     def id_at(self, session: str, number: int) -> str:
         """A turn's id; nothing when it is not there."""

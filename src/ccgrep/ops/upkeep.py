@@ -33,11 +33,13 @@ def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckR
     if not is_repair:
         return FsckResult(_check(config))
     store = open_store(config.store_dir, is_repair=True)
-    with store.lock(wait_s):
+    with store.lock(wait_s), _nobody_embeds(config, wait_s):
         report = checks.check(store)
         lost = [] if report.is_clean else checks.repair(store)
-        report.damaged += generations.damaged_files(config.store_dir)
-        report.damaged += _damaged_vectors(config)
+        vectors = _damaged_vectors(config)
+        report.damaged += [*_damaged_texts(config), *vectors, *_damaged_tallies(store)]
+        for path in vectors:
+            fsio.remove(path)  # What is not there is embedded again.
         if not report.is_clean:
             # Built anew by indexing: it may lack turns that could not be read.
             for path in generations.generation_paths(config.store_dir):
@@ -56,18 +58,23 @@ def _check(config: Config) -> FsckReport:
     """Checks the store; anew if somebody wrote to it meanwhile."""
     while True:
         store = open_store(config.store_dir)
-        before = (store.pack_names(), _head_bytes(store))
+        before = _state(store)
         report = checks.check(store)
-        report.damaged += generations.damaged_files(config.store_dir)
-        if report.is_clean or before == (store.pack_names(), _head_bytes(store)):
+        report.damaged += [*_damaged_texts(config), *_damaged_vectors(config)]
+        report.damaged += _damaged_tallies(store)
+        if report.is_clean or before == _state(store):
             return report
 
 
-def _head_bytes(store: Store) -> str:
+def _state(store: Store) -> tuple[object, ...]:
+    """What is another when somebody has written."""
     try:
-        return store.head().hex()
+        head = store.head().hex()
     except StoreError as error:
-        return str(error)
+        head = str(error)
+    vectors = os.path.join(store.directory, "vectors")
+    files = sorted(name for _, _, names in os.walk(vectors) for name in names)
+    return store.pack_names(), head, generations.current(store.directory), files
 
 
 def gc(config: Config, wait_s: float = 10.0) -> GcReport:
@@ -103,6 +110,22 @@ def _drop_dead(config: Config, store: Store, is_gc: bool) -> None:
             fsio.remove_tree(directory)  # What was forgotten cannot be told from the rest.
         return
     drop_dead(config, store, is_model_dropped=is_gc)
+
+
+def _damaged_texts(config: Config) -> list[str]:
+    return generations.damaged_files(config.store_dir)
+
+
+def _damaged_tallies(store: Store) -> list[str]:
+    """Only of files that HEAD leads to: others are used by nobody."""
+    from ccgrep.stats.columns import is_whole  # noqa: PLC0415 - imports numpy
+
+    try:
+        wanted = tallies.current_files(store)
+    except StoreError:
+        return []
+    paths = [path for path in tallies.paths(store) if os.path.basename(path) in wanted]
+    return [path for path in paths if not is_whole(path, tallies.mapped(path))]
 
 
 def _damaged_vectors(config: Config) -> list[str]:

@@ -16,10 +16,16 @@ from ccgrep.text import one_line
 
 
 class StoreScan:
-    """The turns of a snapshot that pass the filters."""
+    """The turns of a snapshot that pass the filters; `on_lost` is told of what cannot be read."""
 
-    def __init__(self, store: Store, filters: Filters) -> None:
+    def __init__(
+        self,
+        store: Store,
+        filters: Filters,
+        on_lost: Callable[[StoreError], None] = lambda _: None,
+    ) -> None:
         self._store = store
+        self._on_lost = on_lost
         self._rows = [row for row in store.rows() if row.session.turns]
         self._filters = filters
         self._sessions = self._chosen_sessions()
@@ -52,7 +58,8 @@ class StoreScan:
             return None
         try:
             turn = self._store.load(entry.turn, Turn)
-        except StoreError:
+        except StoreError as error:
+            self._on_lost(error)
             return None
         return turn if _passes_turn(turn, filters) else None
 

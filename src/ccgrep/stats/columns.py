@@ -54,6 +54,15 @@ def encode(columns: Mapping[str, Array], words: Mapping[str, Sequence[str]]) -> 
     return b"".join([_MAGIC, head, header, bytes(-len(header) % 8), *body])
 
 
+def is_whole(name: str, data: Any) -> bool:
+    """Whether a file is what `encode` made, to the last byte."""
+    try:
+        found = Columns(name, data)
+        return found.encoded() == bytes(data)
+    except TallyError:
+        return False
+
+
 class Columns:
     """A file that was written by `encode`, as bytes or mapped into memory."""
 
@@ -79,6 +88,9 @@ class Columns:
         if name not in self._checked:
             self._checked[name] = self._check(name)
         return self._checked[name]
+
+    def encoded(self) -> bytes:
+        return encode({name: self.column(name) for name in self._described}, self.words)
 
     def _check(self, name: str) -> Array:
         found = self._described.get(name)

@@ -13,9 +13,9 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ccgrep.errors import CorruptError, MissingObjectError, StoreError
+from ccgrep.errors import CorruptError, LostRaceError, MissingObjectError, StoreError
 from ccgrep.model import ObjectId, Turn
-from ccgrep.store import fsio, refs
+from ccgrep.store import access, fsio, refs
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, freeze, thaw
@@ -34,6 +34,7 @@ class Store:
         self.directory = directory
         self.pack_dir = os.path.join(directory, "objects", "pack")
         self.tmp_dir = os.path.join(directory, "tmp")
+        self.was_open = False  # to other users, when it was opened for writing
         self._packs: dict[str, Pack] = {}
         self._listed = False
 
@@ -48,8 +49,9 @@ class Store:
             return refs.NO_SNAPSHOT
         return head
 
-    def snapshot(self) -> Snapshot:
-        head = self.head()
+    def snapshot(self, head: ObjectId | None = None) -> Snapshot:
+        """The current snapshot, or the one that `head` names."""
+        head = self.head() if head is None else head
         return Snapshot() if head == refs.NO_SNAPSHOT else self.load(head, Snapshot)
 
     def rows(self, snapshot: Snapshot | None = None) -> Iterator[Row]:
@@ -209,7 +211,8 @@ class Commit:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.snapshot = _with_forgotten(store, store.snapshot())
+        self._head = store.head()
+        self.snapshot = _with_forgotten(store, store.snapshot(self._head))
         self._rows: dict[str, dict[str, Row]] = {}
         self._touched: set[str] = set()
         self._writer: PackWriter | None = None
@@ -302,10 +305,20 @@ class Commit:
         if self._writer is not None:
             self._writer.finish()
             self._writer = None
+        self._must_be(self._head)
         refs.write_head(self.store.directory, self.store.tmp_dir, head)
+        self._must_be(head)
+        self._head = head
         self._touched.clear()
         self.store.packs(refresh=True)
         return head
+
+    def _must_be(self, head: ObjectId) -> None:
+        """Where locks do not keep others out, one of two writers has to begin again."""
+        if self.store.head() != head:
+            raise LostRaceError(
+                "another ccgrep has written to the store meanwhile: run the command again"
+            )
 
     def _shard(self, name: str) -> dict[str, Row]:
         if name not in self._rows:
@@ -328,9 +341,9 @@ def open_store(directory: str, is_repair: bool = False) -> Store:
     """
     _finish_swap(directory)
     try:
-        info = os.stat(directory)
+        access.check_owner(directory)
         if not is_repair or os.path.exists(os.path.join(directory, "FORMAT")):
-            refs.check_format(directory, is_repair)
+            access.check_format(directory, is_repair)
     except FileNotFoundError:
         store = Store(directory)
         if store.pack_names():
@@ -338,11 +351,6 @@ def open_store(directory: str, is_repair: bool = False) -> Store:
                 f"{directory} has objects but no FORMAT: run `ccgrep fsck --repair`"
             ) from None
         raise StoreError(f"there is no store in {directory}: run `ccgrep index`") from None
-    if info.st_uid not in (os.geteuid(), 0) and os.geteuid() != 0:
-        raise StoreError(
-            f"{directory} belongs to another user (uid {info.st_uid}): "
-            "set CCGREP_DIR to a directory of your own"
-        )
     return Store(directory)
 
 
@@ -351,7 +359,7 @@ def create_store(directory: str) -> Store:
     _finish_swap(directory)
     if os.path.exists(os.path.join(directory, "FORMAT")):
         store = open_store(directory)
-        _tighten(directory)
+        store.was_open = _tighten(directory)
         return store
     if Store(directory).pack_names():
         return open_store(directory)
@@ -363,17 +371,19 @@ def create_store(directory: str) -> Store:
     store = Store(directory)
     for path in (directory, store.pack_dir, store.tmp_dir):
         fsio.make_dir(path)
-    _tighten(directory)
+    store.was_open = _tighten(directory)
     if refs.read_head(directory) is None:
         refs.write_head(directory, store.tmp_dir, refs.NO_SNAPSHOT)
     refs.write_format(directory, store.tmp_dir)
     return store
 
 
-def _tighten(directory: str) -> None:
-    """A store is as private as the transcripts."""
-    if os.stat(directory).st_mode & 0o077:
+def _tighten(directory: str) -> bool:
+    """A store is as private as the transcripts; says whether it was not."""
+    was_open = bool(os.stat(directory).st_mode & 0o077)
+    if was_open:
         fsio.make_private(directory)
+    return was_open
 
 
 def new_store_dir(directory: str) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, FormatError, StoreError
 from ccgrep.model import ObjectId
-from ccgrep.store import refs
+from ccgrep.store import access, refs
 from ccgrep.store.database import Commit, Store
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile, shard_of
 from ccgrep.store.objects import Frame, decode, thaw
@@ -38,7 +38,7 @@ def check(store: Store) -> FsckReport:
     """Reads everything; changes nothing."""
     report = FsckReport()
     try:
-        refs.check_format(store.directory)
+        access.check_format(store.directory)
     except (FormatError, FileNotFoundError):
         report.damaged.append("FORMAT: lost or damaged")
     good: set[ObjectId] = set()
@@ -101,7 +101,9 @@ def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[O
         return used
     if head == refs.NO_SNAPSHOT or missing(head, "snapshot"):
         return used
-    for shard_id in store.load(head, Snapshot).shards.values():
+    snapshot = store.load(head, Snapshot)
+    _check_forgotten(store, snapshot, report)
+    for shard_id in snapshot.shards.values():
         if missing(shard_id, "a list of sessions"):
             continue
         for row in store.load(shard_id, Shard).rows:
@@ -110,6 +112,11 @@ def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[O
             for number, entry in enumerate(store.manifest(row).entries):
                 missing(entry.turn, f"turn {row.session.id}:{number}")
     return used
+
+
+def _check_forgotten(store: Store, snapshot: Snapshot, report: FsckReport) -> None:
+    if set(snapshot.forgotten) - set(refs.read_forgotten(store.directory)):
+        report.damaged.append("forgotten: lost or damaged")
 
 
 def repair(store: Store) -> list[str]:
@@ -126,6 +133,8 @@ def repair(store: Store) -> list[str]:
             if not _mend(store, commit, row, newest):
                 lost.append(f"session {row.session.id}")
         commit.commit(commit.snapshot.created)
+        if commit.snapshot.forgotten:
+            refs.write_forgotten(store.directory, store.tmp_dir, commit.snapshot.forgotten)
     return lost
 
 

@@ -229,6 +229,37 @@ def open_lock(path: str) -> int:
         return os.open(path, flags, 0o600)
 
 
+def claim(path: str, owner: str) -> bool:
+    """Makes a directory with a file `owner`; says whether it was not there. One of many gets it, by
+    a rename that fails where a directory with something in it stands."""
+    made = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    with _operation("mkdir", path):
+        os.mkdir(made, 0o700)
+        try:
+            with open(os.path.join(made, "owner"), "w", encoding="utf-8") as file:
+                file.write(owner)
+            os.rename(made, path)
+        except OSError as error:
+            _drop_claim(made)
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return False
+            raise
+    return True
+
+
+def unclaim(path: str) -> None:
+    with _operation("rmdir", path):
+        _drop_claim(path)
+
+
+def _drop_claim(path: str) -> None:
+    for drop, name in ((os.unlink, os.path.join(path, "owner")), (os.rmdir, path)):
+        try:
+            drop(name)
+        except FileNotFoundError:
+            continue
+
+
 def write_owner(descriptor: int, text: str) -> None:
     """Says who holds the lock; a message for people, so it may fail and is not synced."""
     try:

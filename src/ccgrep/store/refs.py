@@ -1,54 +1,34 @@
-"""FORMAT and HEAD: what the store is, and which snapshot is the current one.
+"""HEAD and what else stands beside the objects: which snapshot is the current one.
 
-FORMAT   "ccgrep store\\nformat 1\\nfeatures \\n": a number, and words that a reader must know
-HEAD     64 hex digits and a newline; 64 zeros before the first commit
-    forgotten   32 hex digits a line: what is not to be taken in again; a second copy of what the
-                snapshot says, since a promise to forget must outlive a lost snapshot
+HEAD        64 hex digits and a newline; 64 zeros before the first commit
+forgotten   32 hex digits a line: what is not to be taken in again; a second copy of what the
+            snapshot says, since a promise to forget must outlive a lost snapshot
 """
 
 import os
 import re
 from collections.abc import Iterable
 
-from ccgrep.errors import CorruptError, FormatError
+from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
+from ccgrep.store.access import FORMAT_TEXT
 
-FORMAT = 1
-FEATURES: frozenset[str] = frozenset()
 NO_SNAPSHOT = ObjectId(bytes(32))
 
-_FORMAT_TEXT = re.compile(r"ccgrep store\nformat (\d+)\nfeatures ?([a-z0-9 -]*)\n")
+_FORGOTTEN = re.compile(rb"^[0-9a-f]{32}$", re.MULTILINE)
 
 
 def write_format(directory: str, tmp_dir: str) -> None:
-    text = f"ccgrep store\nformat {FORMAT}\nfeatures {' '.join(sorted(FEATURES))}\n"
-    fsio.publish(tmp_dir, os.path.join(directory, "FORMAT"), text.encode())
-
-
-def check_format(directory: str, is_repair: bool = False) -> None:
-    """Refuses a store that this version cannot understand, without touching it."""
-    path = os.path.join(directory, "FORMAT")
-    with open(path, encoding="utf-8", errors="replace") as file:
-        found = _FORMAT_TEXT.fullmatch(file.read(4096))
-    if found is None:
-        if is_repair:
-            return
-        raise FormatError(f"{path} is damaged: run `ccgrep fsck --repair`")
-    number, features = int(found.group(1)), set(found.group(2).split())
-    if number > FORMAT or features - FEATURES:
-        raise FormatError(
-            f"the store is from a newer ccgrep (format {number}, this one reads {FORMAT}): "
-            "upgrade, or run `ccgrep index --recreate`"
-        )
+    fsio.publish(tmp_dir, os.path.join(directory, "FORMAT"), FORMAT_TEXT.encode())
 
 
 def read_forgotten(directory: str) -> list[bytes]:
-    """What was forgotten, as written beside the snapshots; nothing when that is lost."""
+    """What was forgotten, as written beside the snapshots; what of it can be read."""
     try:
         with open(os.path.join(directory, "forgotten"), "rb") as file:
-            return [bytes.fromhex(line.decode()) for line in file.read().split()]
-    except (FileNotFoundError, ValueError):
+            return [bytes.fromhex(key.decode()) for key in _FORGOTTEN.findall(file.read())]
+    except FileNotFoundError:
         return []
 
 

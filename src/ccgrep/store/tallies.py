@@ -51,6 +51,12 @@ def listed(directory: str) -> list[str]:
         return []
 
 
+def paths(store: Store) -> list[str]:
+    """Every tally, of all versions."""
+    folders = [os.path.join(tallies_dir(store), name) for name in listed(tallies_dir(store))]
+    return [os.path.join(folder, name) for folder in folders for name in listed(folder)]
+
+
 def mapped(path: str) -> mmap.mmap | bytes:
     """The content of a file; empty if there is none."""
     try:

@@ -1,0 +1,65 @@
+"""Makes a store as some version of ccgrep leaves it, to be opened by all later ones.
+
+    python -m tests.compat.make NAME [SOURCE]    writes tests/compat/NAME.tar.xz
+
+SOURCE is the `src` of the version, else that of this one. When a format changes, the store of
+the version before is made first: `git worktree add /tmp/old COMMIT`, then with /tmp/old/src.
+"""
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from tests.transcripts import ClaudeFile, CodexFile
+
+HERE = Path(__file__).parent
+TOPICS = ("login", "build", "worker", "cache")
+
+
+def fill(projects: Path, codex_sessions: Path) -> list[ClaudeFile]:
+    """The transcripts that every one of these stores is made of."""
+    files = []
+    for seed, topic in enumerate(TOPICS):
+        file = ClaudeFile(projects / "-home-sam-shop", seed + 1)
+        for number in range(2):
+            answer = f"the {topic} had no index, so it is mended in step {number}"
+            file.turn(f"the {topic} is slow {number}", answer, f"make {topic}", f"ok {topic}\n")
+        file.write()
+        files.append(file)
+    codex = CodexFile(codex_sessions, 5)
+    codex.meta()
+    codex.turn("list the proxies", "there are two", "ls", "a b c")
+    codex.write()
+    return files
+
+
+def make(name: str, source: str) -> Path:
+    target = HERE / f"{name}.tar.xz"
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory)
+        fill(home / ".claude" / "projects", home / ".codex" / "sessions")
+        environment = {
+            "HOME": directory,
+            "CCGREP_DIR": str(home / "store"),
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": source,
+            "TZ": "UTC",
+        }
+        for command in (["index", "-q"], ["stats"], ["--semantic", "login"]):
+            subprocess.run(
+                [sys.executable, "-P", "-m", "ccgrep", *command],
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                check=False,  # The first versions cannot do all of it.
+            )
+        with tarfile.open(target, "w:xz") as archive:
+            archive.add(home / "store", "store")
+    return target
+
+
+if __name__ == "__main__":
+    default = HERE.parents[1] / "src"
+    print(make(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else str(default)))

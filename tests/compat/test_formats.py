@@ -1,0 +1,167 @@
+"""Stores of every format that there was, and of one that is still to come."""
+
+import json
+import re
+import tarfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from ccgrep.cli.flags import COMMANDS
+from ccgrep.index.vectors import VectorWriter
+from ccgrep.store.access import FORMAT
+from tests.compat.make import HERE, fill
+from tests.homes import Home, assert_same_as_fresh
+from tests.meaning import Done, run_many, vectors_dir
+
+STORES = sorted(path.name.partition(".")[0] for path in HERE.glob("*.tar.xz"))
+WITHOUT_STORE = {"completions", "model", "settings", "setup"}
+ARGUMENTS = {
+    "search": ["login"],
+    "blame": ["x.py"],
+    "export": ["cd613e30"],
+    "forget": ["cd613e30"],
+    "resume": ["cd613e30"],
+    "show": ["cd613e30"],
+}
+
+
+def filled(home: Home) -> Home:
+    fill(home.projects, home.codex_sessions)
+    home.embed = "auto"
+    home.rest()
+    return home
+
+
+QUERIES = [
+    ["login", "slow"],
+    ["-F", "is slow 1"],
+    ["-E", "mend[a-z]+ in"],
+    ["-t", "tool", "-F", "ok cache"],
+    ["show", "cd613e30"],
+    ["stats", "tools"],
+    ["--semantic", "signing in takes long", "-n", "3"],
+]
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> list[Done]:
+    """The answers of a store that is made now."""
+    home = filled(Home(tmp_path_factory.mktemp("right") / "home"))
+    _, *answers = run_many(home, [["index", "-q"], *QUERIES])
+    assert all(done.code == 0 and done.out for done in answers), answers
+    return answers
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_store_of_an_earlier_version_is_used(
+    home: Home, name: str, right: list[Done], figure: Callable[[str], None]
+) -> None:
+    """Its transcripts are gone, so everything comes out of the store."""
+    home.embed = "auto"
+    with tarfile.open(HERE / f"{name}.tar.xz") as archive:
+        archive.extractall(home.directory, filter="data")
+    commands = [QUERIES[0], ["index", "--json"], *QUERIES, ["fsck"]]
+    first, indexed, *answers, checked = run_many(home, commands)
+    assert [(done.code, done.out) for done in answers] == [(d.code, d.out) for d in right]
+    assert (first.code, first.out) == (right[0].code, right[0].out)
+    report = json.loads(indexed.out)
+    assert report["files_parsed"] == 0
+    embedded = report["embedded"]["texts"]
+    assert (embedded == 0) == ("vectors" in members(name))
+    assert checked.code == 0, checked
+    filled(home).index()  # They are back, at another place.
+    assert_same_as_fresh(home)
+    figure(
+        f"store {name}: {len(QUERIES)} of {len(QUERIES)} answers right, 0 files parsed, "
+        f"{embedded} texts embedded"
+    )
+
+
+def members(name: str) -> set[str]:
+    with tarfile.open(HERE / f"{name}.tar.xz") as archive:
+        return {Path(path).parts[1] for path in archive.getnames() if "/" in path}
+
+
+def test_format_that_is_written_has_a_fixture() -> None:
+    assert any(name.startswith(f"format{FORMAT}-") for name in STORES)
+
+
+def tree(home: Home) -> str:
+    digest = sha256()
+    for path in sorted(home.store_dir.rglob("*")):
+        info = path.stat()
+        digest.update(f"{path} {info.st_mode} {info.st_size} {info.st_mtime_ns}".encode())
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("number", "features"), [(FORMAT + 1, ""), (FORMAT, "shiny")], ids=["format", "feature"]
+)
+def test_store_of_a_newer_version_is_neither_read_nor_written(
+    home: Home, number: int, features: str, figure: Callable[[str], None]
+) -> None:
+    filled(home)
+    home.embed = "never"
+    home.index()
+    assert home.run("stats").returncode == 0
+    text = f"ccgrep store\nformat {number}\nfeatures {features}\n"
+    (home.store_dir / "FORMAT").write_text(text)
+    before = tree(home)
+    commands = [[name, *ARGUMENTS.get(name, [])] for name in COMMANDS if name not in WITHOUT_STORE]
+    commands = [command for command in commands if command[0] not in ("mcp", "pick")]
+    commands += [["-F", "login"], ["--no-refresh", "login"], ["--no-index", "-F", "login"]]
+    commands += [["-l", "login"], ["fsck", "--repair"], ["index", "--full"], ["stats", "tools"]]
+    for command, done in zip(commands, run_many(home, commands), strict=True):
+        assert (done.code, done.out) == (2, ""), (command, done)
+        assert re.fullmatch(r"ccgrep: the store is from a newer ccgrep \(format \d.*\n", done.err)
+    file = home.claude(9)
+    file.turn("grown", "since")
+    file.write()
+    assert home.run("login").returncode == 2
+    assert home.run("__complete", "session", "").stdout == ""
+    served = home.run("mcp", input="")
+    assert "newer ccgrep" in served.stderr
+    assert tree(home) == before
+    assert home.run("index", "--recreate").returncode == 0
+    assert_same_as_fresh(home)
+    what = f"feature {features}" if features else f"format {number}"
+    figure(
+        f"store of a newer version ({what}): {len(commands) + 3} commands refused, 0 bytes changed"
+    )
+
+
+def test_text_index_of_another_engine_is_made_from_objects(
+    home: Home, figure: Callable[[str], None]
+) -> None:
+    """Tantivy refuses a format that it does not know, usearch a graph that it cannot map."""
+    filled(home)
+    _, right = run_many(home, [["index", "-q"], QUERIES[0]])
+    VectorWriter(home.store, vectors_dir(home), graph_vectors=1).heal()
+    version = re.compile(rb'"index_format_version":\d')
+    changed = 0
+    for path in (home.store_dir / "text").rglob("*.*"):
+        data = path.read_bytes()
+        if version.search(data):
+            path.write_bytes(version.sub(b'"index_format_version":9', data))
+            changed += 1
+    assert changed
+    for path in Path(vectors_dir(home)).glob("*.hnsw"):
+        data = b"usearch" + bytes(9) + path.read_bytes()[16:]
+        segment = path.name.partition("-")[0]
+        path.unlink()
+        path.with_name(f"{segment}-{sha256(data).hexdigest()[:32]}.hnsw").write_bytes(data)
+    before = "from ccgrep.index import vectors; vectors._ALL_COMPARED = 0"
+    commands = [QUERIES[0], QUERIES[-1], ["index", "--json"]]
+    found, near, indexed = run_many(home, commands, before)
+    assert (found.code, found.out) == (right.code, right.out)
+    assert "building it anew" in found.err
+    assert near.code == 0
+    report = json.loads(indexed.out)
+    assert (report["files_parsed"], report["embedded"]["texts"]) == (0, 0)
+    assert_same_as_fresh(home)
+    figure("text index of another engine: made from objects, 0 files parsed, 0 texts embedded")

@@ -1,0 +1,290 @@
+"""Bits that flip and files that are cut short: found by fsck, never answered from, healed.
+
+Some files hold nothing that an answer depends on, so that no check covers them: the notes of locks,
+and hints, which cost work when they are wrong. Answers have to be right with them too. Nor is the
+number of its version covered that tantivy writes into its files.
+"""
+
+import os
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ccgrep.index import generations
+from ccgrep.index.vectors import VectorWriter
+from ccgrep.model import Turn
+from ccgrep.store.fsio import remove_tree
+from tests import scale
+from tests.faults.prepared import Prepared
+from tests.homes import Home, assert_same_as_fresh, held
+from tests.meaning import Done, vectors_dir
+from tests.transcripts import ClaudeFile
+
+HINTS = ("lock", "seen", "CHECKED", "PIECES", "DONE", "VERIFIED")
+SAID = re.compile(r"damaged|lost|missing|cut short|anew|fsck|newer ccgrep|recreate|embedded so far")
+VERSION = re.compile(rb'(?<="version":)\{[^}]*\}')
+"""Of tantivy, in the files of the text index: what it cannot read, it says itself."""
+TOPICS = ("login", "build", "worker", "cache", "parser", "proxy")
+
+
+def fill(home: Home) -> list[ClaudeFile]:
+    """A store with every kind of file: two packs, what was forgotten, vectors, a graph, tallies."""
+    home.embed = "auto"
+    files = []
+    for seed, topic in enumerate(TOPICS):
+        file = home.claude(seed + 1, slug=f"-home-sam-p{seed % 3}", cwd=f"/home/sam/p{seed % 3}")
+        for number in range(3):
+            file.turn(
+                f"the {topic} is slow, case {number}",
+                f"the {topic} had no index: mended {number}",
+                f"make {topic}",
+                f"ok {topic} {number}\n" * 20,
+            )
+        file.write()
+        files.append(file)
+    codex = home.codex(5)
+    codex.meta()
+    codex.turn("list what there is", "there are two", "ls", "a b c")
+    codex.write()
+    unwanted = home.claude(70)
+    unwanted.turn("secret", "talk")
+    unwanted.write()
+    home.rest()
+    assert home.run("index", "-q").returncode == 0
+    assert home.run("forget", unwanted.id).returncode == 0
+    home.rest()
+    unwanted.path.unlink()
+    for file in files[:2]:
+        file.turn("and the rest of the login", "that is slow too")
+        file.append()
+    home.rest()
+    assert home.run("index", "-q").returncode == 0
+    VectorWriter(home.store, vectors_dir(home), graph_vectors=1).heal()
+    assert home.run("stats").returncode == 0
+    assert home.run("--semantic", "login").returncode == 0
+    return files
+
+
+def battery(files: list[ClaudeFile]) -> list[list[str]]:
+    """Every way to ask."""
+    return [
+        ["login", "slow"],
+        ["-F", "--no-refresh", "is slow, case 1"],
+        ["-E", "--no-refresh", "mend[a-z]+ [12]"],
+        ["-t", "tool", "-F", "ok cache 2", "--no-refresh"],
+        ["-t", "tool", "make", "--no-refresh"],
+        ["--semantic", "signing in takes long"],
+        ["-p", "p1", "slow", "--no-refresh"],
+        ["-l", "--since", "2026-01-01", "index"],
+        ["show", files[0].id],
+        ["list"],
+        ["stats"],
+        ["stats", "tools", "--no-refresh"],
+        ["MCP", "parser mended"],
+    ]
+
+
+def damageable(home: Home) -> list[Path]:
+    paths = sorted(path for path in home.store_dir.rglob("*") if path.is_file())
+    return [path for path in paths if path.stat().st_size]
+
+
+def is_hint(path: Path) -> bool:
+    return path.name in HINTS or path.suffix == ".lock"
+
+
+def flip(path: Path, chance: random.Random) -> None:
+    """One bit; every other time without a trace in the time of modification."""
+    before = path.stat()
+    data = bytearray(path.read_bytes())
+    version = VERSION.search(data)
+    at = chance.choice(
+        [n for n in range(len(data)) if not version or n not in range(*version.span())]
+    )
+    data[at] ^= 1 << chance.randrange(8)
+    with path.open("r+b") as file:
+        file.write(data)
+    if chance.random() < 0.5:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def cut(path: Path, chance: random.Random) -> None:
+    os.truncate(path, chance.randrange(path.stat().st_size))
+
+
+class Stage:
+    """A store that is put back to what it was after each damage, checked files included."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._saved = home.directory.with_name("saved")
+        shutil.copytree(home.store_dir, self._saved)
+        self.restore()
+
+    def restore(self) -> None:
+        home = self._home
+        for path in home.directory.glob("store*"):
+            remove_tree(str(path))
+        shutil.copytree(self._saved, home.store_dir)
+        current = generations.current(str(home.store_dir))
+        assert current is not None
+        stamps = generations.file_stamps(current.path).values()
+        (Path(current.path) / "CHECKED").write_text("".join(sorted(stamps)))
+        VectorWriter(home.store, vectors_dir(home)).note()
+
+
+@pytest.fixture
+def rotten(home: Home) -> Iterator[tuple[Home, list[ClaudeFile], Prepared]]:
+    files = fill(home)
+    with Prepared(home) as prepared:
+        yield home, files, prepared
+
+
+def hits(done: Done) -> set[tuple[str, ...]]:
+    """Place and text of each record line; the score may be another in a smaller index."""
+    split = [line.split(":", 3) for line in done.out.splitlines()]
+    return {(*parts[:2], *parts[3:]) for parts in split}
+
+
+Texts = dict[tuple[str, str], str]
+"""What was said, by the id and the number that a record line has."""
+
+
+def said_in(home: Home, files: list[ClaudeFile]) -> Texts:
+    return {
+        (file.id[:8], str(number)): "\n".join([turn.prompt, *turn.said()])
+        for file in files
+        for number, turn in enumerate(home.turns(file.id))
+    }
+
+
+def assert_honest(command: list[str], done: Done, right: Done, texts: Texts) -> None:
+    """The answer is the right one, or what is wrong is said and no hit is made up."""
+    assert done.code in (0, 1, 2), (command, done)
+    assert "Traceback" not in done.err, (command, done.err)
+    if (done.code, done.out) == (right.code, right.out):
+        return
+    assert SAID.search(done.err + done.out), (command, done, right)
+    if command[0] == "--semantic":  # Where some are lost, others are nearest.
+        assert all(text in texts[place, turn] for place, turn, text in hits(done)), (command, done)
+    elif command[0] not in ("show", "list", "stats"):
+        assert set(done.places) <= set(right.places), (command, done)
+        shown = {hit for hit in hits(done) if hit[-1]}  # A text that is lost is left out.
+        assert shown <= hits(right), (command, done)
+
+
+def heal(prepared: Prepared) -> str:
+    """Brings the store in order by what ccgrep says; gives the last command that it took."""
+    for commands in (("index",), ("fsck", "--repair"), ("index", "--recreate")):
+        healed, checked = prepared.run([[*commands], ["fsck"]])
+        assert "Traceback" not in healed.err, healed.err
+        if (healed.code, checked.code) == (0, 0):
+            return " ".join(commands)
+    raise AssertionError((healed, checked))
+
+
+def state(home: Home) -> tuple[object, object]:
+    """What the store holds, and what it finds, in whichever order."""
+    now = held(home.config)
+    return now.sessions, now.places
+
+
+def test_damage_is_found_never_answered_from_and_healed(
+    rotten: tuple[Home, list[ClaudeFile], Prepared], figure: Callable[[str], None]
+) -> None:
+    home, files, prepared = rotten
+    stage = Stage(home)
+    asked = battery(files)
+    right = {tuple(one): done for one, done in zip(asked, prepared.run(asked), strict=True)}
+    assert all(done.code == 0 and done.out for done in right.values()), right
+    before = state(home)
+    texts = said_in(home, files)
+    chance = random.Random(23)
+    flips, cuts = scale.of(32, 500), scale.of(8, 100)
+    kinds: set[str] = set()
+    hints = 0
+    for number in range(flips + cuts):
+        stage.restore()
+        paths = damageable(home)
+        path = paths[number % len(paths)] if number < len(paths) else chance.choice(paths)
+        (flip if number < flips else cut)(path, chance)
+        kinds.add(re.sub(r"[0-9a-f]{8,}|\d+", "#", str(path.relative_to(home.store_dir))))
+        chance.shuffle(asked)
+        checked, *answers = prepared.run([["fsck"], *asked])
+        assert "Traceback" not in checked.err, (path, checked)
+        assert is_hint(path) or checked.code in (1, 2), (path, checked)
+        hints += is_hint(path)
+        for one, done in zip(asked, answers, strict=True):
+            assert_honest(one, done, right[tuple(one)], texts)
+        heal(prepared)
+        assert state(home) == before, path
+        few = [one for one in asked if one[0] in ("login", "--semantic", "stats")]
+        for one, done in zip(few, prepared.run(few), strict=True):
+            assert hits(done) == hits(right[tuple(one)]), (path, one, done)
+    assert_same_as_fresh(home)
+    said = flips + cuts - hints
+    figure(
+        f"bit rot: {flips} flips and {cuts} cuts in {len(kinds)} kinds of files: fsck found "
+        f"{said} of {said} ({hints} in hints), 0 signals, 0 wrong hits in "
+        f"{(flips + cuts) * len(asked):,} answers, {flips + cuts} healed"
+    )
+
+
+def test_what_no_transcript_can_give_any_more_is_named(
+    home: Home, figure: Callable[[str], None]
+) -> None:
+    files = fill(home)
+    for file in files:
+        file.path.unlink()
+    home.index()
+    right = {file.id: home.turns(file.id) for file in files}
+    stage = Stage(home)
+    chance = random.Random(24)
+    packs = (home.store_dir / "objects" / "pack").glob("*.pack")
+    pack = max(packs, key=lambda path: path.stat().st_size)
+    cases, named, kept = scale.of(3, 60), 0, 0
+    with Prepared(home) as prepared:
+        for number in range(cases):
+            stage.restore()
+            (cut if number % 3 == 2 else flip)(pack, chance)
+            (repaired,) = prepared.run([["fsck", "--repair"]])
+            assert "Traceback" not in repaired.err
+            rows = home.rows()
+            for id, turns in right.items():
+                entries = home.manifest(id).entries if id in rows else ()
+                for place, turn in enumerate(turns):
+                    is_there = place < len(entries) and entries[place].turn in home.store
+                    if is_there:
+                        assert home.store.load(entries[place].turn, Turn) == turn
+                        kept += 1
+                    else:
+                        said = (f"turn {id}:{place}", f"session {id}", f"manifest of {id}")
+                        assert any(one in repaired.out for one in said), repaired
+                        named += 1
+            assert home.run("fsck").returncode in (0, 1)
+    assert named
+    figure(f"bit rot without transcripts: {cases} packs, {kept} turns kept, {named} lost and named")
+
+
+@pytest.mark.parametrize("ending", [".term", ".store", ".fast"])
+def test_damage_that_leaves_the_time_of_modification_is_noticed(home: Home, ending: str) -> None:
+    file = home.claude()
+    file.turn("where is the login", "in the form")
+    file.write()
+    home.rest()
+    home.index()
+    right = home.run("login")
+    (path,) = (home.store_dir / "text").rglob(f"*{ending}")
+    before = path.stat()
+    data = path.read_bytes()
+    with path.open("r+b") as damaged:
+        damaged.write(bytes([data[0] ^ 1]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    done = home.run("login")
+    assert (done.returncode, done.stdout) == (0, right.stdout)
+    assert f"{path} is damaged: building it anew" in done.stderr
+    assert_same_as_fresh(home)
