@@ -59,7 +59,7 @@ def test_failing_writes_leave_the_old_snapshot(
     operations = count_operations(home, "index", "-q", seam=seam)
     after, found_after = snapshot(home), held(home.config).places
     cases = faults(seam, operations)
-    tried = [cases[n] for n in scale.some(range(len(cases)), 24)]
+    tried = [cases[n] for n in scale.some(range(len(cases)), 18)]
     refused = 0
     for fault in tried:
         saved.restore()
