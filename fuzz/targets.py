@@ -5,6 +5,7 @@ business. `run.py` drives them by atheris, `tests/test_fuzz.py` by a few mutatio
 """
 
 import hashlib
+import io
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,16 +18,19 @@ from ccgrep.index.terms import fold
 from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.search import query
 from ccgrep.search.regex import Matcher, Plan
+from ccgrep.sources.history import History, read_sessions_index
+from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.zst import ZstStream
 from ccgrep.stats import safety, shell
-from ccgrep.stats.columns import Columns, encode
+from ccgrep.stats.columns import Columns
+from ccgrep.stats.columns import encode as encode_columns
 from ccgrep.store import pack
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile
 from ccgrep.store.objects import Frame, decode, freeze, object_id, thaw
 from ccgrep.store.objects import encode as encode_object
 from tests.attacks import ATTACKS
 from tests.readers import read, read_in_pieces, same
-from tests.transcripts import ClaudeFile, CodexFile, Lines
+from tests.transcripts import ClaudeFile, CodexFile, Lines, encode
 
 
 class Target(NamedTuple):
@@ -78,6 +82,26 @@ def _damaged(file: Lines) -> Iterator[bytes]:
     yield b"\xef\xbb\xbf" + lines[0].replace(b"fix", b"\xff\\ud83d")
 
 
+def reads_history(data: bytes) -> None:
+    history = History(io.BytesIO(data), Mark(0, 0))
+    for prompt in history:
+        assert prompt.session_id and prompt.text.strip()
+    assert history.end.offset <= len(data)
+    with _directory() as directory:
+        path = os.path.join(directory, "sessions-index.json")
+        _write(path, data)
+        read_sessions_index(path)
+
+
+def histories() -> Iterator[bytes]:
+    pasted = {"1": {"content": "the whole text"}}
+    typed = {"display": "fix [Pasted text #1]", "pastedContents": pasted, "sessionId": "abcd-1"}
+    yield encode({**typed, "timestamp": 1_790_000_000_000, "project": "/p"})
+    yield encode({"session_id": "abcd-1", "ts": 1_790_000_000, "text": "fix the parser"})
+    entry = {"sessionId": "abcd-1", "summary": "Parser", "created": "2026-09-21T10:00:00Z"}
+    yield encode({"version": 1, "entries": [entry]})
+
+
 def unfolds(data: bytes) -> None:
     stream = ZstStream(_Once(data), len(data))
     total = 0
@@ -108,14 +132,14 @@ def compressed_files() -> Iterator[bytes]:
 
 def reads_pack(data: bytes) -> None:
     """A pack without its index gives the objects that are whole, and no others."""
-    with _pack_dir() as directory:
+    with _directory() as directory:
         _write(pack.pack_path(directory, _NAME), data)
         _opened(directory)
 
 
 def reads_index(data: bytes) -> None:
     """An index that says anything, with a checksum that holds, leads to no other bytes."""
-    with _pack_dir() as directory:
+    with _directory() as directory:
         _write(pack.pack_path(directory, _NAME), _pack()[0])
         body = data[:-32]
         _write(pack.index_path(directory, _NAME), body + hashlib.sha256(body).digest())
@@ -148,7 +172,7 @@ def _opened(directory: str) -> None:
         opened.close()
 
 
-def _pack_dir() -> tempfile.TemporaryDirectory[str]:
+def _directory() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 
 
@@ -160,7 +184,7 @@ def _write(path: str, data: bytes) -> None:
 @cache
 def _pack() -> tuple[bytes, bytes]:
     """A pack of three objects, and its index."""
-    with _pack_dir() as directory:
+    with _directory() as directory:
         writer = pack.PackWriter(directory, directory)
         for frame in (freeze("turn", _turn()), freeze("shard", _shard()), _snapshot()):
             writer.add(frame)
@@ -228,7 +252,7 @@ def reads_columns(data: bytes) -> None:
 def tallies() -> Iterator[bytes]:
     import numpy as np  # noqa: PLC0415 - one target's
 
-    yield encode({"a": np.arange(9), "b": np.zeros(3, "u1")}, {"words": ["make", "git"]})
+    yield encode_columns({"a": np.arange(9), "b": np.zeros(3, "u1")}, {"words": ["make", "git"]})
 
 
 # What is typed, and what was run.
@@ -312,6 +336,7 @@ def scripts() -> Iterator[bytes]:
 TARGETS: dict[str, Target] = {
     "claude": Target(reads_claude, claude_files),
     "codex": Target(reads_codex, codex_files),
+    "history": Target(reads_history, histories),
     "zst": Target(unfolds, compressed_files),
     "pack": Target(reads_pack, packs),
     "index": Target(reads_index, indexes),

@@ -255,11 +255,13 @@ class Pack:
         return -1
 
     def _frame(self, offset: int) -> Frame:
+        begin = offset + _HEADER.size
+        if begin > self.size:
+            raise self._corrupt(offset)
         try:
             kind, raw_size, size, id = _HEADER.unpack(self._pread(offset, _HEADER.size))
         except struct.error:
             raise self._corrupt(offset) from None
-        begin = offset + _HEADER.size
         if not 1 <= kind <= len(KINDS) or begin + size > self.size:
             raise self._corrupt(offset)
         kind_name: ObjectKind = KINDS[kind - 1]
