@@ -103,20 +103,11 @@ def histories() -> Iterator[bytes]:
 
 
 def unfolds(data: bytes) -> None:
-    stream = ZstStream(_Once(data), len(data))
+    stream = ZstStream(io.BytesIO(data), len(data))
     total = 0
     while block := stream.read(1 << 20):
         total += len(block)
     assert total <= 66 * 1024 * 1024 + 200 * len(data)
-
-
-class _Once:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def read(self, size: int, /) -> bytes:
-        given, self._data = self._data[:size], self._data[size:]
-        return given
 
 
 def compressed_files() -> Iterator[bytes]:
