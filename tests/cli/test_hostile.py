@@ -200,7 +200,7 @@ def test_nothing_acts_in_what_fzf_shows(
 
 ANYWHERE = (
     "--help", "-h", "status", "index -v", "words", "list", "settings", "fsck", "gc", "--here x",
-    "show x", "stats", "export x", "blame x", "model", "setup bash", "mcp --help",
+    "show x", "stats", "export x", "blame x", "model", "setup shell", "mcp --help",
 )  # fmt: skip
 
 
