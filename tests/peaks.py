@@ -1,5 +1,6 @@
-"""How much memory a command takes at most, with every process that it starts."""
+"""How much memory and time a command takes, with every process that it starts."""
 
+import resource
 import subprocess
 import sys
 import threading
@@ -11,10 +12,12 @@ from tests.homes import Home
 class Peak(NamedTuple):
     done: subprocess.CompletedProcess[str]
     megabytes: float
+    seconds: float  # of processors, which others on the machine do not change
 
 
 def run_measured(home: Home, *arguments: str, timeout_s: float = 3600) -> Peak:
     """Runs the command; the peak is the sum of what its living processes had at most."""
+    before = _seconds()
     child = subprocess.Popen(
         [sys.executable, "-m", "ccgrep", *arguments],
         env=home.environment,
@@ -38,7 +41,13 @@ def run_measured(home: Home, *arguments: str, timeout_s: float = 3600) -> Peak:
         is_over.set()
         watcher.join()
     done = subprocess.CompletedProcess(child.args, child.returncode, out, err)
-    return Peak(done, peak / 1024)
+    return Peak(done, peak / 1024, _seconds() - before)
+
+
+def _seconds() -> float:
+    """The time that children who have ended took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _family(pid: int) -> list[int]:

@@ -43,7 +43,7 @@ def test_a_line_of_a_gigabyte_is_one_notice(home: Home, figure: Callable[[str], 
     for number in range(50):
         file.turn(f"prompt after{number}", "answer")
     file.append()
-    done, peak = run_measured(home, "index")
+    done, peak, _ = run_measured(home, "index")
     assert (done.returncode, done.stderr.count("1 damaged spot passed over")) == (0, 1), done.stderr
     (spot,) = home.manifest(file.id).bad
     assert (spot.reason, spot.length) == ("line longer than 64 MiB", size * MEGABYTE + 23)
@@ -60,7 +60,7 @@ def test_many_long_lines_take_no_more_memory_than_one(home: Home) -> None:
         file.prompt([{"type": "image", "source": {"type": "base64", "data": "A" * MEGABYTE * 15}}])
         file.answer("answer")
         file.write()
-    done, peak = run_measured(home, "index")
+    done, peak, _ = run_measured(home, "index")
     assert done.returncode == 0
     assert peak < MOST_MB
     assert len(home.rows()) == scale.of(2, 8)
@@ -82,7 +82,7 @@ def test_memory_does_not_grow_with_the_transcripts(
                 output = " ".join(chance.choices(words, k=3000))
                 file.turn(f"prompt {len(file.records)}", "answer", "make", output)
             paths.append(file.write())
-        done, peak = run_measured(home, "index", "-q")
+        done, peak, _ = run_measured(home, "index", "-q")
         assert (done.returncode, done.stderr) == (0, "")
         peaks.append(peak)
         for path in paths:
@@ -128,11 +128,9 @@ def test_a_bomb_is_not_unfolded(home: Home, name: str, figure: Callable[[str], N
     empty = Home(home.directory / "empty")
     empty.claude().write()
     home.claude().write()
-    base = time.monotonic()
-    assert run_measured(empty, "index").done.returncode == 0
-    begun = time.monotonic()
-    done, peak = run_measured(home, "index")
-    took = time.monotonic() - begun - (begun - base)
+    base = run_measured(empty, "index").seconds
+    done, peak, seconds = run_measured(home, "index")
+    took = seconds - base
     assert done.returncode == 0, done.stderr
     assert "damaged spot passed over" in done.stderr
     assert peak < BOMB_MOST_MB
@@ -148,9 +146,9 @@ def test_very_many_frames_are_not_unfolded(home: Home) -> None:
     path = rollout.path.with_suffix(".jsonl.zst")
     path.parent.mkdir(parents=True)
     path.write_bytes(zstd.compress(b"") * 200_000)
-    begun = time.monotonic()
+    begun = time.process_time()
     home.index()
-    assert time.monotonic() - begun < BOMB_MOST_S
+    assert time.process_time() - begun < BOMB_MOST_S
 
 
 def texts(report: dict[str, Any]) -> int:
