@@ -24,7 +24,7 @@ def test_a_file_cut_at_any_byte_of_its_last_records_comes_out_the_same(
     lines = file.lines()
     whole = b"".join(lines)
     file.path.parent.mkdir(parents=True)
-    cuts = scale.some(range(len(whole) - sum(map(len, lines[-3:])), len(whole) + 1), 8)
+    cuts = scale.some(range(len(whole) - sum(map(len, lines[-3:])), len(whole) + 1), 5)
     for cut in cuts:
         shutil.rmtree(home.store_dir, ignore_errors=True)
         file.path.write_bytes(whole[:cut])
@@ -147,7 +147,7 @@ def test_a_clean_transcript_never_takes_the_slow_path(
 def test_deep_nesting_costs_its_record_alone(
     home: Home, agent: str, field: str, figure: Callable[[str], None]
 ) -> None:
-    depths = [10**power for power in range(2, scale.of(6, 7))]
+    depths = [10**power for power in range(2, scale.of(5, 7))]
     file: Any = home.claude() if agent == "claude" else home.codex()
     if agent == "codex":
         file.meta()

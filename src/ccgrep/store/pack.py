@@ -294,4 +294,5 @@ def _read_index(path: str) -> bytes | None:
     if hashlib.sha256(body).digest() != data[-_HASH_SIZE:]:
         return None
     count = _COUNT.unpack_from(data, 8)[0]
-    return data if len(body) == _IDS_AT + count * (_HASH_SIZE + _COUNT.size) else None
+    is_whole = len(body) == _IDS_AT + count * (_HASH_SIZE + _COUNT.size)
+    return data if is_whole and max(_FANOUT.unpack_from(data, 16)) <= count else None
