@@ -66,7 +66,8 @@ ATTACKS: dict[str, str] = {
     "grapheme joiner and Mongolian": "a\u034fb\u180ec\u180bd",
     "interlinear annotation": "\ufff9shown\ufffahidden\ufffb",
     "musical format": "a\U0001d173\U0001d17ab",
-    "noncharacters": "a\ufffe\uffff\ufdd0b",
+    "noncharacters": "a\ufffe\uffff\ufdd0\U0001fffe\U0010ffffb",
+    "joiners of hieroglyphs": "a\U00013430\U00013437b",
     "long combining run": "z" + "\u0301\u0316\u0334" * 60,
     # What JSON can say and UTF-8 cannot.
     "lone high surrogate": "a\ud83db",
@@ -149,7 +150,8 @@ def _acts(char: str, before: str, after: str) -> bool:
         )
     category = unicodedata.category(char)
     is_none = category == "Cn" and (ord(char) & 0xFFFE == 0xFFFE or "\ufdd0" <= char <= "\ufdef")
-    is_seen = "\u0600" <= char <= "\u08ff" and char != "\u061c"  # Arabic number signs
+    # Number signs of Arabic and Kaithi.
+    is_seen = ("\u0600" <= char <= "\u08ff" and char != "\u061c") or char in "\U000110bd\U000110cd"
     is_hidden = category in ("Cc", "Cf", "Cs", "Zl", "Zp") and not is_seen
     return is_hidden or is_none or _IGNORABLE.match(char) is not None
 

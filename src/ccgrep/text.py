@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 # C0 but TAB and LF, DEL, C1, line and paragraph separators, soft hyphen, bidi controls,
 # zero-width and invisible characters, variation-selector supplement, tags, interlinear
-# annotation, noncharacters, lone surrogates. ZWJ and ZWNJ are decided in _is_kept.
+# annotation, joiners of hieroglyphs, noncharacters, lone surrogates. ZWJ and ZWNJ are decided
+# in _is_kept.
 _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
+    "\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff\ud800-\udfff%s]"
 )
 _NARROW_NBSP = "\u202f"  # a space in French and Mongolian text: kept
 _JOINERS = "\u200c\u200d"  # inside emoji and in Indic and Persian words: kept there
@@ -173,7 +175,9 @@ def _made_visible(char: str) -> str:
 
 @cache
 def _unsafe() -> re.Pattern[str]:
-    return re.compile(_UNSAFE)  # Takes a millisecond, and most text does not need it.
+    # Takes a millisecond, and most text does not need it.
+    ends = "".join(chr(plane << 16 | last) for plane in range(1, 17) for last in (0xFFFE, 0xFFFF))
+    return re.compile(_UNSAFE % ends)
 
 
 def one_line(text: str) -> str:

@@ -18,6 +18,7 @@ import pytest
 from ccgrep.cli import main
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Request
+from tests import scale
 from tests.attacks import ATTACKS, BENIGN, acting
 from tests.homes import Home
 from tests.transcripts import ClaudeFile
@@ -45,6 +46,8 @@ def fill(home: Home, texts: Sequence[str]) -> list[str]:
         file.result(file.call("Bash", given, **said), f"outword{number} toolword {text} y", **said)
         call = file.call(f"mcp__{text}", {"x": text}, **said)
         file.result(call, [{"type": "text", "text": f"more {text}"}], is_error=True, **said)
+        change = {"file_path": f"{where}/touched.py", "old_string": text, "new_string": f"{text}!"}
+        file.result(file.call("Edit", change, **said), "done", **said)
         file.blocks(
             {"type": "thinking", "thinking": f"thoughtword {number} {text} z"},
             {"type": "text", "text": f"answer{number} commonword {text} end{number}"},
@@ -97,10 +100,17 @@ def on_terminal(home: Home, *arguments: str, code: int | None = None, **environm
     return seen.decode().replace("\r\n", "\n")
 
 
-def test_there_are_enough_of_them_and_the_check_tells_them_apart() -> None:
+def test_there_are_enough_of_them_and_the_check_tells_them_apart(
+    figure: Callable[[str], None],
+) -> None:
     assert (len(ATTACKS) >= 40, len(BENIGN) >= 30) == (True, True)
     assert [name for name, text in ATTACKS.items() if not acting(text, also="")] == []
     assert [text for text in BENIGN if acting(text)] == []
+    surfaces = len(SEARCHES) + len(OTHERS) + len(MESSAGES) + len(ANYWHERE)
+    figure(
+        f"hostile text: {len(ATTACKS)} attacks on {surfaces} commands, their messages, pages, "
+        f"previews, completions and terminals, 0 act; {len(BENIGN)} ordinary texts unchanged"
+    )
 
 
 SEARCHES = {
@@ -126,16 +136,88 @@ def test_nothing_acts_in_what_a_search_prints(hostile: Home, name: str) -> None:
     assert (done.returncode, acting(done.stdout), acting(done.stderr)) == (0, [], [])
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ["list", "list --json", "status -v", "status --json", "index --full -v", "fsck"],
-)
+OTHERS = (
+    "list", "list --json", "list --tree", "status -v", "status --json", "index --full -v", "fsck",
+    "fsck --json", "gc --json", "blame touched.py", "blame touched.py --json", "settings",
+    "settings --json", "model", "stats", "stats --json", "stats tools", "stats tools --json",
+    "stats tools --by project", "stats bash", "stats bash --json", "stats bash --suggest",
+    "stats bash --suggest --json", "stats tokens", "stats tokens --by project",
+    "stats tokens --by model --json", "completions bash", "completions zsh", "completions fish",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", OTHERS)
 def test_nothing_acts_in_what_other_commands_print(hostile: Home, typed: str) -> None:
     done = hostile.run(*typed.split())
-    also = "\n\t" if typed == "list" else "\n"
+    has_tabs = typed.split(maxsplit=1)[0] in ("list", "stats", "completions", "settings")
+    also = "\n\t" if has_tabs else "\n"
     assert (done.returncode, acting(done.stdout, also), acting(done.stderr)) == (0, [], [])
+    assert done.stdout or done.stderr
     if typed == "list":
         assert [line.count("\t") for line in done.stdout.splitlines()] == [4] * len(ATTACKS)
+
+
+@pytest.mark.parametrize("form", ["md", "html", "json"])
+def test_nothing_acts_in_exported_conversations(hostile: Home, form: str) -> None:
+    ids = hostile.run("-l", "commonword", "--full-id").stdout
+    done = hostile.run("export", "-", "--format", form, "--tools", "--thinking", input=ids)
+    assert (done.returncode, acting(done.stdout, also="\n\t"), done.stderr) == (0, [], "")
+    assert all(f"needle{number} " in done.stdout for number in range(len(ATTACKS)))
+
+
+@pytest.mark.parametrize("typed", ["stats", "stats tools", "stats bash", "stats tokens", "status"])
+def test_nothing_acts_in_charts_on_a_terminal(hostile: Home, typed: str) -> None:
+    seen = on_terminal(hostile, *typed.split(), "-n0" if typed != "status" else "-v")
+    assert acting(re.sub(r"\x1b\[[0-9;]*m|\r.*\x1b\[K", "", seen), also="\n\t") == []
+
+
+@pytest.mark.parametrize("kind", ["project", "tool", "branch", "model", "session", "ref"])
+def test_nothing_acts_in_what_a_shell_completes(
+    hostile: Home, command: "Command", kind: str
+) -> None:
+    refs = [f"{id}:" for id in hostile.rows()] if kind == "ref" else []
+    for prefix in ("", "/", "@", *refs):
+        code, out, err = command(hostile, "__complete", kind, prefix)
+        assert (code, acting(out, "\n\t"), err) == (0, [], "")
+        assert {line.count("\t") for line in out.splitlines()} <= {1}
+
+
+def test_nothing_acts_in_what_fzf_shows(
+    hostile: Home, command: "Command", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CCGREP_PICK", str(tmp_path))
+    previews = 0
+    for query in ("", "commonword", "toolword", "thoughtword", "("):
+        code, listed, _ = command(hostile, "__pick", "hits", query)
+        lines = COLOUR.sub("", listed).splitlines()[1:]
+        assert (code, acting(COLOUR.sub("", listed))) == (0, [])
+        for line in lines:
+            code, out, err = command(hostile, "__pick", "preview", query, line)
+            assert (code, acting(COLOUR.sub("", out), "\n\t"), err) == (0, [], ""), line
+            previews += 1
+    assert previews > 3 * len(ATTACKS)
+
+
+ANYWHERE = (
+    "--help", "-h", "status", "index -v", "words", "list", "settings", "fsck", "gc", "--here x",
+    "show x", "stats", "export x", "blame x", "model", "setup shell", "mcp --help",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", ANYWHERE)
+def test_nothing_acts_when_directories_have_hostile_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: "Command", typed: str
+) -> None:
+    names = list(ATTACKS)
+    for number in scale.some(range(len(names)), 10):
+        name, text = names[number], ATTACKS[names[number]]
+        given = os.fsdecode(text.replace("\0", " ").encode("utf-8", "surrogatepass"))
+        directory = tmp_path / f"{number}{given.replace('/', '|')[:100]}"
+        home = Home(directory)
+        home.claude().write()
+        monkeypatch.chdir(directory)
+        code, out, err = command(home, *typed.split())
+        assert (code in (0, 1, 2), acting(out, "\n\t"), acting(err, "\n\t")) == (True, [], []), name
 
 
 @pytest.mark.parametrize("options", [(), ("--tools", "--thinking")], ids=["plain", "everything"])
@@ -226,35 +308,34 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("-E", "({}"),
-        ("-F", "-p", "{}", "x"),
-        ("x", "--session", "{}"),
-        ("x", "--since", "{}"),
-        ("x", "--timeout", "{}"),
-        ("x", "-n", "{}"),
-        ("x", "--type", "{}"),
-        ("x", "--{}"),
-        ("show", "{}"),
-        ("show", "needle{}"),
-        ("resume", "{}"),
-        ("fsck", "{}"),
-        ("commonword", "nosuchword", "{}"),
-        ("list", "--since", "{}"),
-        ("list", "--session", "{}"),
-        ("export", "{}"),
-        ("export", "--format", "{}", "x"),
-        ("export", "0", "-o", "/nowhere/{}"),
-        ("blame", "{}"),
-        ("blame", "-L1", "{}"),
-        ("blame", "-L", "{}", "x"),
-        ("settings", "{}"),
-        ("index", "--root", "/nowhere/{}"),
-    ],
-    ids=" ".join,
+MESSAGES = (
+    ("-E", "({}"),
+    ("-F", "-p", "{}", "x"),
+    ("x", "--session", "{}"),
+    ("x", "--since", "{}"),
+    ("x", "--timeout", "{}"),
+    ("x", "-n", "{}"),
+    ("x", "--type", "{}"),
+    ("x", "--{}"),
+    ("show", "{}"),
+    ("show", "needle{}"),
+    ("resume", "{}"),
+    ("fsck", "{}"),
+    ("commonword", "nosuchword", "{}"),
+    ("list", "--since", "{}"),
+    ("list", "--session", "{}"),
+    ("export", "{}"),
+    ("export", "--format", "{}", "x"),
+    ("export", "0", "-o", "/nowhere/{}"),
+    ("blame", "{}"),
+    ("blame", "-L1", "{}"),
+    ("blame", "-L", "{}", "x"),
+    ("settings", "{}"),
+    ("index", "--root", "/nowhere/{}"),
 )
+
+
+@pytest.mark.parametrize("arguments", MESSAGES, ids=" ".join)
 def test_nothing_acts_in_messages_about_what_was_typed(
     hostile: Home, command: Command, arguments: tuple[str, ...]
 ) -> None:
@@ -357,7 +438,10 @@ NAMES = (
     "`touch pwned`", "a;touch pwned", "a&&touch pwned", "a|touch pwned", "a b", "a\nb", "a\rb",
     "a\tb", "\x1b[31m", "a:0:1.000:forged", "@0123456", "a\u202eb", "'", '"', "\\", "%s",
     "é" * 60, "x" * 240, "日本語", "\U0001f600", "con", "a" * 61, "a" * 62, "abc", "0123abcd~2",
-    "agent-", "agent-\n",
+    "agent-", "agent-\n", "--exec", "-e", "--output=pwned", "..", "x..", "~+", "~sam", "?", "[a]",
+    "{a,b}", "$HOME", "${IFS}", "$'\\n'", "a>pwned", "a<b", "a&", "(a)", "!a", "^a^b", "a=b",
+    "a'b\"c", "a\\", "a\u2028b", "a\u200bb", "\ufeffa", "a\x7fb", "a\x9bb", "\U000e0041", "a%00b",
+    "%2e%2e%2f", "nul", "x" * 63, "0" * 64, "A" * 200, "0123abcd:7", "session", "index", "A=1 b",
 )  # fmt: skip
 
 
@@ -384,7 +468,9 @@ def tree(directory: Path) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in files)
 
 
-def test_hostile_ids_are_no_paths_options_or_fields(named: Home) -> None:
+def test_hostile_ids_are_no_paths_options_or_fields(
+    named: Home, figure: Callable[[str], None]
+) -> None:
     before = sorted(tree(named.directory.parent))
     named.index()
     done = named.run("idword", "-n0", "-p", "/", cwd=named.directory)
@@ -398,8 +484,12 @@ def test_hostile_ids_are_no_paths_options_or_fields(named: Home) -> None:
         ref = line.split(":")[0]
         assert not ref.startswith("-")
         assert shlex.split(f"ccgrep show {ref}") == ["ccgrep", "show", ref]
+        said = subprocess.run(["bash", "-c", f"printf %s {ref}"], capture_output=True, check=True)
+        assert said.stdout.decode() == ref
     outside = [path for path in tree(named.directory.parent) if "/store/" not in path]
     assert sorted(outside) == before
+    assert len(lines) >= 200
+    figure(f"hostile ids: {len(lines)}, 0 files outside the store, all of them words to bash")
 
 
 def test_a_sidechain_without_a_uuid_has_an_id_as_any_other(home: Home) -> None:
@@ -432,7 +522,7 @@ def test_resume_names_the_directory_and_runs_nothing_else(
     for agent in ("claude", "codex"):
         (tmp_path / agent).write_text('#!/bin/sh\nprintf "%s|" "$PWD" "$@"\n')
         (tmp_path / agent).chmod(0o700)
-    names = [name for name in NAMES if name != "."]
+    names = [name for name in NAMES if name not in (".", "..")]
     for number, name in enumerate(names):
         where = tmp_path / "work" / name[:80]
         where.mkdir(parents=True)

@@ -1,6 +1,7 @@
-"""No command opens a network connection: every system call that could is traced."""
+"""Nothing that ccgrep does opens a socket to anywhere: strace watches every system call for it."""
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,78 +9,124 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.cli.flags import COMMANDS
 from tests import scale
 from tests.homes import Home
-from tests.terminal import need
+from tests.terminal import Terminal, need
 
-TYPED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "search": (
-        ("zebra",),
-        ("-F", "zebra", "--json"),
-        ("--no-index", "zebra"),
-        ("--semantic", "zoo"),
-    ),
-    "pick": (("pick", "zebra"),),
-    "index": (("index",), ("index", "--full"), ("index", "--recreate"), ("index", "--embed-all")),
-    "status": (("status", "-v"),),
-    "list": (("list",), ("list", "--tree")),
-    "show": (("show", "{id}", "--tools"), ("show", "{id}", "--save")),
-    "export": (("export", "{id}", "-f", "html"), ("export", "{id}")),
-    "blame": (("blame", "notes.md"),),
-    "stats": (("stats",), ("stats", "bash", "--suggest"), ("stats", "tokens")),
-    "resume": (("resume", "{id}"),),
-    "mcp": (("mcp",),),
-    "model": (("model",),),
-    "settings": (("settings",),),
-    "setup": (("setup", "claude", "--dry-run"), ("setup", "shell")),
-    "completions": (("completions", "bash"), ("__complete", "ref", "")),
-    "fsck": (("fsck",), ("fsck", "--repair")),
-    "gc": (("gc",),),
-    "secrets": (("secrets",),),
-    "forget": (("forget", "{id}"),),
-}
-_FAMILY = re.compile(r"\b(?:socket|socketpair|connect|bind|sendto)\(.*?\b(AF_\w+)")
+SOCKET = re.compile(r"\b(?:socket|socketpair)\((AF_\w+|0x[0-9a-f]+)")
+CALLS = (
+    "status", "needle", "-F needle", "-E ne+dle", "--no-index -F needle", "--json needle", "list",
+    "--semantic needle", "list --tree", "--hybrid needle", "show {id}", "export --format html {id}",
+    "export --format md {id}", "blame shop.py", "stats", "stats tools", "stats bash --suggest",
+    "stats tokens", "resume {id}", "settings", "model", "completions bash", "completions zsh",
+    "completions fish", "setup shell", "setup claude", "setup codex",
+    "__complete session", "__complete ref @", "fsck", "gc", "index --full", "--help", "--version",
+    "secrets", "forget {id}",
+)  # fmt: skip
+MCP = (
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+    '"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}\n'
+    '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search_conversations",'
+    '"arguments":{"query":"needle"}}}\n'
+)
 
 
-def families(trace: Path) -> list[str]:
-    """The kinds of addresses that were used, but for those of this machine alone."""
-    found = _FAMILY.findall(trace.read_text(encoding="utf-8", errors="replace"))
-    return [name for name in found if name not in ("AF_UNIX", "AF_UNSPEC")]
+class Watched:
+    """Runs commands under strace, and keeps the families of the sockets that they ask for."""
+
+    def __init__(self, home: Home, log: Path) -> None:
+        self._home = home
+        self._log = log
+        self.families: set[str] = set()
+
+    def command(self, *arguments: str) -> list[str]:
+        strace = ["strace", "-f", "-qq", "-e", "trace=network", "-o", str(self._log)]
+        return [*strace, sys.executable, "-m", "ccgrep", *arguments]
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            self.command(*arguments),
+            env=self._home.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
+        self.look()
+        return done
+
+    def look(self) -> None:
+        seen = self._log.read_text(encoding="utf-8", errors="replace")
+        self.families |= set(SOCKET.findall(seen))
+        assert "sin_port" not in seen and "sin6_port" not in seen
 
 
-def traced(home: Home, trace: Path, *command: str) -> int:
-    strace = ["strace", "-f", "-qq", "-e", "trace=network", "-o", str(trace)]
-    done = subprocess.run(
-        [*strace, *command],
-        env=home.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
-    return done.returncode
-
-
-def test_no_command_opens_a_connection(home: Home, figure: Callable[[str], None]) -> None:
+@pytest.fixture
+def watched(home: Home, tmp_path: Path) -> Watched:
     need("strace")
-    trace = home.directory / "trace"
     home.embed = "auto"
-    file = home.claude()
-    file.turn("where is the zebra", "in the zoo")
+    file = home.claude(cwd=str(tmp_path))
+    file.turn("where is the needle", "in the hay", "make test", "ok")
+    file.result(file.call("Edit", {"file_path": "/shop.py", "new_string": "x"}), "done")
     file.write()
-    probe = "import socket; socket.socket().close()"
-    if traced(home, trace, sys.executable, "-c", probe):
-        pytest.skip("strace may not trace here")
-    assert families(trace) == ["AF_INET"]
-    assert set(TYPED) == set(COMMANDS)
-    runs = [words for some in TYPED.values() for words in some[: scale.of(1, 9)]]
-    opened = {}
-    home.index()
-    for words in runs:
-        typed = [word.format(id=file.id) for word in words]
-        code = traced(home, trace, sys.executable, "-m", "ccgrep", *typed)
-        assert code in (0, 1, 2), words
-        opened[words] = families(trace)
-    assert {words: found for words, found in opened.items() if found} == {}
-    figure(f"network: {len(runs)} runs of {len(TYPED)} commands traced, 0 sockets but AF_UNIX")
+    made = Watched(home, tmp_path / "strace")
+    if "ptrace" in made.run("--version").stderr.lower():
+        pytest.skip("strace may not watch here")
+    return made
+
+
+def test_the_watch_sees_sockets(home: Home, watched: Watched, tmp_path: Path) -> None:
+    log = tmp_path / "probe"
+    code = "import socket; socket.socket(socket.AF_INET).close(); socket.socket(socket.AF_UNIX)"
+    strace = ["strace", "-f", "-qq", "-e", "trace=network", "-o", str(log), sys.executable, "-c"]
+    subprocess.run([*strace, code], check=True)
+    assert set(SOCKET.findall(log.read_text(encoding="utf-8"))) == {"AF_INET", "AF_UNIX"}
+
+
+def test_no_command_opens_a_socket_to_anywhere(
+    home: Home,
+    watched: Watched,
+    tmp_path_factory: pytest.TempPathFactory,
+    figure: Callable[[str], None],
+) -> None:
+    id = next(iter(home.projects.rglob("*.jsonl"))).stem
+    assert watched.run("index").returncode == 0
+    ask_server(home, watched)
+    pick(home, watched, tmp_path_factory.mktemp("t"))
+    chosen = [CALLS[number].replace("{id}", id) for number in scale.some(range(len(CALLS)), 12)]
+    ends = {typed: watched.run(*typed.split()) for typed in chosen}
+    failed = {typed: done.stderr for typed, done in ends.items() if done.returncode not in (0, 1)}
+    assert failed == {}
+    assert watched.families <= {"AF_UNIX"}
+    figure(
+        f"network: {len(chosen) + 3} commands under strace, sockets of "
+        f"{', '.join(sorted(watched.families)) or 'no family'} alone"
+    )
+
+
+def ask_server(home: Home, watched: Watched) -> None:
+    """Has the MCP server search once."""
+    command, pipe = watched.command("mcp"), subprocess.PIPE
+    with subprocess.Popen(command, env=home.environment, stdin=pipe, stdout=pipe) as server:
+        assert server.stdin and server.stdout
+        server.stdin.write(MCP.encode())
+        server.stdin.flush()
+        assert b'"id":1' in server.stdout.readline()
+        assert b"needle" in server.stdout.readline()
+        server.stdin.close()
+    watched.look()
+
+
+def pick(home: Home, watched: Watched, directory: Path) -> None:
+    """Searches in fzf on a terminal, and leaves it by Escape."""
+    need("fzf", "tmux")
+    terminal = Terminal(home, directory, "env PS1='$ ' bash --norc --noprofile")
+    terminal.type(f"clear; {shlex.join(watched.command('pick', 'needle'))}; echo left")
+    terminal.press("Enter")
+    terminal.wait(lambda screen: "where is the needle" in screen and "assistant:" in screen)
+    terminal.press("Escape")
+    terminal.wait(lambda screen: screen.rstrip().endswith("left\n$"))
+    terminal.close()
+    watched.look()

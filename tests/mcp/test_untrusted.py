@@ -2,7 +2,7 @@
 replies; and no tool is described by it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ async def replies(server: Asked, session: str, turn: int, word: str) -> list[str
     ]
 
 
-def test_sixty_injections_stay_in_string_fields(home: Home) -> None:
+def test_sixty_injections_stay_in_string_fields(home: Home, figure: Callable[[str], None]) -> None:
     assert len(INJECTIONS) >= 60
     attacks = [text for name, text in ATTACKS.items() if "surrogate" not in name]  # no UTF-8
     payloads = ["plain text", *INJECTIONS, *attacks]
@@ -150,6 +150,11 @@ def test_sixty_injections_stay_in_string_fields(home: Home) -> None:
         assert parsed[1]["assistant_text"].endswith(f" end{number}")
         assert "\n" not in texts[0], "a reply is one line"
     assert acting(listed[0]) == []
+    asked_for = sum(map(len, made))
+    figure(
+        f"injections: {len(INJECTIONS)} payloads and {len(attacks)} attacks in {asked_for} replies "
+        f"of at most {MAX_CHARS} characters, 0 outside a string; tools/list byte-identical"
+    )
 
 
 def test_ordinary_text_comes_as_it_is(home: Home) -> None:

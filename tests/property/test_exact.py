@@ -7,7 +7,7 @@ import string
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -353,9 +353,12 @@ def check(corpus: Corpus, seed: int, number: int) -> dict[str, int]:
     return figures
 
 
-def test_the_index_gives_what_reading_every_turn_gives(corpus: Corpus) -> None:
+def test_the_index_gives_what_reading_every_turn_gives(
+    corpus: Corpus, figure: Callable[[str], None]
+) -> None:
     figures = check(corpus, 1, PATTERNS)
-    print("exact search:", ", ".join(f"{number} {name}" for name, number in figures.items()))
+    told = ", ".join(f"{number} {name}" for name, number in figures.items())
+    figure(f"exact search: {told}; the index gives what a scan gives")
     assert figures["patterns"] == PATTERNS and figures["matching"] * 3 >= PATTERNS
     assert figures["confirmed"] == CONFIRMED
 

@@ -1,52 +1,12 @@
 """The readers survive any bytes, and reading on gives what reading anew gives."""
 
-import io
 import json
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from ccgrep.model import ObjectId, Turn
-from ccgrep.sources import claude, codex
-from ccgrep.sources.jsonl import Mark
-from ccgrep.sources.reading import Before, File, Reading
-from ccgrep.sources.spills import Spills
-from ccgrep.store.objects import freeze
-
-NO_SPILLS = Spills("/nonexistent", "none")
-
-
-def sink(turn: Turn) -> ObjectId:
-    return freeze("turn", turn).id
-
-
-def read(reader: str, data: bytes, start: Mark, before: Before | None) -> Reading:
-    stream = io.BytesIO(data)
-    stream.seek(start.offset)
-    if reader == "codex":
-        return codex.read(stream, start, File("some-session"), before, sink)
-    return claude.read(stream, start, File("some-session"), before, sink, NO_SPILLS)
-
-
-def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:
-    """As the indexer does it: each time from where the first open turn began."""
-    reading: Reading | None = None
-    for cut in [*sorted(cuts), len(data)]:
-        start, before = Mark(0, 0), None
-        if reading is not None and reading.resume:
-            own = reading.sessions[0]
-            start = Mark(reading.resume, reading.resume_crc)
-            before = Before(
-                tuple(entry for entry in own.entries if entry.start < start.offset),
-                tuple(spot for spot in own.bad if spot.offset < start.offset),
-                reading.state,
-            )
-        reading = read(reader, data[:cut], start, before)
-    assert reading is not None
-    return reading
-
+from tests.readers import read, read_in_pieces, same
 
 words = st.sampled_from(["fix it", "go on", "stop", "/init", "Warmup", "", "日本"])
 ids = st.sampled_from(["m1", "m2", "m3"])
@@ -149,21 +109,17 @@ def file_of(records: st.SearchStrategy[Any]) -> st.SearchStrategy[bytes]:
     return st.lists(lines, max_size=14).map(b"".join)
 
 
-def same(reading: Reading) -> Reading:
-    return replace(reading, start=0, bytes_read=0)
-
-
 @settings(max_examples=400)
 @given(file_of(claude_records), st.lists(st.integers(0, 3000), max_size=4))
 def test_claude_read_on_is_the_same_as_read_anew(data: bytes, cuts: list[int]) -> None:
-    fresh = read("claude", data, Mark(0, 0), None)
+    fresh = read("claude", data)
     assert same(read_in_pieces("claude", data, cuts)) == same(fresh)
 
 
 @settings(max_examples=400)
 @given(file_of(codex_records), st.lists(st.integers(0, 3000), max_size=4))
 def test_codex_read_on_is_the_same_as_read_anew(data: bytes, cuts: list[int]) -> None:
-    fresh = read("codex", data, Mark(0, 0), None)
+    fresh = read("codex", data)
     assert same(read_in_pieces("codex", data, cuts)) == same(fresh)
 
 
@@ -171,7 +127,7 @@ def test_codex_read_on_is_the_same_as_read_anew(data: bytes, cuts: list[int]) ->
 @given(st.binary(max_size=300) | file_of(claude_records | codex_records))
 def test_readers_survive_any_bytes(data: bytes) -> None:
     for reader in ("claude", "codex"):
-        reading = read(reader, data, Mark(0, 0), None)
+        reading = read(reader, data)
         assert 0 <= reading.resume <= reading.end <= len(data)
 
 
@@ -196,5 +152,5 @@ kinds = st.sampled_from(
 def test_readers_survive_any_json(kind: str, fields: dict[str, Any]) -> None:
     line = json.dumps({**fields, "type": kind}).encode() + b"\n"
     for reader in ("claude", "codex"):
-        reading = read(reader, line, Mark(0, 0), None)
+        reading = read(reader, line)
         assert reading.end == len(line)

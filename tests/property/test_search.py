@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Answer, Place, Request
 from ccgrep.store.fsio import remove_tree
+from tests import scale
 from tests.homes import Home
 from tests.transcripts import ClaudeFile
 
@@ -386,12 +387,13 @@ SYNTAX = (
     "AND OR NOT field: said:parser /re/ * ? ~2 ^3 + - [a TO b] {a TO *} ( ) \" ' \\ : && || ! IN "
     '"a b"~3 title:* -parser +cache parser* <= > 日本 \0 \ud800 e\u0301 İ ß \U000e0041 ...'
 ).split(" ")
+STRINGS = scale.of(1500, 10_000)
 queries = st.text(max_size=30) | st.lists(
     st.sampled_from([*SYNTAX, *VOCABULARY, "the", "xyzzy"]), min_size=1, max_size=8
 ).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda between: between.join(parts)))
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=STRINGS, deadline=None)
 @given(queries)
 def test_any_string_is_a_query(talk: Home, query: str) -> None:
     try:
@@ -418,12 +420,18 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_a_query_of_a_hundred_thousand_words_is_refused_at_once(talk: Home, name: str) -> None:
+def test_a_query_of_a_hundred_thousand_words_is_refused_at_once(
+    talk: Home, name: str, figure: Callable[[str], None]
+) -> None:
     ask(talk, "warm up")
-    started = time.monotonic()
-    with pytest.raises(CcgrepError):
-        ask(talk, LONG[name])
-    assert time.monotonic() - started < 0.5
+    took = []
+    for _ in range(3):  # somebody else may have had the processor
+        started = time.monotonic()
+        with pytest.raises(CcgrepError):
+            ask(talk, LONG[name])
+        took.append(time.monotonic() - started)
+    assert min(took) < 0.05
+    figure(f"query of {NUMBER} terms, {name}: refused after {min(took) * 1000:.0f} ms (< 50)")
 
 
 def test_a_hundred_thousand_words_on_the_command_line_are_exit_2(talk: Home) -> None:

@@ -1,7 +1,5 @@
 """Only what changed is read and stored, and the result is what reading anew would give."""
 
-import os
-import random
 import shutil
 from pathlib import Path
 
@@ -61,23 +59,6 @@ def test_turn_that_grows_ten_times_leaves_one_object_after_gc(home: Home) -> Non
     assert_same_as_fresh(home)
 
 
-def test_file_cut_at_every_byte_of_its_last_records_comes_out_the_same(home: Home) -> None:
-    file = home.claude()
-    for number in range(5):
-        file.turn(f"prompt {number}", f"answer {number}", "ls", "out")
-    lines = file.lines()
-    whole = b"".join(lines)
-    file.path.parent.mkdir(parents=True)
-    cuts = range(len(whole) - sum(map(len, lines[-3:])), len(whole) + 1, 7)
-    for cut in cuts:
-        shutil.rmtree(home.store_dir, ignore_errors=True)
-        file.path.write_bytes(whole[:cut])
-        assert home.index().bad_lines == 0
-        file.path.write_bytes(whole)
-        home.index()
-        assert_same_as_fresh(home)
-
-
 def test_rewritten_file_is_noticed_and_the_earlier_turns_stay(home: Home) -> None:
     file = home.claude()
     file.turn("first idea", "no")
@@ -93,41 +74,6 @@ def test_rewritten_file_is_noticed_and_the_earlier_turns_stay(home: Home) -> Non
     superseded = home.rows()[f"{file.id}~2"]
     assert superseded.is_superseded
     assert home.prompts(f"{file.id}~2") == ["first idea", "second idea"]
-    assert_same_as_fresh(home)
-
-
-def test_same_size_rewrite_in_one_tick_is_noticed(home: Home) -> None:
-    for number in range(100):
-        file = home.claude(number + 1)
-        file.turn("aaaa", "bbbb")
-        file.write()
-        stat = file.path.stat()
-        home.index()
-        content = file.path.read_bytes().replace(b"aaaa", b"cccc")
-        with file.path.open("r+b") as handle:
-            handle.write(content)
-        os.utime(file.path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        home.index()
-        assert home.prompts(file.id) == ["cccc"]
-        file.path.unlink()
-
-
-def test_rewound_and_regrown_file_has_no_stale_turn(home: Home) -> None:
-    chance = random.Random(7)
-    file = home.claude()
-    for step in range(60):
-        if file.records and chance.random() < 0.5:
-            del file.records[chance.randrange(len(file.records)) :]
-        for _ in range(chance.randint(1, 3)):
-            file.turn(f"prompt {step} {chance.random()}", "answer")
-        file.write()
-        home.index()
-        prompts = [
-            record["message"]["content"]
-            for record in file.records
-            if isinstance(record, dict) and record["type"] == "user"
-        ]
-        assert home.prompts(file.id) == prompts
     assert_same_as_fresh(home)
 
 

@@ -5,6 +5,7 @@ The number is the trap's among the 25 that a census of real transcripts found.
 
 import hashlib
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,24 @@ def test_trap_24_compressed_rollouts_are_read(home: Home) -> None:
     assert home.turns(file.id) == [turn]
     assert only_row(home).files[0].path == str(path)
     assert home.index().bytes_parsed == 0
+
+
+def test_trap_24_a_compressed_rollout_that_is_rewritten_at_its_size_is_noticed(home: Home) -> None:
+    file = home.codex()
+    file.meta()
+    file.turn("aaaa", "first")
+    path = compressed(file.write())
+    home.index()
+    stat = path.stat()
+    others = (b"%04d" % number for number in range(10_000))
+    plain = b"".join(file.lines())
+    packed = ((word, zstd.compress(plain.replace(b"aaaa", word), 3)) for word in others)
+    word, content = next(pair for pair in packed if len(pair[1]) == stat.st_size)
+    path.write_bytes(content)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    home.index()
+    assert home.prompts(file.id) == [word.decode()]
+    assert_same_as_fresh(home)
 
 
 def test_trap_24_a_plain_file_wins_over_its_compressed_sibling(home: Home) -> None:

@@ -18,7 +18,7 @@ from ccgrep.model import BadSpot, ObjectId, Turn
 from ccgrep.sources import claude
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import claude_file, codex_file, session_folder
-from ccgrep.sources.jsonl import Mark
+from ccgrep.sources.jsonl import Mark, Readable
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile
 from ccgrep.sources.spills import Spills
@@ -72,13 +72,13 @@ def _read(task: Task, file: BinaryIO, emit: Emit) -> FileResult:
     read_ns = time.time_ns()
     info = os.fstat(file.fileno())
     stat = SourceFile(found.path, found.root, info.st_size, info.st_mtime_ns, info.st_ino, read_ns)
-    is_same = known is not None and not task.is_full and _is_prefix_same(file, info, known)
-    if known is not None and is_same and info.st_size == known.size == known.end:
-        return FileResult(found.path, "unchanged", _marked(stat, known))
-    if known is not None and is_same and task.before is not None:
-        start = Mark(known.resume, known.resume_crc)
-        reading = _parse(file, start, found, task.before, emit)
-        return FileResult(found.path, "appended", _marked(stat, reading), reading)
+    if known is not None and not task.is_full and _is_prefix_same(file, info, known):
+        if _is_compressed(found.path) or info.st_size == known.size == known.end:
+            return FileResult(found.path, "unchanged", _marked(stat, known))
+        if task.before is not None:
+            start = Mark(known.resume, known.resume_crc)
+            reading = _parse(file, start, found, task.before, emit)
+            return FileResult(found.path, "appended", _marked(stat, reading), reading)
     reading = _parse(file, Mark(0, 0), found, None, emit)
     return FileResult(found.path, "read", _marked(stat, reading), reading)
 
@@ -102,7 +102,7 @@ def _parse(
     from ccgrep.sources import codex  # noqa: PLC0415 - the one agent's reader is enough for most
     from ccgrep.sources.zst import ZstStream  # noqa: PLC0415
 
-    if not found.path.endswith(".zst"):
+    if not _is_compressed(found.path):
         return codex.read(file, start, codex_file(found.path), before, sink)
     stream = ZstStream(file, found.size)
     reading = codex.read(stream, start, codex_file(found.path), before, sink)
@@ -119,17 +119,27 @@ def _with_problem(reading: Reading, problem: str) -> Reading:
 
 def _is_prefix_same(file: BinaryIO, info: os.stat_result, known: SourceFile) -> bool:
     """Whether everything that was consumed before still stands in the file."""
-    if known.path.endswith(".zst"):
-        # Offsets are those of the decompressed text; such files do not grow.
-        return info.st_size == known.size and info.st_mtime_ns == known.mtime_ns
-    if info.st_size < known.end:
-        return False
+    if _is_compressed(known.path):
+        from ccgrep.sources.zst import ZstStream  # noqa: PLC0415 - Codex's alone
+
+        # Offsets are those of the unfolded text; such files do not grow.
+        is_same_size = info.st_size == known.size
+        return is_same_size and _crc(ZstStream(file, known.size), known.end) == known.end_crc
     file.seek(0)
-    left, crc = known.end, 0
-    while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):
+    return info.st_size >= known.end and _crc(file, known.end) == known.end_crc
+
+
+def _crc(stream: Readable, size: int) -> int | None:
+    """The crc32 of the first bytes of a stream; `None` if it has not as many."""
+    left, crc = size, 0
+    while left > 0 and (block := stream.read(min(left, _BLOCK_BYTES))[:left]):
         crc = zlib.crc32(block, crc)
         left -= len(block)
-    return left == 0 and crc == known.end_crc
+    return None if left else crc
+
+
+def _is_compressed(path: str) -> bool:
+    return path.endswith(".zst")
 
 
 def _marked(stat: SourceFile, marks: SourceFile | Reading) -> SourceFile:

@@ -6,6 +6,7 @@ which is the oracle: both give the same answer. What happens to a candidate is t
 
 from __future__ import annotations
 
+import _thread
 import time
 from functools import partial
 
@@ -48,26 +49,56 @@ def search_exact(
     places: dict[tuple[int, int], Place] = {}
     counts: dict[tuple[int, int], int] = {}
     hits: list[Found] = []
-    is_cut_short = False
-    for candidate in candidates:
-        if request.deadline is not None and time.monotonic() > request.deadline:
-            is_cut_short = True
-            break
-        count = sum(
-            matcher.count(text.encode("utf-8", "replace")) for text in candidate.texts if text
-        )
-        if bool(count) == request.invert:
-            continue
-        found = candidate.found
-        key = (found.session_key, found.turn)
-        places[key], counts[key] = candidate.place, count
-        relevance = 1.0 if request.invert else count / (count + 1)
-        machine = _MACHINE if found.kind in (WORKER, SUPERSEDED) else 1.0
-        hits.append(found._replace(score=relevance * machine))
-    ranked = rank(hits, newest)
+
+    def gather() -> None:
+        for candidate in candidates:
+            if request.deadline is not None and time.monotonic() > request.deadline:
+                return
+            count = sum(
+                matcher.count(text.encode("utf-8", "replace")) for text in candidate.texts if text
+            )
+            if bool(count) == request.invert:
+                continue
+            found = candidate.found
+            key = (found.session_key, found.turn)
+            places[key], counts[key] = candidate.place, count
+            relevance = 1.0 if request.invert else count / (count + 1)
+            machine = _MACHINE if found.kind in (WORKER, SUPERSEDED) else 1.0
+            hits.append(found._replace(score=relevance * machine))
+
+    is_done = _is_done_by(request.deadline, gather)
+    ranked = rank(hits[:], newest)
     kept = at_most(ranked, request.limit, request.per_session)
     made = [_hit(one, places, counts) for one in kept]
-    return Answer(made, len(ranked), "exact", is_cut_short=is_cut_short)
+    return Answer(made, len(ranked), "exact", is_cut_short=not is_done)
+
+
+def _is_done_by(deadline: float | None, work: Callable[[], None]) -> bool:
+    """Whether `work` was done in time; if not, it is left behind.
+
+    One match of a pattern of a thousand parts in a line of a megabyte takes RE2 half a minute, and
+    nothing stops it; but others may go on meanwhile, and the process ends without waiting.
+    """
+    if deadline is None:
+        work()
+        return True
+    errors: list[BaseException] = []
+    is_under_way = _thread.allocate_lock()  # threading takes a millisecond to import
+    is_under_way.acquire()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            is_under_way.release()
+
+    _thread.start_new_thread(run, ())
+    is_done = is_under_way.acquire(timeout=max(deadline - time.monotonic(), 0))
+    if errors:
+        raise errors[0]
+    return is_done and time.monotonic() <= deadline
 
 
 def _hit(

@@ -150,7 +150,7 @@ class _Reader:
         elif kind == "continued-in":
             continued = string(record.continuedInSessionId)
             self._state = replace(self._state, continued_in=continued)
-        elif kind not in NOISE:
+        elif string(kind) not in NOISE:
             unknown = one_more(self._state.unknown_types, kind)
             self._state = replace(self._state, unknown_types=unknown)
 
@@ -377,7 +377,7 @@ class _Reader:
             else:
                 for words in prompts.words(text):
                     self._note(words)
-        elif attachment.type in _KEPT_ATTACHMENTS:
+        elif string(attachment.type) in _KEPT_ATTACHMENTS:
             name = string(attachment.filename) or string(attachment.path)
             content = attachment.content
             text = content if isinstance(content, str) else attached_text(content)

@@ -87,12 +87,12 @@ class _Reader:
             case "compacted":
                 if text := string(payload.get("message")):
                     self._turns.note("summary", text)
-            case kind if kind not in NOISE:
+            case kind if string(kind) not in NOISE:
                 self._unknown(kind)
 
     def _bare(self, record: Record) -> None:
         """A line in the form of 2025-08, without payload."""
-        if record.type in BARE_ITEMS:
+        if string(record.type) in BARE_ITEMS:
             self._item(record.item())
         elif record.type is None and isinstance(record.id, str):
             self._header(record.item())

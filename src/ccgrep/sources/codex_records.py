@@ -92,7 +92,7 @@ class State(Struct, frozen=True, omit_defaults=True):
 
 def is_record(value: dict[str, Any]) -> bool:
     return isinstance(value.get("payload"), dict) or (
-        value.get("type") in BARE_ITEMS and "payload" not in value
+        string(value.get("type")) in BARE_ITEMS and "payload" not in value
     )
 
 

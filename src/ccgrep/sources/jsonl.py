@@ -60,9 +60,11 @@ class Lines:
     def __iter__(self) -> Iterator[tuple[Mark, bytes]]:
         """Each line with its newline; the last one comes without when it has none."""
         buffer = b""
-        while block := self._read():
+        while True:
             searched, begin = len(buffer), 0
-            buffer += block
+            buffer += self._until_newline()
+            if len(buffer) == searched:
+                break
             while (newline := buffer.find(b"\n", searched)) >= 0:
                 line = buffer[begin : newline + 1]
                 begin = searched = newline + 1
@@ -77,6 +79,17 @@ class Lines:
                 buffer = self._skip_rest_of_line(buffer)
         if buffer:
             yield self.end, buffer
+
+    def _until_newline(self) -> bytes:
+        """Blocks up to one with a newline, or up to more than a line may have; empty at the end.
+
+        Joined once: adding each to what came before copies a long line again and again.
+        """
+        blocks, size = [self._read()], 0
+        while blocks[-1] and b"\n" not in blocks[-1] and size <= MAX_LINE_BYTES:
+            size += len(blocks[-1])
+            blocks.append(self._read())
+        return b"".join(blocks)
 
     def _read(self) -> bytes:
         block = self._stream.read(_BLOCK_BYTES)
@@ -131,6 +144,8 @@ class Records(Generic[T]):
         """Each record: where it begins, the offset behind it, and its value."""
         decode = self._decode
         for mark, line in self._lines:
+            if line == b"\n":
+                continue  # Finding out by an error takes ten times as long, and there may be many.
             if len(line) > _HEAVY_BYTES and _values(line) > _MAX_VALUES:
                 self.bad.append(BadSpot(mark.offset, len(line), "too many values on one line"))
                 continue

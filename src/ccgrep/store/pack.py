@@ -256,11 +256,13 @@ class Pack:
         return -1
 
     def _frame(self, offset: int) -> Frame:
+        begin = offset + _HEADER.size
+        if begin > self.size:
+            raise self._corrupt(offset)
         try:
             kind, raw_size, size, id = _HEADER.unpack(self._pread(offset, _HEADER.size))
         except struct.error:
             raise self._corrupt(offset) from None
-        begin = offset + _HEADER.size
         if not 1 <= kind <= len(KINDS) or begin + size > self.size:
             raise self._corrupt(offset)
         kind_name: ObjectKind = KINDS[kind - 1]
@@ -292,4 +294,5 @@ def _read_index(path: str) -> bytes | None:
     if hashlib.sha256(body).digest() != data[-_HASH_SIZE:]:
         return None
     count = _COUNT.unpack_from(data, 8)[0]
-    return data if len(body) == _IDS_AT + count * (_HASH_SIZE + _COUNT.size) else None
+    is_whole = len(body) == _IDS_AT + count * (_HASH_SIZE + _COUNT.size)
+    return data if is_whole and max(_FANOUT.unpack_from(data, 16)) <= count else None

@@ -1,0 +1,171 @@
+"""Damage in transcripts costs what is damaged, and nothing else."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ccgrep.sources.jsonl import Records
+from tests import scale
+from tests.attacks import BENIGN
+from tests.homes import Home, assert_same_as_fresh
+from tests.transcripts import ClaudeFile
+
+
+def test_a_file_cut_at_any_byte_of_its_last_records_comes_out_the_same(
+    home: Home, figure: Callable[[str], None]
+) -> None:
+    file = home.claude()
+    for number in range(250):
+        file.turn(f"prompt {number}", f"answer {number}", "ls", "out")
+    lines = file.lines()
+    whole = b"".join(lines)
+    file.path.parent.mkdir(parents=True)
+    cuts = scale.some(range(len(whole) - sum(map(len, lines[-3:])), len(whole) + 1), 5)
+    for cut in cuts:
+        shutil.rmtree(home.store_dir, ignore_errors=True)
+        file.path.write_bytes(whole[:cut])
+        assert home.index().bad_lines == 0
+        file.path.write_bytes(whole)
+        home.index()
+        assert_same_as_fresh(home)
+    figure(
+        f"half-written line: {len(lines)} records, cut at {len(cuts)} bytes of the last 3, "
+        f"{len(cuts)}/{len(cuts)} = fresh"
+    )
+
+
+def damaged(chance: random.Random, file: ClaudeFile) -> tuple[list[bytes], set[str]]:
+    """Lines with damage as it is found in real transcripts, and the uuids that are lost by it."""
+    lines, lost = file.lines(), set()
+    at = chance.randrange(1, len(lines) - 1)
+    kind = chance.choices(["splice", "missing newline", "NUL bytes"], [21, 3, 6])[0]
+    if kind == "splice":
+        lost.add(json.loads(lines[at])["uuid"])
+        lines[at] = lines[at][: chance.randrange(1, len(lines[at]) - 1)]
+    elif kind == "missing newline":
+        lines[at] = lines[at].rstrip(b"\n")
+    else:
+        lines[at] = bytes(chance.randrange(1, 5000)) + lines[at]
+    return lines, lost
+
+
+def uuids(home: Home, id: str) -> set[str]:
+    kept = b"".join(entry.uuids for entry in home.manifest(id).entries)
+    return {kept[at : at + 16].hex() for at in range(0, len(kept), 16)}
+
+
+def test_whole_records_beside_damage_are_all_kept(
+    home: Home, figure: Callable[[str], None]
+) -> None:
+    chance = random.Random(9)
+    wanted, spots = {}, 0
+    for seed in range(100):
+        file = home.claude(seed + 1)
+        for number in range(4):
+            file.turn(f"prompt {seed} {number}", f"answer {number}", "make", "ok {'a':1}")
+        lines, lost = damaged(chance, file)
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        file.path.write_bytes(b"".join(lines))
+        records = [record for record in file.records if isinstance(record, dict)]
+        wanted[file.id] = {record["uuid"].replace("-", "") for record in records} - {
+            uuid.replace("-", "") for uuid in lost
+        }
+        spots += bool(lost) or any(line.startswith(b"\0") for line in lines)
+    report = home.index()
+    assert {id: uuids(home, id) for id in wanted} == wanted
+    assert report.bad_lines == spots
+    assert_same_as_fresh(home)
+    kept = sum(map(len, wanted.values()))
+    figure(f"damage: 100 files, {spots} fragments counted, {kept}/{kept} whole records, = fresh")
+
+
+PLACES = ("prompt", "answer", "output")
+
+
+def with_text(file: ClaudeFile, place: str, number: int, raw: bytes) -> None:
+    """A turn with bytes of a JSON string in one of three places."""
+    texts = dict.fromkeys(PLACES, "word") | {place: "beforeMARKbehind"}
+    file.turn(f"turn{number} {texts['prompt']}", texts["answer"], "make", texts["output"])
+    for record in file.records[-4:]:
+        line = json.dumps(record).encode() + b"\n"
+        file.records[file.records.index(record)] = line.replace(b"MARK", raw)
+
+
+def test_bytes_that_are_no_text_cost_no_turn(home: Home, figure: Callable[[str], None]) -> None:
+    """Every byte on its own, and every half of a pair, in three places."""
+    bytes_ = [bytes([byte]) for byte in range(256) if byte not in b'"\\\n']  # those end a string
+    halves = [b"\\u%04x" % code for code in scale.some(range(0xD800, 0xE000), 128)]
+    file = home.claude()
+    number = 0
+    for place in PLACES:
+        for raw in (*bytes_, *halves):
+            with_text(file, place, number, raw)
+            number += 1
+    file.write()
+    report = home.index()
+    turns = home.turns(file.id)
+    assert (report.bad_lines, len(turns)) == (0, number)
+    seen = [text for turn in turns for text in (turn.prompt, *turn.said())]
+    assert all(text == text.encode().decode() for text in seen)
+    assert sum("before" in text and "behind" in text for text in seen) == 2 * number // 3
+    for arguments in (("show", file.id, "--tools"), ("show", file.id, "--json"), ("before*",)):
+        assert home.run(*arguments).returncode == 0  # and its output was decoded as UTF-8
+    figure(
+        f"no UTF-8: {len(bytes_)} bytes and {len(halves)} lone surrogates in {len(PLACES)} places, "
+        f"0 of {number} turns lost"
+    )
+
+
+def test_a_clean_transcript_never_takes_the_slow_path(
+    home: Home, monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], None]
+) -> None:
+    slow: list[Any] = []
+
+    def note(*given: Any) -> Iterator[Any]:
+        slow.append(given)
+        return iter(())
+
+    for name in ("_damaged", "_lenient"):
+        monkeypatch.setattr(Records, name, note)
+    file = home.claude()
+    for number in range(500):
+        text = BENIGN[number % len(BENIGN)]
+        file.turn(f"prompt {number} {text}", text, f"echo {text}", text * 20)
+    file.write()
+    home.index()
+    assert len(home.turns(file.id)) == 500
+    assert slow == []
+    figure(f"slow path: {len(slow)} of {len(file.records)} records of a clean transcript")
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+@pytest.mark.parametrize("field", ["known", "unknown"])
+def test_deep_nesting_costs_its_record_alone(
+    home: Home, agent: str, field: str, figure: Callable[[str], None]
+) -> None:
+    depths = [10**power for power in range(2, scale.of(5, 7))]
+    file: Any = home.claude() if agent == "claude" else home.codex()
+    if agent == "codex":
+        file.meta()
+    for depth in depths:
+        file.turn(f"prompt before{depth}", "answer")
+        name = b"input" if field == "known" else b"unknown"
+        nested = b'{"a":[' * depth + b"]}" * depth
+        block = b'{"type":"tool_use","name":"x","id":"y","%s":%s}' % (name, nested)
+        if agent == "claude":
+            file.raw(b'{"type":"assistant","message":{"content":[' + block + b"]}}\n")
+        else:
+            file.raw(b'{"type":"response_item","payload":' + block + b"}\n")
+        file.turn(f"prompt after{depth}", "answer")
+    file.write()
+    done = home.run("index")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    prompts = {f"prompt {side}{depth}" for depth in depths for side in ("before", "after")}
+    assert prompts <= set(home.prompts(file.id))
+    assert home.run("show", file.id, "--tools", "--json").returncode == 0
+    figure(f"nesting, {agent}, {field} field: {depths} deep, {len(prompts)} neighbours kept")
+    assert_same_as_fresh(home)

@@ -1,0 +1,50 @@
+"""The readers over bytes in memory: whole, or in pieces as the indexer does it."""
+
+import io
+
+from msgspec.structs import replace
+
+from ccgrep.model import ObjectId, Turn
+from ccgrep.sources import claude, codex
+from ccgrep.sources.jsonl import Mark
+from ccgrep.sources.reading import Before, File, Reading
+from ccgrep.sources.spills import Spills
+from ccgrep.store.objects import freeze
+
+_NO_SPILLS = Spills("/nonexistent", "none")
+_START = Mark(0, 0)
+
+
+def sink(turn: Turn) -> ObjectId:
+    return freeze("turn", turn).id
+
+
+def read(reader: str, data: bytes, start: Mark = _START, before: Before | None = None) -> Reading:
+    stream = io.BytesIO(data)
+    stream.seek(start.offset)
+    if reader == "codex":
+        return codex.read(stream, start, File("some-session"), before, sink)
+    return claude.read(stream, start, File("some-session"), before, sink, _NO_SPILLS)
+
+
+def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:
+    """As the indexer does it: each time from where the first open turn began."""
+    reading: Reading | None = None
+    for cut in [*sorted(cuts), len(data)]:
+        start, before = Mark(0, 0), None
+        if reading is not None and reading.resume:
+            own = reading.sessions[0]
+            start = Mark(reading.resume, reading.resume_crc)
+            before = Before(
+                tuple(entry for entry in own.entries if entry.start < start.offset),
+                tuple(spot for spot in own.bad if spot.offset < start.offset),
+                reading.state,
+            )
+        reading = read(reader, data[:cut], start, before)
+    assert reading is not None
+    return reading
+
+
+def same(reading: Reading) -> Reading:
+    """What two readings of one file have in common, however it was read."""
+    return replace(reading, start=0, bytes_read=0)
