@@ -1,7 +1,7 @@
 """Imports msgspec without typing_extensions, which it takes before typing where it is installed.
 
-That was ten milliseconds of every command but a plain search, for the same names. Nobody else is
-kept from importing it: it is hidden for the time of that one import.
+That was an eighth of the instructions of `ccgrep list`, for the same names. Nobody else is kept
+from importing it: it is hidden for the time of that one import.
 """
 
 from __future__ import annotations

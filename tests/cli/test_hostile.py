@@ -106,7 +106,7 @@ def test_there_are_enough_of_them_and_the_check_tells_them_apart(
     assert (len(ATTACKS) >= 40, len(BENIGN) >= 30) == (True, True)
     assert [name for name, text in ATTACKS.items() if not acting(text, also="")] == []
     assert [text for text in BENIGN if acting(text)] == []
-    surfaces = len(SEARCHES) + len(OTHERS) + len(MESSAGES) + len(ANYWHERE)
+    surfaces = len(SEARCHES) + len(OTHERS) + len(MESSAGES)
     figure(
         f"hostile text: {len(ATTACKS)} attacks on {surfaces} commands, their messages, pages, "
         f"previews, completions and terminals, 0 act; {len(BENIGN)} ordinary texts unchanged"

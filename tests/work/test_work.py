@@ -64,7 +64,10 @@ def test_what_is_done_for_one_turn_does_not_grow_with_the_sessions(
     lines = list(table.differences(few_counts, many_counts))
     assert not lines, "\n".join([f"with {many} sessions instead of {FEW}:", *lines])
     numbers = sum(map(len, few_counts.values()))
-    figure(f"work: {numbers} counts with {FEW} sessions are the same with {many}")
+    figure(
+        f"work: {numbers} counts with {FEW} sessions hold with {many}, but for one look "
+        f"and at most {SESSION_BYTES} bytes written a session"
+    )
 
 
 def _grown(directory: Path, sessions: int) -> dict[str, Counts]:
