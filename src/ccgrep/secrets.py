@@ -340,8 +340,8 @@ def _words() -> re.Pattern[str]:
 
 @cache
 def _wordy() -> re.Pattern[str]:
-    """Dotted names and paths; numbers and times; fingerprints, as `ccgrep secrets` prints them."""
-    return re.compile(r"^(?:[A-Za-z_]+\d{0,2}[.:/])+|^[\d.,:/TZ+-]+$|^[0-9a-f]{12}$")
+    """Dotted names and paths; numbers and times."""
+    return re.compile(r"^(?:[A-Za-z_]+\d{0,2}[.:/])+|^[\d.,:/TZ+-]+$")
 
 
 @cache

@@ -77,7 +77,7 @@ ORDINARY = [
     "hf_hub_download(repo_id)",
     "basic authorization is enough here",
     "the key-value store; key-by-key",
-    "f8a5fac0:3:github-token:9c1f0be2a4d7",
+    "f8a5fac0:3:jwt:9c1f0be2a4d7",
     "eyJ is how base64 of a JSON object begins",
 ]
 

@@ -118,8 +118,10 @@ def _damaged_texts(config: Config) -> list[str]:
 
 def _damaged_tallies(store: Store) -> list[str]:
     """Only of files that HEAD leads to: others are used by nobody."""
-    from ccgrep.stats.columns import is_whole  # noqa: PLC0415 - imports numpy
-
+    try:
+        from ccgrep.stats.columns import is_whole  # noqa: PLC0415 - imports numpy
+    except ImportError:
+        return []  # Without numpy they are used by nobody.
     try:
         wanted = tallies.current_files(store)
     except StoreError:
