@@ -107,6 +107,8 @@ _ccgrep_options() {
                 --no-refresh$'\t''go by what is indexed, without looking for changes'
                 --no-index$'\t''read every turn instead of using the index: slow, the same answer'
                 --timeout$'\t''give up -F and -E after so many seconds (5); 0 never'
+                -V$'\t''print the version'
+                --version$'\t''print the version'
                 -h$'\t''show help: -h one screen, --help all of it'
                 --help$'\t''show help: -h one screen, --help all of it'
             )

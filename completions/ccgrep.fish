@@ -82,6 +82,7 @@ complete -c ccgrep -n '__ccgrep_is search' -l explain -d 'say on standard error 
 complete -c ccgrep -n '__ccgrep_is search' -l no-refresh -d 'go by what is indexed, without looking for changes'
 complete -c ccgrep -n '__ccgrep_is search' -l no-index -d 'read every turn instead of using the index: slow, the same answer'
 complete -c ccgrep -n '__ccgrep_is search' -l timeout -x -d 'give up -F and -E after so many seconds (5); 0 never'
+complete -c ccgrep -n '__ccgrep_is search' -s V -l version -d 'print the version'
 complete -c ccgrep -n '__ccgrep_is search' -s h -l help -d 'show help: -h one screen, --help all of it'
 complete -c ccgrep -n '__ccgrep_is pick' -l commands -d 'choose among the shell commands that agents ran, and print one'
 complete -c ccgrep -n '__ccgrep_is pick' -l semantic -d 'rank by meaning'

@@ -8,8 +8,12 @@ import os
 import random
 from collections.abc import Mapping, Sequence
 from functools import cache
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +38,56 @@ def copy_model(target: Path, changes: Mapping[str, Any] | None = None) -> Path:
         path.unlink(missing_ok=True)
         path.write_text(json.dumps({**old, **change} if isinstance(change, dict) else change))
     return target
+
+
+class Hub:
+    """A model hub on this machine: the real model under whichever name is asked for."""
+
+    def __enter__(self) -> str:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _HubHandler)
+        Thread(target=self._server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _HubHandler(BaseHTTPRequestHandler):
+    _REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+    def do_GET(self) -> None:
+        model = Path(MODEL.directory)
+        path = unquote(urlsplit(self.path).path)
+        files = [file for file in model.rglob("*") if file.is_file()]
+        if "/tree/" in path:
+            rows = [
+                {"type": "file", "path": str(file.relative_to(model)), "oid": "0" * 40,
+                 "size": file.stat().st_size}
+                for file in files
+            ]  # fmt: skip
+            self._answer(json.dumps(rows).encode())
+        elif path.startswith("/api/models/"):
+            siblings = [{"rfilename": str(file.relative_to(model))} for file in files]
+            name = path.split("/revision/")[0].removeprefix("/api/models/")
+            told = {"id": name, "sha": self._REVISION, "siblings": siblings}
+            self._answer(json.dumps(told).encode())
+        else:
+            self._answer((model / path.partition(f"/resolve/{self._REVISION}/")[2]).read_bytes())
+
+    do_HEAD = do_GET
+
+    def _answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", f'"{sha256(body).hexdigest()}"')
+        self.send_header("X-Repo-Commit", self._REVISION)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Says nothing."""
 
 
 def model_at(path: Path) -> Model:

@@ -5,14 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ccgrep.cli.flags import COMMANDS
-from ccgrep.cli.parse import parse
 from tests.homes import Home
-from tests.terminal import environment, need, put_on_path
+from tests.models import Hub
+from tests.terminal import Terminal, environment, need, put_on_path
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "home"
@@ -22,33 +23,48 @@ PIPES = [re.split(r"\s{2,}# ", line)[0].strip() for line in BLOCKS if line.start
 SHOWN = re.findall(r"^    \$ (ccgrep .*)\n((?:    [^$\n].*\n)+)", README, re.MULTILINE)
 INSTALLED = [line for line in BLOCKS if line.startswith(("pip", "uv "))]
 EXAMPLES = [typed for command in COMMANDS.values() for typed, _ in command.examples]
-NOT_HERE = re.compile(
-    "pick|model pull|--exec|blame -L|secrets|setup claude|setup codex|^ccgrep mcp|mcp add|--watch"
-)
-"""What asks a person, the network or a directory that is not here: only its options are checked."""
+COMMANDS_SHOWN = [*dict.fromkeys([*PIPES, *EXAMPLES])]
+IN_TERMINAL = re.compile("ccgrep pick")
+EDITED = "  return jwt.verify(token, key, { clockTolerance: config.clockToleranceS }) as Claims;"
 AGE = re.compile(r"\b\d+(?:mo|[ywdhm])\b")
 
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """The example as the home of somebody who lives here, with the files that it speaks of."""
     home = Home(tmp_path_factory.mktemp("readme") / "home")
+    shutil.copytree(EXAMPLE, home.directory, dirs_exist_ok=True)
+    for path in home.directory.rglob("*.jsonl"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("/home/sam/", f"{home.directory}/"), encoding="utf-8")
+    source = home.directory / "src" / "shopfront" / "src" / "auth" / "jwt.ts"
+    source.parent.mkdir(parents=True)
+    source.write_text("\n" * 20 + f"{EDITED}\n", encoding="utf-8")
     put_on_path(home)
-    chooser = home.directory / "bin" / "fzf"
-    chooser.write_text("#!/bin/sh\nexec head -n 1\n")  # Someone who takes the first.
-    chooser.chmod(0o755)
-    (home.directory / "cwd").mkdir()
+    (home.directory / "hands").mkdir()
+    for path, script in {
+        home.directory / "bin" / "claude": 'echo "claude $* in $PWD"',
+        home.directory / "hands" / "fzf": "exec head -n 1",  # Someone who takes the first.
+    }.items():
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+    run(home, "ccgrep index -q")
     return home
 
 
-def run(home: Home, command: str) -> subprocess.CompletedProcess[str]:
-    sources = {
-        "CLAUDE_CONFIG_DIR": str(EXAMPLE / ".claude"),
-        "CODEX_HOME": str(EXAMPLE / ".codex"),
-    }
+@pytest.fixture(scope="module")
+def hub() -> Iterator[str]:
+    with Hub() as address:
+        yield address
+
+
+def run(home: Home, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    usual = environment(home)
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
-        env={**environment(home), **sources},
-        cwd=home.directory / "cwd",
+        env={**usual, "PATH": f"{home.directory}/hands:{usual['PATH']}", **variables},
+        cwd=home.directory / "src" / "shopfront",
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -57,31 +73,37 @@ def run(home: Home, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def options_are_known(command: str) -> None:
-    for part in re.split(r"\s[|>&]+\s", command):
-        words = [word.strip("'\"") for word in part.split()]
-        if words[:1] == ["ccgrep"]:
-            name = words[1] if words[1] in COMMANDS else "search"
-            parse(COMMANDS[name], words[2:] if words[1] in COMMANDS else words[1:])
-
-
 def test_there_are_ten_pipes() -> None:
     section = README.partition("## Ten pipes worth stealing")[2].partition("\n## ")[0]
     assert len(re.findall(r"^    ccgrep ", section, re.MULTILINE)) == 10
     assert len(SHOWN) == 3
 
 
-@pytest.mark.parametrize("command", dict.fromkeys([*PIPES, *EXAMPLES]))
-def test_commands_work(example: Home, command: str) -> None:
-    if NOT_HERE.search(command):
-        options_are_known(command)
-        return
+@pytest.mark.parametrize("command", [c for c in COMMANDS_SHOWN if not IN_TERMINAL.search(c)])
+def test_commands_work(example: Home, hub: str, command: str) -> None:
     if "jq" in command:
         need("jq")
-    done = run(example, command.replace("/mnt/backup/home/me", str(EXAMPLE)))
+    done = run(
+        example, command.replace("/mnt/backup/home/me", str(example.directory)), HF_ENDPOINT=hub
+    )
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     if "ccgrep forget" in command:
         shutil.rmtree(example.store_dir)  # For the others it has never been forgotten.
+        run(example, "ccgrep index -q")
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS_SHOWN if IN_TERMINAL.search(c)])
+def test_commands_that_ask_a_person_work(
+    example: Home, tmp_path_factory: pytest.TempPathFactory, command: str
+) -> None:
+    need("fzf", "tmux")
+    terminal = Terminal(example, tmp_path_factory.mktemp("t"))
+    terminal.type(f"clear; {command}; echo left with $?")
+    terminal.press("Enter")
+    terminal.wait(lambda screen: bool(re.search(r"[1-9]\d*/\d+", screen)))
+    terminal.press("Enter")
+    terminal.wait(lambda screen: "left with 0" in screen)
+    terminal.close()
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import iterfzf
 import pytest
 
 from ccgrep.output.preview import in_view, marked, row_of
@@ -41,9 +42,15 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return home
 
 
-@pytest.fixture
-def terminal(shop: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+@pytest.fixture(params=["the system's fzf", "the newest fzf"])
+def terminal(
+    shop: Home, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Terminal]:
     need("fzf", "tmux")
+    chooser = shop.directory / "bin" / "fzf"
+    chooser.unlink(missing_ok=True)
+    if request.param == "the newest fzf":
+        chooser.symlink_to(str(iterfzf.BUNDLED_EXECUTABLE))
     shell = f"env BROWSER={shop.directory}/bin/browser PS1='$ ' bash --norc --noprofile"
     made = Terminal(shop, tmp_path_factory.mktemp("t"), shell)
     yield made
@@ -221,8 +228,9 @@ def test_keys_insert_a_ref_and_a_past_command(
     try:
         source = "eval \"$(ccgrep completions {} --keys)\"; PS1='$ '"
         fish = "ccgrep completions fish --keys | source; function fish_prompt; echo '$ '; end"
-        start(terminal, fish if shell == "fish" else source.format(shell))
-        terminal.wait(lambda screen: screen.rstrip().endswith("$"))
+        loading = fish if shell == "fish" else source.format(shell)
+        start(terminal, f"{loading}; echo loa''ded")
+        terminal.wait(lambda screen: "loaded\n$" in screen)
         terminal.clear()
         terminal.type("echo ccgrep show ")
         terminal.press("C-g")

@@ -45,6 +45,7 @@ class Command(NamedTuple):
 
 
 HELP = Option(("-h", "--help"), "show help: -h one screen, --help all of it")
+VERSION = Option(("-V", "--version"), "print the version")
 JSON = Option(("--json",), "print one JSON object, with a schema version")
 QUIET = Option(("-q", "--quiet"), "say nothing but errors")
 VERBOSE = Option(("-v", "--verbose"), "name files")
@@ -208,7 +209,7 @@ COMMANDS: dict[str, Command] = {
             "in any form and order, and all of them must be there; if no turn has all, those "
             'that have most. "a phrase" is found as it stands. A word that is also a command is '
             "searched for with `ccgrep search WORD` or `-e WORD`.",
-            SEARCH_OPTIONS,
+            (*SEARCH_OPTIONS, VERSION),
             (Argument("PATTERN", "what to search for; several words are one pattern", "*"),),
             examples=(
                 ("ccgrep flaky login test", "where was that solved?"),

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _DATE = "November 16, 2026"
-_VERSION = Option(("-V", "--version"), "print the version")
 _OTHERS = {"search": ("grep", "fzf", "jq"), "pick": ("fzf",), "show": ("less",), "blame": ("git",)}
 _ALWAYS = ("store",)
 """Settings that every command goes by."""
@@ -47,7 +46,7 @@ def main_page() -> str:
         ["ccgrep [OPTION…] PATTERN…", "ccgrep COMMAND [OPTION…] [REF…]"],
         [_prose(search.description), ".SS Commands", *commands],
         search,
-        (*search.options, HELP, _VERSION),
+        (*search.options, HELP),
         KEYS.values(),
         [*(f"ccgrep-{name}" for name in COMMANDS), *_OTHERS["search"]],
     )

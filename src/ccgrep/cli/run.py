@@ -46,9 +46,6 @@ def _dispatch(typed: list[str], context: Context) -> int:
         return _introduced(typed, context)
     if typed[0] == _PICK:
         return _called("ccgrep.cli.picking", typed[1:], context)
-    if typed[0] in ("-V", "--version"):
-        context.write(f"ccgrep {__version__}")
-        return 0
     command = COMMANDS.get(typed[0])
     rest = typed[1:] if command is not None else typed
     command = command or COMMANDS["search"]
@@ -63,6 +60,9 @@ def _dispatch(typed: list[str], context: Context) -> int:
         from ccgrep.cli.suggest import meant_command  # noqa: PLC0415 - for who mistyped
 
         raise UsageError(f"{error}{meant_command(typed[0], typed[1:])}") from None
+    if getattr(arguments, "version", False):
+        context.write(f"ccgrep {__version__}")
+        return 0
     early = _begun(arguments, context) if command.name in _LOOKING else ()
     try:
         return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
