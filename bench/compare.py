@@ -17,22 +17,21 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from bench import meaning, measure, report
-from bench.home import RACY_S, ROOTS, Growing, bytes_in, made, mirrored, private
-from bench.peers import PEERS, Command, Peer, Places, command, environment, install, version
+from bench.contender import RARE, Contender, Limits, contender
+from bench.coverage import coverage
+from bench.home import RACY_S, ROOTS, Growing, bytes_in, made, mirrored
+from bench.peers import PEERS, Peer, Places, install
 from bench.results import (
     RESULTS,
     Corpus,
     Result,
-    Tool,
-    figure,
     load,
     machine,
     save,
@@ -42,77 +41,11 @@ from bench.text import TERMS
 
 _BYTES_PER_FILE = 200_000
 _FILES_OF_TURNS = 5000
-_FOUND_OR_NOT = (0, 1)
 _NO_OPS = 5
 _APPENDS = 10
 _COLD_RUNS = 5
-RARE = "plantedword"
 _COMMON = TERMS[0]
 _DROP_CACHES = Path("/proc/sys/vm/drop_caches")
-
-
-class Limits(NamedTuple):
-    """How long it may take: a build or refresh, and all searches of a tool of one kind together."""
-
-    runs: int
-    timeout_s: float
-    budget_s: float
-
-
-class Contender:
-    """A peer on one home, with what was found out about it."""
-
-    def __init__(self, peer: Peer, tool: Tool, places: Places, home: Path, limits: Limits) -> None:
-        self.peer = peer
-        self.tool = tool
-        self.home = home
-        self._environment = environment(places, peer, home)
-        self._limits = limits
-
-        self.is_out = not tool.version
-
-    def run(self, template: Command, timeout_s: float, word: str = "") -> measure.Run | None:
-        """A run of one of its commands; when it fails, that is noted and it is out."""
-        asked = command(template, self.home, word)
-        try:
-            return measure.run(asked, self._environment, timeout_s, _FOUND_OR_NOT)
-        except (measure.FailedError, OSError) as error:
-            self.leave(f"`{' '.join(template[:3])}` {error}")
-            return None
-
-    def build(self) -> measure.Run | None:
-        peer = self.peer
-        return self.run(peer.build or peer.search, self._limits.timeout_s, RARE)
-
-    def refresh(self) -> measure.Run | None:
-        return self.run(self.peer.refresh, self._limits.timeout_s)
-
-    def start(self) -> measure.Run | None:
-        return self.run(self.peer.start, self._limits.timeout_s)
-
-    def stop(self) -> None:
-        if self.tool.version and self.peer.stop:
-            self.run(self.peer.stop, self._limits.timeout_s)
-
-    def settle(self) -> None:
-        """Has it take in what changed."""
-        if not self.is_out:
-            self.run(self.peer.refresh or self.peer.search, self._limits.timeout_s, RARE)
-
-    def search(self, word: str, is_proven: bool = True) -> measure.Run | None:
-        run = self.run(self.peer.search, self._limits.budget_s, word)
-        if run is not None and is_proven and self.peer.proof not in run.output:
-            self.leave(f"does not find {word}")
-            return None
-        return run
-
-    def leave(self, why: str) -> None:
-        self.tool.notes.append(why)
-        self.is_out = True
-
-    def record(self, key: str, values: list[float]) -> None:
-        if values:
-            self.tool.figures[key] = figure(values)
 
 
 def main() -> None:
@@ -135,6 +68,7 @@ def main() -> None:
     peers = [peer for peer in PEERS if not names or peer.name in names]
     limits = Limits(asked.runs, asked.timeout, asked.budget)
     install(places, peers)
+    covered: dict[str, list[str]] = {}
     for scale in ["home"] if asked.home else asked.scales.split(","):
         kept = out / f"{scale}.json"
         if kept.exists() and load(kept).is_complete and not asked.again:
@@ -142,20 +76,31 @@ def main() -> None:
         elif scale.startswith("meaning"):
             save(meaning.compare(scale, places, limits.runs), out)
         else:
-            compare(scale, asked.home, peers, places, limits, out)
+            covered = covered or coverage(peers, places, limits)
+            compare(scale, asked.home, peers, places, limits, out, covered)
         print(report.as_text(load(kept)), flush=True)
+        if out == RESULTS:
+            report.main()
 
 
 def compare(
-    scale: str, home: Path | None, peers: list[Peer], places: Places, limits: Limits, out: Path
+    scale: str,
+    home: Path | None,
+    peers: list[Peer],
+    places: Places,
+    limits: Limits,
+    out: Path,
+    covered: Mapping[str, list[str]],
 ) -> None:
     """Measures one scale, and keeps what is known after each step."""
     work = places.directory / "work" / scale
     for left_over in work.glob("of-*"):
         shutil.rmtree(left_over)
     corpus = _corpus(scale, home, work / "home")
-    all_of_them = [_contender(peer, places, work, limits) for peer in peers]
+    all_of_them = [contender(peer, places, work, limits) for peer in peers]
     tools = [one.tool for one in all_of_them]
+    for tool in tools:
+        tool.covers = covered.get(tool.name, [])
     result = Result(scale, today(), machine(), corpus, tools, cold=_how_cold())
     try:
         with Growing(work / "home", RARE) as growing:
@@ -195,16 +140,6 @@ def _corpus(scale: str, given: Path | None, home: Path) -> Corpus:
     corpus = Corpus("transcripts", size, len(files), turns)
     done.write_bytes(msgspec.json.encode(corpus))
     return corpus
-
-
-def _contender(peer: Peer, places: Places, work: Path, limits: Limits) -> Contender:
-    found = version(places, peer)
-    tool = Tool(peer.name, found or "", peer.covers)
-    if found is None:
-        tool.notes.append("not installed")
-    own = work / f"of-{peer.name.replace(' ', '-')}"
-    private(work / "home", own)
-    return Contender(peer, tool, places, own, limits)
 
 
 def _build(one: Contender) -> None:

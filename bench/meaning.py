@@ -64,7 +64,7 @@ print([row[0] for row in rows])
 class Way(NamedTuple):
     name: str
     version: str
-    covers: str
+    answers: str
     command: list[str]
     disk: int
 
@@ -87,7 +87,8 @@ def compare(scale: str, places: Places, runs: int) -> Result:
         cases = {way.name: partial(_run, way, environment) for way in ways}
         found = measure.interleaved(cases, min(runs, _RUNS), _TIMEOUT_S)
     tools = [
-        Tool(way.name, way.version, way.covers, _figures(way, found[way.name])) for way in ways
+        Tool(way.name, way.version, way.answers, figures=_figures(way, found[way.name]))
+        for way in ways
     ]
     corpus = Corpus("vectors", number)
     return Result(scale, today(), machine(), corpus, tools, is_complete=True)

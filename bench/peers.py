@@ -34,7 +34,7 @@ class Peer(NamedTuple):
 
     name: str
     source: str  # where it is from: `pip NAME`, `npm NAME`, `apt NAME`, or here
-    covers: str
+    answers: str  # what it prints
     search: Command
     build: Command = ()
     """Before the first search; without, the first search is the build."""
@@ -46,7 +46,7 @@ class Peer(NamedTuple):
     stop: Command = ()
     variables: Mapping[str, str] = {}
     proof: str = PLANTED
-    """What is printed when the planted session was found."""
+    """What is printed when the planted session was found by a word."""
     is_scan: bool = False
     """Keeps nothing: each search reads the transcripts."""
 
@@ -64,7 +64,7 @@ PEERS = (
     Peer(
         OURS,
         "here",
-        "all turns of both agents, sub-agents, tool input and output, thinking",
+        "turns, ranked",
         search=("ccgrep", "{word}"),
         build=("ccgrep", "index", "-q"),
         refresh=("ccgrep", "index", "-q"),
@@ -73,14 +73,14 @@ PEERS = (
     Peer(
         "ripgrep",
         "apt ripgrep",
-        "every byte of every file; no ranking, files as answers",
+        "files",
         search=("rg", "-uuu", "-l", "-e", "{word}", "{claude}/", "{codex}/"),
         is_scan=True,
     ),
     Peer(
         "grep",
         "apt grep",
-        "every byte of every file; no ranking, files as answers",
+        "files",
         search=("grep", "-r", "-l", "-F", "-e", "{word}", "{claude}/", "{codex}/"),
         variables={"LC_ALL": "C"},
         is_scan=True,
@@ -88,7 +88,7 @@ PEERS = (
     Peer(
         "SQLite FTS5",
         "here sqlite",
-        "the same turns, found by the same readers: all text, bm25, ten rows with a snippet",
+        "turns, ranked",
         search=(*_FTS5, "search", "{home}/turns.db", "{word}"),
         build=(*_FTS5, "index", "{home}/turns.db", "{claude}", "{codex}"),
         refresh=(*_FTS5, "index", "{home}/turns.db", "{claude}", "{codex}"),
@@ -98,7 +98,7 @@ PEERS = (
     Peer(
         "fast-resume",
         "pip fast-resume",
-        "what was said in main sessions of both agents; sessions as answers",
+        "sessions, ranked",
         search=("fr", "--list", "{word}"),
         build=("fr", "--rebuild", "--list", "--limit", "1"),
         refresh=("fr", "--list", "--limit", "1"),
@@ -106,7 +106,7 @@ PEERS = (
     Peer(
         "agentsview",
         "pip agentsview",
-        "messages of both agents, sub-agents stored but not searched; a server has to run",
+        "messages; from a server that has to run",
         search=("agentsview", "session", "search", "--fts", "--include-one-shot", "{word}"),
         build=("env", "AGENTSVIEW_NO_DAEMON=1", "agentsview", "sync"),
         refresh=("agentsview", "sync"),
@@ -118,7 +118,7 @@ PEERS = (
     Peer(
         "cc-conversation-search",
         "pip cc-conversation-search",
-        "prompts and extracts of answers of Claude Code's main sessions",
+        "messages, ranked",
         search=("cc-conversation-search", "search", "--limit", "10", "{word}"),
         build=("cc-conversation-search", "init", "--days", "36500", "--quiet"),
         refresh=("cc-conversation-search", "index", "--quiet"),
@@ -126,33 +126,33 @@ PEERS = (
     Peer(
         "agent-chat-reader",
         "pip agent-chat-reader",
-        "what was said in main sessions of both agents",
+        "sessions, with what matched",
         search=("agent-chat-reader", "--find", "{word}"),
     ),
     Peer(
         "ccsearch",
         "pip ccsearch",
-        "what was said in sessions of Claude Code, as text files that ripgrep searches",
+        "sessions, by number of matches",
         search=("ccsearch", "{word}"),
     ),
     Peer(
         "session-search",
         "pip session-search",
-        "what was said in sessions of both agents; always answers something",
+        "sessions, ranked; never none",
         search=("ss", "{word}"),
-        proof="/home/dev/ccgrep-bench",
+        proof='"{word}"',
     ),
     Peer(
         "claude-history",
         "pip claude-history",
-        "what was said in sessions of Claude Code",
+        "messages",
         search=("claude-history", "search", "{word}"),
         is_scan=True,
     ),
     Peer(
         "claude-search",
         "npm claude-search",
-        "messages and code of Claude Code's sessions",
+        "messages",
         search=("claude-search", "{word}"),
         is_scan=True,
     ),

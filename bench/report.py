@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.plot import Panel, Series, amount, draw
-from bench.results import AXES, MEANING_AXES, OURS, Axis, Figure, Result, Tool, load_all
+from bench.results import AXES, KINDS, MEANING_AXES, OURS, Axis, Figure, Result, Tool, load_all
 
 ROOT = Path(__file__).parents[1]
 PAGE, PLOT, README = "docs/performance.md", "docs/performance.svg", "README.md"
@@ -176,19 +176,21 @@ def _machine(results: Sequence[Result]) -> str:
 
 
 def _tools(results: Sequence[Result]) -> str:
-    rows = [["tool", "version", "what its search covers", "what went wrong"]]
-    latest = {tool.name: tool for result in results for tool in result.tools}
+    rows = [["tool", "version", "answers with", *KINDS, "what went wrong"]]
+    shown = [result for result in results if result.corpus.name != "vectors"]
+    latest = {tool.name: tool for result in shown for tool in result.tools}
     for name, tool in latest.items():
         notes = [
             f"{_heading(result).partition(':')[0]}: {note}"
-            for result in results
+            for result in shown
             for one in result.tools
             for note in one.notes
             if one.name == name
         ]
-        shown = "; ".join(_plain(note) for note in notes)
-        rows.append([name, tool.version or "–", tool.covers, shown])
-    lines = [rows[0], ["---"] * 4, *rows[1:]]
+        found = ["✓" if kind in tool.covers else "" for kind in KINDS]
+        trouble = "; ".join(_plain(note) for note in notes)
+        rows.append([name, tool.version or "–", tool.answers, *found, trouble])
+    lines = [rows[0], ["---", "---", "---", *(":---:" for _ in KINDS), "---"], *rows[1:]]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines) + "\n"
 
 

@@ -42,6 +42,8 @@ AXES = (
     Axis("search_memory", "peak memory, search", "B"),
     Axis("disk", "disk", "B"),
 )
+KINDS = ("prompts", "answers", "thinking", "tool input", "tool output", "sub-agents", "Codex")
+"""Where a word may be."""
 MEANING_AXES = (
     Axis("search", "query", "s"),
     Axis("search_memory", "peak memory", "B"),
@@ -56,11 +58,15 @@ class Figure(Struct, frozen=True, array_like=True):
 
 
 class Tool(Struct):
-    """One tool's figures, by the keys of `AXES`; and what kept it from having others."""
+    """One tool's figures, by the keys of `AXES`; and what kept it from having others.
+
+    `answers` is what it prints, `covers` in which kinds of text it was seen to find a word.
+    """
 
     name: str
     version: str
-    covers: str
+    answers: str
+    covers: list[str] = []
     figures: dict[str, Figure] = {}
     notes: list[str] = []
 
