@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-_WIDTH, _HEIGHT = 470, 330
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 150, 34, 34
+_WIDTH, _HEIGHT = 500, 330
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 176, 34, 34
 _LABEL_GAP = 13.5
 _COLOURS = (
     "#d1495b", "#3b7dd8", "#2f9e6e", "#b7791f", "#8e63ce", "#0f8b9d",
@@ -99,7 +99,7 @@ def _axes(
     for power in range(round(math.log10(up.low)), round(math.log10(up.high)) + 1):
         y = up.at(10.0**power)
         parts.append(f'<path class="grid" d="M{across.start} {y:.1f}H{across.end}"/>')
-        label = amount(10.0**power, unit)
+        label = _tick(10.0**power, unit)
         parts.append(
             f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
         )
@@ -142,6 +142,11 @@ def _spread(wanted: Sequence[float]) -> list[float]:
             placed[number] = min(placed[number], placed[number + 1] - _LABEL_GAP)
     found = dict(zip(order, placed, strict=True))
     return [found[number] for number in range(len(wanted))]
+
+
+def _tick(value: float, unit: str) -> str:
+    """A power of ten; of seconds there are thousands, not sixteen minutes."""
+    return f"{value:,.0f} s" if unit == "s" and value >= 1 else amount(value, unit)
 
 
 def amount(value: float, unit: str) -> str:
