@@ -33,7 +33,6 @@ class Contender:
         self.home = home
         self._environment = environment(places, peer, home)
         self._limits = limits
-
         self.is_out = not tool.version
 
     def run(self, template: Command, timeout_s: float, word: str = "") -> measure.Run | None:
@@ -64,8 +63,10 @@ class Contender:
         if not self.is_out:
             self.run(self.peer.refresh or self.peer.search, self._limits.timeout_s, RARE)
 
-    def search(self, word: str, is_proven: bool = True) -> measure.Run | None:
-        run = self.run(self.peer.search, self._limits.budget_s, word)
+    def search(
+        self, word: str, is_proven: bool = True, timeout_s: float | None = None
+    ) -> measure.Run | None:
+        run = self.run(self.peer.search, timeout_s or self._limits.budget_s, word)
         if run is not None and is_proven and not self.is_found(run, word):
             self.leave(f"does not find {word}")
             return None
