@@ -6,7 +6,6 @@ resumed session and a copy share it. `Entry` is one turn's place in a session, a
 out defaults: a field added later, with a default, changes no existing object's id.
 """
 
-from collections.abc import Iterator
 from typing import Any, NewType
 
 from msgspec import Struct
@@ -77,16 +76,20 @@ class Turn(Struct, frozen=True, omit_defaults=True):
     attached: tuple[Blob, ...] = ()
     steps: tuple[Step, ...] = ()
 
-    def messages(self) -> Iterator[Message]:
-        return (step for step in self.steps if isinstance(step, Message))
+    def messages(self) -> list[Message]:
+        return [step for step in self.steps if isinstance(step, Message)]
 
-    def said(self) -> Iterator[str]:
-        for message in self.messages():
-            yield from (part.text for part in message.parts if isinstance(part, Text))
+    def said(self) -> list[str]:
+        return [part.text for part in self._parts() if isinstance(part, Text)]
 
-    def calls(self) -> Iterator[ToolCall]:
-        for message in self.messages():
-            yield from (part for part in message.parts if isinstance(part, ToolCall))
+    def thoughts(self) -> list[str]:
+        return [part.text for part in self._parts() if isinstance(part, Thinking)]
+
+    def calls(self) -> list[ToolCall]:
+        return [part for part in self._parts() if isinstance(part, ToolCall)]
+
+    def _parts(self) -> list[Part]:
+        return [part for message in self.messages() for part in message.parts]
 
 
 class Usage(Struct, frozen=True, array_like=True):

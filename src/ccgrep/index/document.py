@@ -3,13 +3,13 @@
 Also says what the text of a turn is, by kind: the exact modes verify on the same text.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from ccgrep.index.surfaces import SURFACES, surface_text, text_key
 from ccgrep.index.terms import expand, gram_text
 from ccgrep.kinds import TextKind
-from ccgrep.model import Entry, Note, Thinking, ToolCall, Turn
+from ccgrep.model import Entry, Note, Turn
 from ccgrep.store.manifest import Row
 
 MAX_INDEXED_CHARS = 1024 * 1024
@@ -52,7 +52,7 @@ def turn_text(turn: Turn, kind: TextKind) -> str:
         case "assistant":
             return "\n".join(turn.said())
         case "thinking":
-            return "\n".join(_thoughts(turn))
+            return "\n".join(turn.thoughts())
         case "tool":
             return "\n".join(text for text in (_tool_input(turn), _tool_output(turn)) if text)
 
@@ -162,34 +162,21 @@ def _tools(turn: Turn) -> list[str]:
     return sorted({call.name.lower() for call in turn.calls()})
 
 
-def _thoughts(turn: Turn) -> Iterator[str]:
-    for message in turn.messages():
-        yield from (part.text for part in message.parts if isinstance(part, Thinking))
-
-
 def _tool_input(turn: Turn) -> str:
-    return "\n".join(text for call in turn.calls() for text in _call_input(call))
+    return "\n".join([t for call in turn.calls() for t in (call.name, *_strings(call.input))])
 
 
-def _call_input(call: ToolCall) -> Iterator[str]:
-    yield call.name
-    yield from _strings(call.input)
-
-
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> list[str]:
     """Every text inside a call's input; numbers too, as they are written."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
+        return [value]
+    if isinstance(value, dict | list):
+        items = value.values() if isinstance(value, dict) else value
+        return [text for item in items for text in _strings(item)]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return [str(value)] if is_number else []
 
 
 def _tool_output(turn: Turn) -> str:
-    results = (call.result.text for call in turn.calls() if call.result is not None)
+    results = [call.result.text for call in turn.calls() if call.result is not None]
     return "\n".join(filter(None, results))

@@ -23,10 +23,10 @@ pack-<hash>.idx             made from the pack, and made again when lost
 The header of each object makes the pack readable by a scan from its beginning.
 """
 
-import bisect
 import hashlib
 import os
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from ccgrep.errors import CorruptError
@@ -130,7 +130,7 @@ def write_index(pack_dir: str, tmp_dir: str, name: str, offsets: dict[ObjectId, 
 def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
     ids = sorted(offsets)
     firsts = [id[0] for id in ids]
-    fanout = [bisect.bisect_right(firsts, byte) for byte in range(256)]
+    fanout = [bisect_right(firsts, byte) for byte in range(256)]
     body = b"".join(
         [
             _INDEX_MAGIC,
@@ -162,6 +162,7 @@ class Pack:
         self.is_index_lost = index is None
         self._index = index or _index_bytes(self.offsets())
         self._count = _COUNT.unpack_from(self._index, 8)[0]
+        self._fanout = (0, *_FANOUT.unpack_from(self._index, 16))
 
     def __len__(self) -> int:
         return int(self._count)
@@ -270,23 +271,12 @@ class Pack:
 
     def _id_at(self, position: int) -> ObjectId:
         at = _IDS_AT + position * _HASH_SIZE
-        return ObjectId(bytes(self._index[at : at + _HASH_SIZE]))
+        return ObjectId(self._index[at : at + _HASH_SIZE])
 
     def _position(self, prefix: bytes) -> int:
         """Where `prefix` would stand among the sorted ids."""
-        first = prefix[0]
-        low = 0 if first == 0 else self._fanout(first - 1)
-        high = self._fanout(first)
-        while low < high:
-            middle = (low + high) // 2
-            if self._id_at(middle) < prefix:
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    def _fanout(self, byte: int) -> int:
-        return int(struct.unpack_from("<I", self._index, 16 + 4 * byte)[0])
+        low, high = self._fanout[prefix[0] : prefix[0] + 2]
+        return bisect_left(range(self._count), prefix, low, high, key=self._id_at)
 
 
 def _read_index(path: str) -> bytes | None:
