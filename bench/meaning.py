@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench import measure, semantic
 from bench.encoder import texts
 from bench.home import bytes_in
-from bench.peers import Places
+from bench.peers import Places, packaged
 from bench.results import OURS, Corpus, Figure, Result, Tool, figure, machine, today
 from ccgrep import __version__
 from ccgrep.embed import ENVIRONMENT
@@ -29,6 +30,9 @@ _VECTORS = {"meaning": 20_000, "meaning-1m": 1_000_000}
 _TEXTS = 600
 _RUNS = 10
 _TIMEOUT_S = 120
+_MODELS = "sentence-transformers"
+_MATRIX, _ONE = "all.npy", "one.npy"
+_PYTHON = [sys.executable, "-c"]
 _GIVEN = """
 import sys
 import numpy as np
@@ -55,6 +59,7 @@ from sentence_transformers import SentenceTransformer
 model = SentenceTransformer(sys.argv[3], device="cpu", local_files_only=True)
 query = model.encode([sys.argv[2]])[0]
 """
+_LOAD = "query = np.load(sys.argv[2])"
 _NEAREST = """
 rows = db.execute("SELECT rowid FROM near WHERE v MATCH ? AND k = 10", [query.tobytes()])
 print([row[0] for row in rows])
@@ -62,9 +67,10 @@ print([row[0] for row in rows])
 
 
 class Way(NamedTuple):
+    """A command that finds the ten nearest, and what the vectors occupy for it."""
+
     name: str
     version: str
-    answers: str
     command: list[str]
     disk: int
 
@@ -80,16 +86,16 @@ def compare(scale: str, places: Places, runs: int) -> Result:
         bench = semantic.Bench(Path(directory), find(None, {}), runs)
         keys = semantic.fill(bench)
         real = _embedded(bench)
-        cloud = semantic.around(real, number)
-        semantic.write(bench, keys, cloud)
-        environment = {**bench.environment, "PYTHONPATH": _python_path(bench, places)}
-        ways = _ways(bench, cloud, real[0], environment)
+        vectors = semantic.around(real, number)
+        semantic.write(bench, keys, vectors)
+        site = _sqlite_vec(places)
+        path = os.pathsep.join([bench.environment["PYTHONPATH"], str(site)])
+        environment = {**bench.environment, "PYTHONPATH": path}
+        ways = [_ours(bench), *_plain(bench, vectors, real[0])]
+        ways += _in_table(bench, site, environment)
         cases = {way.name: partial(_run, way, environment) for way in ways}
         found = measure.interleaved(cases, min(runs, _RUNS), _TIMEOUT_S)
-    tools = [
-        Tool(way.name, way.version, way.answers, figures=_figures(way, found[way.name]))
-        for way in ways
-    ]
+    tools = [Tool(way.name, way.version, "", [], _figures(way, found[way.name])) for way in ways]
     corpus = Corpus("vectors", number)
     return Result(scale, today(), machine(), corpus, tools, is_complete=True)
 
@@ -100,82 +106,55 @@ def _embedded(bench: semantic.Bench) -> "NDArray[np.float32]":
     return FullEncoder(bench.model, os.cpu_count() or 1).encode(texts(_TEXTS, 4))
 
 
-def _python_path(bench: semantic.Bench, places: Places) -> str:
-    """Where sqlite-vec is, and an SQLite that may load it."""
-    target = places.directory / "vec"
-    if not target.exists():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target)]
+def _sqlite_vec(places: Places) -> Path:
+    """Where sqlite-vec is, with an SQLite that may load it: that of Python often may not."""
+    site = places.directory / "vec"
+    if not site.exists():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(site)]
         subprocess.run([*pip, "apsw", "sqlite-vec"], capture_output=True, check=False)
-    return os.pathsep.join([bench.environment["PYTHONPATH"], str(target)])
+    return site
 
 
-def _ways(
-    bench: semantic.Bench,
-    vectors: "NDArray[np.float32]",
-    query: "NDArray[np.float32]",
-    environment: dict[str, str],
+def _ours(bench: semantic.Bench) -> Way:
+    disk = bytes_in(Path(bench.store_dir) / "vectors")
+    return Way(f"{OURS} --semantic", __version__, bench.query, disk)
+
+
+def _plain(
+    bench: semantic.Bench, vectors: "NDArray[np.float32]", query: "NDArray[np.float32]"
 ) -> list[Way]:
     import numpy as np  # noqa: PLC0415
 
-    matrix, given, table = (bench.home / name for name in ("all.npy", "one.npy", "near.db"))
+    matrix, given = bench.home / _MATRIX, bench.home / _ONE
     np.save(matrix, vectors)
     np.save(given, query)
-    python = [sys.executable, "-c"]
-    asked = [semantic.QUERY, bench.model.directory]
-    ours = Way(
-        f"{OURS} --semantic",
-        __version__,
-        "the model without torch, vectors mapped; prints turns with snippets",
-        bench.query,
-        bytes_in(Path(bench.store_dir) / "vectors"),
-    )
-    plain = [
-        Way(
-            "sentence-transformers, numpy",
-            _version("sentence-transformers"),
-            "compares all; prints numbers",
-            [*python, semantic.PLAIN, *asked, str(matrix)],
-            matrix.stat().st_size,
-        ),
-        Way(
-            "numpy, vector given",
-            _version("numpy"),
-            "compares all; prints numbers",
-            [*python, _GIVEN, str(matrix), str(given)],
-            matrix.stat().st_size,
-        ),
+    asked = [semantic.PLAIN, semantic.QUERY, bench.model.directory, str(matrix)]
+    disk = matrix.stat().st_size
+    return [
+        Way("sentence-transformers, numpy", _of(_MODELS), [*_PYTHON, *asked], disk),
+        Way("numpy, vector given", _of("numpy"), [*_PYTHON, _GIVEN, str(matrix), str(given)], disk),
     ]
+
+
+def _in_table(bench: semantic.Bench, site: Path, environment: dict[str, str]) -> list[Way]:
+    table, matrix, given = (bench.home / name for name in ("near.db", _MATRIX, _ONE))
     try:
-        measure.run([*python, _OPEN + _FILL, str(table), str(matrix)], environment)
+        measure.run([*_PYTHON, _OPEN + _FILL, str(table), str(matrix)], environment)
     except measure.FailedError as error:
         print(f"sqlite-vec is left out: {error}", file=sys.stderr)
-        return [ours, *plain]
-    size = table.stat().st_size
-    loads = "query = np.load(sys.argv[2])"
+        return []
+    disk = table.stat().st_size
+    asked = [_OPEN + _MODEL + _NEAREST, str(table), semantic.QUERY, bench.model.directory]
+    alone = [_OPEN + _LOAD + _NEAREST, str(table), str(given)]
+    version = packaged(site, "sqlite-vec") or ""
     return [
-        ours,
-        *plain,
-        Way(
-            "sentence-transformers, sqlite-vec",
-            _version("sentence-transformers"),
-            "compares all; prints numbers",
-            [*python, _OPEN + _MODEL + _NEAREST, str(table), *asked],
-            size,
-        ),
-        Way(
-            "sqlite-vec, vector given",
-            "0.1",
-            "compares all; prints numbers",
-            [*python, _OPEN + loads + _NEAREST, str(table), str(given)],
-            size,
-        ),
+        Way("sentence-transformers, sqlite-vec", _of(_MODELS), [*_PYTHON, *asked], disk),
+        Way("sqlite-vec, vector given", version, [*_PYTHON, *alone], disk),
     ]
 
 
-def _version(package: str) -> str:
-    from importlib.metadata import version  # noqa: PLC0415
-
-    return version(package)
+def _of(package: str) -> str:
+    return metadata.version(package)
 
 
 def _run(way: Way, environment: dict[str, str]) -> measure.Run | None:

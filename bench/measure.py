@@ -119,18 +119,18 @@ def interleaved(
     One that gives nothing gets no further turn, nor one that has had its `budget_s`.
     """
     found: dict[str, list[T]] = {name: [] for name in cases}
-    left = dict.fromkeys(cases, budget_s)
+    spent = dict.fromkeys(cases, 0.0)
+    going = dict(cases)
     for number in range(runs + 1):
-        for name, case in cases.items():
-            if left[name] <= 0 and len(found[name]) >= _LEAST_RUNS:
-                continue
+        for name, case in list(going.items()):
             begun = time.monotonic()
-            one = case() if left[name] > -math.inf else None
-            left[name] -= time.monotonic() - begun
-            if one is None:
-                left[name] = -math.inf
-            elif number:
+            one = case()
+            spent[name] += time.monotonic() - begun
+            if one is not None and number:
                 found[name].append(one)
+            is_enough = spent[name] >= budget_s and len(found[name]) >= _LEAST_RUNS
+            if one is None or is_enough:
+                del going[name]
     return found
 
 

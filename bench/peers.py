@@ -210,8 +210,8 @@ def version(places: Places, peer: Peer) -> str | None:
     if kind == "here":
         return __version__ if peer.name == OURS else sqlite3.sqlite_version
     if kind == "pip":
-        made = places.python.glob(f"lib/*/site-packages/{name.replace('-', '_')}-*.dist-info")
-        return next((one.name.removesuffix(".dist-info").rpartition("-")[2] for one in made), None)
+        site = next(places.python.glob("lib/*/site-packages"), places.python)
+        return packaged(site, name)
     if kind == "npm":
         package = places.node / "node_modules" / name / "package.json"
         return str(json.loads(package.read_bytes())["version"]) if package.exists() else None
@@ -220,6 +220,12 @@ def version(places: Places, peer: Peer) -> str | None:
         return None
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     return next(word for word in said.stdout.split() if word[0].isdigit())
+
+
+def packaged(site: Path, name: str) -> str | None:
+    """The version of a package in a directory that Python imports from."""
+    found = site.glob(f"{name.replace('-', '_')}-*.dist-info")
+    return next((one.name.removesuffix(".dist-info").rpartition("-")[2] for one in found), None)
 
 
 def command(template: Command, home: Path, word: str = "") -> list[str]:
