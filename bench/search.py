@@ -19,7 +19,6 @@ import sys
 import tempfile
 import threading
 import time
-import venv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +31,7 @@ import msgspec
 from bench import measure
 from bench.generate import vocabulary
 from bench.home import RACY_S, Growing, made
+from bench.peers import PEERS, Places, install
 from bench.text import TERMS
 from ccgrep.config import Config, make_config
 from ccgrep.index import generations
@@ -101,7 +101,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as name:
         scratch = Path(name)
         home = arguments.home or _made(scratch / "home", arguments)
-        fr = _fast_resume(arguments.fr, scratch / "venv")
+        fr = _fast_resume(arguments.fr, scratch / "peers")
         bench = _bench(home.absolute(), scratch, fr, arguments.runs)
         with Growing(bench.home) as growing:
             time.sleep(RACY_S)
@@ -129,10 +129,9 @@ def _fast_resume(given: Path | None, directory: Path) -> str | None:
         return shutil.which(given / "bin" / "fr" if given.is_dir() else given)
     if found := shutil.which("fr"):
         return found
-    venv.create(directory, with_pip=True)
-    pip = [str(directory / "bin" / "pip"), "install", "--quiet", "fast-resume"]
-    subprocess.run(pip, capture_output=True, check=False)
-    return shutil.which(directory / "bin" / "fr")
+    places = Places(directory)
+    install(places, [peer for peer in PEERS if peer.name == "fast-resume"])
+    return shutil.which("fr", path=places.path)
 
 
 def _bench(home: Path, scratch: Path, fr: str | None, runs: int) -> Bench:
@@ -140,6 +139,7 @@ def _bench(home: Path, scratch: Path, fr: str | None, runs: int) -> Bench:
     environment |= {
         "HOME": str(home),
         "CCGREP_DIR": str(scratch / "store"),
+        "CCGREP_EMBED": "never",
         "XDG_CACHE_HOME": str(scratch / "cache"),
     }
     script = Path(sys.executable).parent / "ccgrep"
