@@ -28,7 +28,7 @@ from bench.contender import RARE, Contender, Limits, contender
 from bench.coverage import coverage
 from bench.home import RACY_S, ROOTS, Growing, bytes_in, made, mirrored
 from bench.peers import PEERS, Peer, Places, install
-from bench.results import RESULTS, Corpus, Result, load, machine, save, today
+from bench.results import RESULTS, Corpus, Result, load_average, machine, read_result, save, today
 from bench.text import TERMS
 
 _BYTES_PER_FILE = 200_000
@@ -63,14 +63,14 @@ def main() -> None:
     covered: dict[str, list[str]] = {}
     for scale in ["home"] if asked.home else asked.scales.split(","):
         kept = out / f"{scale}.json"
-        if kept.exists() and load(kept).is_complete and not asked.again:
-            print(f"{scale}: measured on {load(kept).date}, in {kept}")
+        if kept.exists() and read_result(kept).is_complete and not asked.again:
+            print(f"{scale}: measured on {read_result(kept).date}, in {kept}")
         elif scale.startswith("meaning"):
             save(meaning.compare(scale, places, limits.runs), out)
         else:
             covered = covered or coverage(peers, places, limits)
             compare(scale, asked.home, peers, places, limits, out, covered)
-        print(report.as_text(load(kept)), flush=True)
+        print(report.as_text(read_result(kept)), flush=True)
         if out == RESULTS:
             report.main()
 
@@ -88,12 +88,13 @@ def compare(
     work = places.directory / "work" / scale
     for left_over in work.glob("of-*"):
         shutil.rmtree(left_over)
+    load = load_average()
     corpus = _corpus(scale, home, work / "home")
     all_of_them = [contender(peer, places, work, limits) for peer in peers]
     tools = [one.tool for one in all_of_them]
     for tool in tools:
         tool.covers = covered.get(tool.name, [])
-    result = Result(scale, today(), machine(), corpus, tools, cold=_how_cold())
+    result = Result(scale, today(), machine(), corpus, tools, cold=_how_cold(), load=load)
     try:
         with Growing(work / "home", RARE) as growing:
             time.sleep(RACY_S)
@@ -163,7 +164,9 @@ def _search(contenders: list[Contender], _growing: Growing, limits: Limits) -> N
         runs = found[one.peer.name]
         one.record("search", [run.seconds for run in runs])
         one.record("first_byte", [run.first_s for run in runs])
-        one.record("search_memory", [max(run.peak_bytes for run in runs)] if runs else [])
+        # What ends between two looks was never seen.
+        seen = [run.peak_bytes for run in runs if run.peak_bytes]
+        one.record("search_memory", [max(seen)] if seen else [])
 
 
 def _search_often(contenders: list[Contender], _growing: Growing, limits: Limits) -> None:

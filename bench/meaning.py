@@ -18,7 +18,7 @@ from bench import measure, semantic
 from bench.encoder import texts
 from bench.home import bytes_in
 from bench.peers import Places, packaged
-from bench.results import OURS, Corpus, Figure, Result, Tool, figure, machine, today
+from bench.results import OURS, Corpus, Figure, Result, Tool, figure, load_average, machine, today
 from ccgrep import __version__
 from ccgrep.embed import ENVIRONMENT
 
@@ -81,7 +81,7 @@ def compare(scale: str, places: Places, runs: int) -> Result:
 
     from ccgrep.embed.model import find  # noqa: PLC0415 - after the environment
 
-    number = _VECTORS[scale]
+    number, load = _VECTORS[scale], load_average()
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as directory:
         bench = semantic.Bench(Path(directory), find(None, {}), runs)
         keys = semantic.fill(bench)
@@ -97,7 +97,7 @@ def compare(scale: str, places: Places, runs: int) -> Result:
         found = measure.interleaved(cases, min(runs, _RUNS), _TIMEOUT_S)
     tools = [Tool(way.name, way.version, "", [], _figures(way, found[way.name])) for way in ways]
     corpus = Corpus("vectors", number)
-    return Result(scale, today(), machine(), corpus, tools, is_complete=True)
+    return Result(scale, today(), machine(), corpus, tools, is_complete=True, load=load)
 
 
 def _embedded(bench: semantic.Bench) -> "NDArray[np.float32]":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.plot import Panel, Series, amount, draw
-from bench.results import AXES, KINDS, MEANING_AXES, OURS, Axis, Figure, Result, Tool, load_all
+from bench.results import AXES, KINDS, MEANING_AXES, OURS, Axis, Figure, Result, Tool, read_results
 
 ROOT = Path(__file__).parents[1]
 PAGE, PLOT, README = "docs/performance.md", "docs/performance.svg", "README.md"
@@ -24,7 +24,7 @@ Row = list[str]
 
 
 def main() -> None:
-    for path, text in files(load_all()).items():
+    for path, text in files(read_results()).items():
         (ROOT / path).write_text(text, encoding="utf-8")
 
 
@@ -170,9 +170,18 @@ def _machine(results: Sequence[Result]) -> str:
         cold = f" Cold: {result.cold}." if result.cold else ""
         lines.append(
             f"- {_heading(result)}: {result.date}, {one.cpu}, {one.cores} cores, "
-            f"{amount(one.memory_bytes, 'B')} of memory, {one.system}, Python {one.python}.{cold}"
+            f"{amount(one.memory_bytes, 'B')} of memory, {one.system}, Python {one.python}; "
+            f"{_busy(result)}.{cold}"
         )
     return "\n".join(lines) + "\n"
+
+
+def _busy(result: Result) -> str:
+    """Whether others used the machine, too: then times are longer, and ratios less sure."""
+    if result.load is None:
+        return "load not recorded"
+    is_quiet = result.load <= result.machine.cores / 2
+    return f"load {result.load:g} when it began" + ("" if is_quiet else ", a **busy machine**")
 
 
 def _tools(results: Sequence[Result]) -> str:
@@ -208,8 +217,8 @@ def _short(results: Sequence[Result]) -> str:
     axes = [_BY_KEY[key] for key in _IN_README]
     one = result.machine
     return (
-        f"{_heading(result)}; {one.cpu}, {one.cores} cores, {result.date}. Ours as measured, "
-        f"others as multiples of it.\n\n{_markdown(ratios(result, axes))}\n"
+        f"{_heading(result)}; {one.cpu}, {one.cores} cores, {_busy(result)}, {result.date}. "
+        f"Ours as measured, others as multiples of it.\n\n{_markdown(ratios(result, axes))}\n"
     )
 
 

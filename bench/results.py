@@ -98,6 +98,7 @@ class Result(Struct):
     tools: list[Tool]
     is_complete: bool = False
     cold: str = ""  # how it was made sure that nothing is cached
+    load: float | None = None  # how many processes wanted to run when it began
 
 
 def figure(values: Sequence[float]) -> Figure:
@@ -120,6 +121,10 @@ def _cpu() -> str:
     return next(names, platform.machine())
 
 
+def load_average() -> float:
+    return round(os.getloadavg()[0], 1)
+
+
 def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
@@ -132,11 +137,11 @@ def save(result: Result, directory: Path) -> None:
     fresh.replace(directory / f"{result.scale}.json")
 
 
-def load(path: Path) -> Result:
+def read_result(path: Path) -> Result:
     return msgspec.json.decode(path.read_bytes(), type=Result)
 
 
-def load_all(directory: Path = RESULTS) -> list[Result]:
+def read_results(directory: Path = RESULTS) -> list[Result]:
     """Every scale, the smallest first."""
-    found = [load(path) for path in directory.glob("*.json")]
+    found = [read_result(path) for path in directory.glob("*.json")]
     return sorted(found, key=lambda result: (result.corpus.size, result.scale))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import measure, plot, report
-from bench.results import AXES, Corpus, Figure, Machine, Result, Tool, figure, load_all, save
+from bench.results import AXES, Corpus, Figure, Machine, Result, Tool, figure, read_results, save
 
 ROOT = Path(__file__).parents[2]
 MACHINE = Machine("a processor", 2, 8_000_000_000, "Linux 6", "3.11")
@@ -28,7 +28,7 @@ def result(scale: str = "1", size: int = 10**9, **figures: float) -> Result:
 
 @pytest.mark.parametrize("path", [report.PAGE, report.PLOT, report.README])
 def test_documents_are_what_the_results_make(path: str) -> None:
-    made = report.files(load_all())[path]
+    made = report.files(read_results())[path]
     hint = f"{path} is not what bench/results make: run python -m bench.report"
     assert (ROOT / path).read_text(encoding="utf-8") == made, hint
 
@@ -53,6 +53,18 @@ def test_ratios_are_to_ours_and_what_is_missing_is_a_dash() -> None:
     assert ours[1] == "50 ms"
 
 
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [(None, "load not recorded"), (0.4, "load 0.4 when it began."), (9, "a **busy machine**.")],
+)
+def test_machine_that_was_busy_is_called_so(load: float | None, said: str) -> None:
+    one = result(search=1)
+    one.load = load
+    made = report.fill("<!-- figures: machine -->\n<!-- end of figures -->", [one])
+    assert said in made
+    assert ("busy" in made) == (load == 9)
+
+
 def test_notes_stay_in_their_cell() -> None:
     made = report.fill("<!-- figures: tools -->\n<!-- end of figures -->", [result(search=1)])
     assert r"a \| note &lt;b>" in made
@@ -61,7 +73,7 @@ def test_notes_stay_in_their_cell() -> None:
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     for scale, size in (("10", 10**10), ("1", 10**9)):
         save(result(scale, size, search=1.5), tmp_path)
-    assert load_all(tmp_path) == [result("1", search=1.5), result("10", 10**10, search=1.5)]
+    assert read_results(tmp_path) == [result("1", search=1.5), result("10", 10**10, search=1.5)]
 
 
 @given(FLOATS, st.floats(0.01, 1))
