@@ -8,13 +8,18 @@ many processes as there are cores, as ccgrep does, so that what parsing costs is
 is hashed, kept for ever or checked. A file that changed is read anew, and its new rows are added.
 """
 
+from __future__ import annotations
+
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ccgrep.named import TYPE_CHECKING, NamedTuple  # sooner imported than typing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
     from ccgrep.kinds import TextKind
 
 _SCHEMA = """
@@ -28,7 +33,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
     user, assistant, thinking, tool, content='turns', content_rowid='id'
 );
 """
-_KINDS: "tuple[TextKind, ...]" = ("user", "assistant", "thinking", "tool")
+_KINDS: tuple[TextKind, ...] = ("user", "assistant", "thinking", "tool")
 _FOUND = """
 SELECT session, turn, -bm25(words), snippet(words, -1, '', '', '…', 16)
 FROM words JOIN turns ON turns.id = words.rowid
