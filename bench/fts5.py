@@ -34,6 +34,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
 );
 """
 _KINDS: tuple[TextKind, ...] = ("user", "assistant", "thinking", "tool")
+_AHEAD = 32
 _FOUND = """
 SELECT session, turn, -bm25(words), snippet(words, -1, '', '', '…', 16)
 FROM words JOIN turns ON turns.id = words.rowid
@@ -54,13 +55,12 @@ def index(database: str, roots: Sequence[str]) -> None:
     known = {row[0]: row[1:] for row in connection.execute("SELECT path, size, mtime FROM files")}
     found = {path: (info.st_size, info.st_mtime_ns) for path, info in _files(roots)}
     changed = [path for path, stat in found.items() if known.get(path) != stat]
-    if not changed:
-        return
-    with connection:
-        for path, places in _read(changed):
+    for path, places in _read(changed):
+        with connection:
             _add(connection, path, places)
             row = (path, *found[path])
             connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", row)
+    connection.close()
 
 
 def _files(roots: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
@@ -73,13 +73,18 @@ def _files(roots: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _read(paths: Sequence[str]) -> Iterator[tuple[str, list[Place]]]:
-    if len(paths) == 1:
-        yield places_of(paths[0])
+    if len(paths) <= 1:
+        yield from map(places_of, paths)
         return
     import multiprocessing  # noqa: PLC0415 - a search does without
 
+    # Some files ahead of what is being written, and no more: they are held in memory.
+    chunks = [paths[at : at + _AHEAD] for at in range(0, len(paths), _AHEAD)]
     with multiprocessing.Pool() as pool:
-        yield from pool.imap_unordered(places_of, paths, chunksize=4)
+        ahead = pool.map_async(places_of, chunks[0], chunksize=1)
+        for chunk in [*chunks[1:], []]:
+            now, ahead = ahead, pool.map_async(places_of, chunk, chunksize=1)
+            yield from now.get()
 
 
 def places_of(path: str) -> tuple[str, list[Place]]:
