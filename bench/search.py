@@ -19,19 +19,19 @@ import sys
 import tempfile
 import threading
 import time
-import venv
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import msgspec
 
 from bench import measure
-from bench.generate import generate, vocabulary
+from bench.generate import vocabulary
+from bench.home import RACY_S, Growing, made
+from bench.peers import PEERS, Places, install
 from bench.text import TERMS
 from ccgrep.config import Config, make_config
 from ccgrep.index import generations
@@ -45,8 +45,6 @@ _LEFT_OUT = frozenset(
 )
 """Other homes; and what would have every run compile ccgrep anew, which no installed one does."""
 _POLL_S = 0.02
-_AT_REST_S = 3600
-_RACY_S = 2.5  # what changed less than two seconds ago counts as changing
 _FREQUENT = 10
 _RARE = 100
 
@@ -91,64 +89,6 @@ class Bench(NamedTuple):
         return time.monotonic() - begun
 
 
-class Growing:
-    """A session that gets a turn more before each call."""
-
-    def __init__(self, home: Path, words: str = "") -> None:
-        self.id = "bec4bec4-0000-4000-8000-000000000001"
-        self.words = words
-        self.turns = 0
-        self._folder_time = 0
-        self._path = home / ".claude" / "projects" / "-ccgrep-bench" / f"{self.id}.jsonl"
-
-    def __enter__(self) -> Self:
-        folder = self._path.parent
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        self._folder_time = folder.parent.stat().st_mtime_ns
-        folder.mkdir(exist_ok=True)
-        self._path.unlink(missing_ok=True)
-        self.grow()
-        self.settle()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        folder = self._path.parent
-        shutil.rmtree(folder)
-        os.utime(folder.parent, ns=(self._folder_time, self._folder_time))
-
-    def grow(self) -> None:
-        answer = [{"type": "text", "text": f"Answer {self.turns}."}]
-        model = {"id": f"msg_{self.turns}", "type": "message", "model": "claude-opus-4-6"}
-        with self._path.open("ab") as file:
-            file.write(self._line("user", 0, content=f"{self.words} {self.turns}"))
-            file.write(self._line("assistant", 1, content=answer, **model))
-        self.turns += 1
-
-    def settle(self) -> None:
-        """Makes the file as old as one that nobody writes to."""
-        then = time.time() - _AT_REST_S
-        os.utime(self._path, (then, then))
-
-    def is_last_in(self, output: str) -> bool:
-        return f"{self.id[:8]}:{self.turns - 1}:" in output
-
-    def _line(self, role: str, place: int, **message: object) -> bytes:
-        number = 2 * self.turns + place
-        record = {
-            "parentUuid": f"{self.id[:-6]}{number:06x}" if number else None,
-            "isSidechain": False,
-            "userType": "external",
-            "cwd": "/home/dev/ccgrep-bench",
-            "sessionId": self.id,
-            "version": "2.1.150",
-            "type": role,
-            "uuid": f"{self.id[:-6]}{number + 1:06x}",
-            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
-            "message": {"role": role, **message},
-        }
-        return msgspec.json.encode(record) + b"\n"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("home", nargs="?", type=Path)
@@ -161,10 +101,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as name:
         scratch = Path(name)
         home = arguments.home or _made(scratch / "home", arguments)
-        fr = _fast_resume(arguments.fr, scratch / "venv")
+        fr = _fast_resume(arguments.fr, scratch / "peers")
         bench = _bench(home.absolute(), scratch, fr, arguments.runs)
         with Growing(bench.home) as growing:
-            time.sleep(_RACY_S)
+            time.sleep(RACY_S)
             if arguments.turns:
                 _index_all(bench)
                 report_search(bench, growing, 2)
@@ -175,16 +115,11 @@ def main() -> None:
 
 
 def _made(home: Path, arguments: argparse.Namespace) -> Path:
-    """A generated home, none of its files younger than now, whatever the clock says."""
     files = arguments.files or (
         5000 if arguments.turns else max(int(arguments.bytes / 200_000), 10)
     )
     turns = int(arguments.turns) if arguments.turns else None
-    print(generate(home, int(arguments.bytes), files, turns=turns))
-    latest = time.time() - _AT_REST_S
-    for path in home.rglob("*.jsonl"):
-        if path.stat().st_mtime > latest:
-            os.utime(path, (latest, latest))
+    print(made(home, int(arguments.bytes), files, turns))
     return home
 
 
@@ -194,10 +129,9 @@ def _fast_resume(given: Path | None, directory: Path) -> str | None:
         return shutil.which(given / "bin" / "fr" if given.is_dir() else given)
     if found := shutil.which("fr"):
         return found
-    venv.create(directory, with_pip=True)
-    pip = [str(directory / "bin" / "pip"), "install", "--quiet", "fast-resume"]
-    subprocess.run(pip, capture_output=True, check=False)
-    return shutil.which(directory / "bin" / "fr")
+    places = Places(directory)
+    install(places, [peer for peer in PEERS if peer.name == "fast-resume"])
+    return shutil.which("fr", path=places.path)
 
 
 def _bench(home: Path, scratch: Path, fr: str | None, runs: int) -> Bench:
@@ -205,6 +139,7 @@ def _bench(home: Path, scratch: Path, fr: str | None, runs: int) -> Bench:
     environment |= {
         "HOME": str(home),
         "CCGREP_DIR": str(scratch / "store"),
+        "CCGREP_EMBED": "never",
         "XDG_CACHE_HOME": str(scratch / "cache"),
     }
     script = Path(sys.executable).parent / "ccgrep"
@@ -397,12 +332,8 @@ def _settle(bench: Bench, growing: Growing) -> float:
 
 
 def medians(cases: Mapping[str, Callable[[], float]], runs: int) -> dict[str, float]:
-    """Each in turn, so that what else the machine does hits all alike; the first is for warmth."""
-    times: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(runs + 1):
-        for name, case in cases.items():
-            times[name].append(case())
-    return {name: statistics.median(seconds[1:]) for name, seconds in times.items()}
+    found = measure.interleaved(cases, runs)
+    return {name: statistics.median(seconds) for name, seconds in found.items()}
 
 
 def _words(bench: Bench) -> str:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_QUERY = "how did we make the login test less flaky?"
+QUERY = "how did we make the login test less flaky?"
 _VECTORS = 20_000
 _MANY = 1_000_000
 _NOISE = 0.6
-_PLAIN = """
+PLAIN = """
 import sys
 import numpy as np
 from sentence_transformers import SentenceTransformer
@@ -63,7 +63,7 @@ class Bench(NamedTuple):
     @property
     def query(self) -> list[str]:
         # Alone: what is pending would be embedded first, and a search by words is not meant.
-        return [sys.executable, "-m", "ccgrep", "--semantic", "--no-refresh", _QUERY]
+        return [sys.executable, "-m", "ccgrep", "--semantic", "--no-refresh", QUERY]
 
 
 def main() -> None:
@@ -160,7 +160,7 @@ def report_query(bench: Bench, vectors: "NDArray[np.float32]") -> float:
 
     matrix = bench.home / "vectors.npy"
     np.save(matrix, vectors)
-    plain = [sys.executable, "-c", _PLAIN, _QUERY, bench.model.directory, str(matrix)]
+    plain = [sys.executable, "-c", PLAIN, QUERY, bench.model.directory, str(matrix)]
     found: dict[str, list[measure.Run]] = {"ccgrep": [], "plain": []}
     for _ in range(bench.runs + 1):
         found["ccgrep"].append(measure.run(bench.query, bench.environment))

@@ -53,6 +53,7 @@ def report(home: Path, store: Path) -> None:
     paths = [p for p in home.rglob("*.jsonl") if p.is_file()]
     size = sum(path.stat().st_size for path in paths)
     environment = {**os.environ, "HOME": str(home), "CCGREP_DIR": str(store)}
+    environment["CCGREP_EMBED"] = "never"
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         environment.pop(name, None)
     ccgrep = [sys.executable, "-m", "ccgrep"]
