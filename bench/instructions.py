@@ -27,7 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.generate import generate
-from bench.search import Growing
+from bench.home import Growing
 
 FIGURES = Path(__file__).with_suffix(".json")
 PASS = "python -c pass"
