@@ -141,7 +141,7 @@ def small_disk(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", path], check=True)
+        subprocess.run(["umount", "--lazy", path], check=True)
 
 
 def fill_up(path: Path, left: int) -> Path:

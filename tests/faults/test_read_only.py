@@ -91,7 +91,7 @@ def mounted_read_only(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(path)], check=True)
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
 
 
 def assert_same(home: Home, asked: list[list[str]], right: list[Done], before: str = "") -> None:

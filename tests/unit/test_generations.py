@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.index.generations import Generation, current, synced_text
+from ccgrep.index.generations import VERSION, Generation, current, synced_text
 
 ID = "0123456789abcdef" * 4
 
 
 def write(store: Path, number: int, synced: str) -> str:
-    path = store / "text" / f"v2-{number:06d}"
+    path = store / "text" / f"{VERSION}-{number:06d}"
     path.mkdir(parents=True)
     (path / "SYNCED").write_text(synced)
     return str(path)
@@ -18,33 +18,25 @@ def write(store: Path, number: int, synced: str) -> str:
 
 @pytest.mark.parametrize("level", ["whole", "discussion"])
 def test_what_was_written_is_read(tmp_path: Path, level: str) -> None:
-    synced = f"{ID} {level} 1790000000000\n"
-    path = write(tmp_path, 1, synced)
-    found = current(str(tmp_path))
-    assert found == Generation(path, ID, level, 1_790_000_000_000)  # type: ignore[arg-type]
-    assert synced_text(found) == synced
+    wanted = Generation("", ID, level, 1_790_000_000_000)  # type: ignore[arg-type]
+    path = write(tmp_path, 1, synced_text(wanted))
+    assert current(str(tmp_path)) == wanted._replace(path=path)
 
 
-@pytest.mark.parametrize(
-    "damaged",
-    [
-        "",
-        "\n",
-        f"{ID} whole 1",
-        f"{ID} whole \n",
-        f"{ID} whole 1 2\n",
-        f"{ID} whole -1\n",
-        f"{ID} whole ²\n",
-        f"{ID} half 1\n",
-        f"{ID}  whole 1\n",
-        f"{ID[1:]} whole 1\n",
-        f"{ID[1:]}g whole 1\n",
-        f"0x{ID[2:]} whole 1\n",
-        f"{ID[:30]}-_{ID[32:]} whole 1\n",
-        f"{ID.upper()} whole 1\n",
-    ],
-)
-def test_one_that_is_damaged_is_passed_over(tmp_path: Path, damaged: str) -> None:
-    path = write(tmp_path, 1, f"{ID} whole 1\n")
-    write(tmp_path, 2, damaged)
-    assert current(str(tmp_path)) == Generation(path, ID, "whole", 1)
+@pytest.mark.parametrize("at", range(80))
+def test_one_that_is_damaged_is_passed_over(tmp_path: Path, at: int) -> None:
+    wanted = Generation("", ID, "whole", 1)
+    right = synced_text(wanted)
+    path = write(tmp_path, 1, right)
+    at %= len(right)
+    damaged = [right[:at], f"{right[:at]}{chr(ord(right[at]) ^ 1)}{right[at + 1 :]}"]
+    for number, text in enumerate(damaged, 2):
+        write(tmp_path, number, text)
+    assert current(str(tmp_path)) == wanted._replace(path=path)
+
+
+def test_one_that_is_not_finished_is_passed_over(tmp_path: Path) -> None:
+    wanted = Generation("", ID, "whole", 1)
+    path = write(tmp_path, 1, synced_text(wanted))
+    (tmp_path / "text" / f"{VERSION}-000002").mkdir()
+    assert current(str(tmp_path)) == wanted._replace(path=path)

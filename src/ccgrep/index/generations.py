@@ -126,9 +126,19 @@ def check(path: str) -> None:
             continue
         if name not in _UNCHECKED:
             check_file(os.path.join(path, name))
-        elif any(line.startswith(stamp.rpartition(" ")[0] + " ") for line in known):
+        elif name == "meta.json" and _has_commit(known, stamp):
             # The same commit with another content. Another commit is a writer's that is at work.
             raise TextIndexError(f"{os.path.join(path, name)} is damaged")
+
+
+def _has_commit(known: set[str], stamp: str) -> bool:
+    commit = stamp.rpartition(" ")[0] + " "
+    return any(line.startswith(commit) for line in known)
+
+
+def is_as_left(path: str) -> bool:
+    """Whether the last commit is the one that was noted; for the holder of the writer's lock."""
+    return file_stamps(path)["meta.json"] in _checked(path)
 
 
 def _lost(stamps: dict[str, str]) -> set[str]:

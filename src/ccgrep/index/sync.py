@@ -32,9 +32,8 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     found = generations.current(store.directory)
     if found is not None:
         _drop_others(store, found)
-    is_whole = found is not None and (found.snapshot, found.level) == (head.hex(), "whole")
-    if found is not None and is_whole and _is_usable(store, found) and _is_right(found):
-        return 0
+    if found is not None and (found.snapshot, found.level) == (head.hex(), "whole"):
+        return 0 if _is_usable(store, found) else rebuild(store, prepared)
     old = _comparable(store, found)
     if found is None or old is None:
         return rebuild(store, prepared)
@@ -42,14 +41,6 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
         return _Sync(store, found.path, prepared).run(old)
     except (CorruptError, TextIndexError):
         return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
-
-
-def _is_right(found: Generation) -> bool:
-    try:
-        generations.check(found.path)
-    except TextIndexError:
-        return False
-    return True
 
 
 def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
@@ -133,9 +124,9 @@ def _is_usable(store: Store, found: Generation) -> bool:
     """Whether a search can be answered by a generation as it is."""
     try:
         generations.open_reader(found.path)
+        return generations.is_as_left(found.path) and _has_wanted_kinds(store, found)
     except TextIndexError:
         return False
-    return _has_wanted_kinds(store, found)
 
 
 def _comparable(store: Store, found: Generation | None) -> Snapshot | None:

@@ -10,7 +10,7 @@ from ccgrep.config import Config
 from ccgrep.errors import LockedError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations
 from ccgrep.index.build import Options, build
-from ccgrep.index.sync import choose_kinds, rebuild, sync, temporary
+from ccgrep.index.sync import choose_kinds, sync, temporary
 from ccgrep.kinds import Mode
 from ccgrep.ops.common import WAS_OPEN, scanner
 from ccgrep.ops.search import Coverage, How
@@ -73,19 +73,13 @@ def _healed(store: Store, how: How) -> Opened:
     with store.lock(_WAIT_S):
         _tell_damage(store, how)
         sync(store)
-        try:
-            return _current_reader(store)
-        except TextIndexError as error:
-            how.on_note(f"{error}: building it anew")
-            rebuild(store)
     return _current_reader(store)
 
 
 def _tell_damage(store: Store, how: How) -> None:
-    found = generations.current(store.directory)
     try:
-        if found is not None:
-            generations.check(found.path)
+        if generations.current(store.directory) is not None:
+            _current_reader(store)
     except TextIndexError as error:
         how.on_note(f"{error}: building it anew")
 
