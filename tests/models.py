@@ -134,7 +134,7 @@ def texts(number: int) -> list[str]:
     """Texts of all kinds and lengths, always the same ones."""
     chance = random.Random(4)
     made = [
-        " ".join(chance.choices(_WORDS, k=min(chance.randint(1, 30) ** 2 // 4 + 1, 200)))
+        " ".join(chance.choices(_WORDS, k=min(chance.randint(1, 30) ** 3 // 250 + 1, 90)))
         for _ in range(number - len(_EDGES))
     ]
     return [*_EDGES, *made][:number]

@@ -164,7 +164,7 @@ def test_killed_at_a_random_moment_heals(home: Home, figure: Callable[[str], Non
     assert home.run("index", "-q").returncode == 0
     longest_s = time.monotonic() - began
     kills = 0
-    tries = scale.of(20, 200)
+    tries = scale.of(10, 200)
     for number in range(tries):
         (first if number % 2 else second).restore()
         kills += killed_after(home, chance.uniform(0.05, longest_s), "index", "-q")

@@ -153,9 +153,9 @@ def test_a_kill_in_the_middle_of_indexing_leaves_a_store_that_the_next_server_he
     home: Home,
 ) -> None:
     files = []
-    for seed in range(1, 40):
+    for seed in range(1, 20):
         file = home.claude(seed)
-        for number in range(30):
+        for number in range(20):
             file.turn(f"prompt {seed} {number}", "answer " * 200, "make", "out " * 500)
         file.write()
         files.append(file)
@@ -183,7 +183,7 @@ def test_a_kill_in_the_middle_of_indexing_leaves_a_store_that_the_next_server_he
             if made.get("total_conversations") == len(files) or time.monotonic() > deadline:
                 break
             await asyncio.sleep(0.1)
-        await server.until('"prompt 39 29"', [(files[-1].id, 29)], 30)
+        await server.until('"prompt 19 19"', [(files[-1].id, 19)], 30)
 
     asked(home, work)
     assert_same_as_fresh(home)

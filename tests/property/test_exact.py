@@ -24,6 +24,7 @@ from ccgrep.search.exact import Candidate, search_exact
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Filters, Place, Request
 from ccgrep.search.scan import StoreScan
+from tests import scale
 from tests.homes import Home
 from tests.transcripts import ClaudeFile, CodexFile
 
@@ -382,7 +383,7 @@ def holds(plan: Plan | str | None, matcher: Matcher, line: str) -> bool:
     )
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=scale.of(600, 1500), deadline=None)
 @given(st.sampled_from(WORDS), st.sampled_from(SHAPES), st.integers(0, 10**6), st.integers(0, 40))
 def test_every_match_has_what_the_plan_asks_for(
     word: str, shape: str, seed: int, start: int

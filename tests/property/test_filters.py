@@ -12,6 +12,7 @@ from ccgrep.errors import NotFoundError
 from ccgrep.kinds import Mode, TextKind
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Filters, Request
+from tests import scale
 from tests.homes import Home
 from tests.property.test_exact import KINDS, SAID, Corpus, Said, make_corpus, places
 
@@ -91,7 +92,7 @@ def meant(corpus: Corpus, chosen: dict[str, Any]) -> Filters:
     return Filters(**chosen)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=scale.of(60, 150), deadline=None)
 @given(chosen_filters, st.sets(st.sampled_from(KINDS)), st.sampled_from(["words", "literal"]))
 def test_hits_are_the_turns_that_match_and_pass_the_filters(
     corpus: Corpus, chosen: dict[str, Any], kinds: set[TextKind], mode: Mode

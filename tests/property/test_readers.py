@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import scale
 from tests.readers import read, read_in_pieces, same
 
 words = st.sampled_from(["fix it", "go on", "stop", "/init", "Warmup", "", "日本"])
@@ -109,21 +110,21 @@ def file_of(records: st.SearchStrategy[Any]) -> st.SearchStrategy[bytes]:
     return st.lists(lines, max_size=14).map(b"".join)
 
 
-@settings(max_examples=400)
+@settings(max_examples=scale.of(160, 400))
 @given(file_of(claude_records), st.lists(st.integers(0, 3000), max_size=4))
 def test_claude_read_on_is_the_same_as_read_anew(data: bytes, cuts: list[int]) -> None:
     fresh = read("claude", data)
     assert same(read_in_pieces("claude", data, cuts)) == same(fresh)
 
 
-@settings(max_examples=400)
+@settings(max_examples=scale.of(160, 400))
 @given(file_of(codex_records), st.lists(st.integers(0, 3000), max_size=4))
 def test_codex_read_on_is_the_same_as_read_anew(data: bytes, cuts: list[int]) -> None:
     fresh = read("codex", data)
     assert same(read_in_pieces("codex", data, cuts)) == same(fresh)
 
 
-@settings(max_examples=300)
+@settings(max_examples=scale.of(120, 300))
 @given(st.binary(max_size=300) | file_of(claude_records | codex_records))
 def test_readers_survive_any_bytes(data: bytes) -> None:
     for reader in ("claude", "codex"):
@@ -147,7 +148,7 @@ kinds = st.sampled_from(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=scale.of(200, 500))
 @given(kinds, st.dictionaries(keys, json_anything, max_size=5))
 def test_readers_survive_any_json(kind: str, fields: dict[str, Any]) -> None:
     line = json.dumps({**fields, "type": kind}).encode() + b"\n"

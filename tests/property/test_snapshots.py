@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccgrep.store.fsio import remove_tree
+from tests import scale
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile, CodexFile
 
@@ -95,7 +96,7 @@ class Author:
         file.path = target
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=scale.of(32, 80), deadline=None)
 @given(changes)
 def test_changes_taken_in_step_by_step_end_as_a_fresh_index(
     sequence: list[tuple[str, int, int]],

@@ -10,6 +10,7 @@ from ccgrep.search.request import Filters, Place, Request
 from ccgrep.search.scan import StoreScan
 from ccgrep.stats.report import Report
 from ccgrep.stats.update import Opened, open_tallies
+from tests import scale
 from tests.homes import Home
 from tests.property.test_exact import Corpus, make_corpus
 from tests.property.test_filters import chosen_filters, meant
@@ -36,7 +37,7 @@ def tallied(tmp_path_factory: pytest.TempPathFactory) -> Tallied:
     return Tallied(make_corpus(Home(tmp_path_factory.mktemp("stats") / "home")))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scale.of(80, 200), deadline=None)
 @given(chosen_filters)
 def test_the_turns_are_those_that_pass_the_filters_of_a_search(
     tallied: Tallied, chosen: dict[str, Any]

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from ccgrep.stats.safety import judge
 from ccgrep.stats.shell import parse
+from tests import scale
 from tests.dangers import DANGEROUS, SAFE
 
 dangerous = st.sampled_from(DANGEROUS)
@@ -63,7 +64,7 @@ JOINTS = st.sampled_from(["&&", "||", ";", "|", "&", "\n", "|&"])
 PREFIXES = st.sampled_from(["", "FOO=1 ", "PATH=. ", "A='x y' B=2 ", "LD_PRELOAD=x.so "])
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=scale.of(240, 600), deadline=None)
 @given(dangerous, QUOTING, WRAPPING, WRAPPING, PREFIXES)
 def test_no_spelling_makes_a_dangerous_command_suggestible(
     command: str, quoting: str, inner: str, outer: str, prefix: str
@@ -72,7 +73,7 @@ def test_no_spelling_makes_a_dangerous_command_suggestible(
     assert judge(parse(script)).rule == ""
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=scale.of(240, 600), deadline=None)
 @given(st.lists(safe, max_size=3), dangerous, st.lists(safe, max_size=3), JOINTS)
 def test_safe_company_does_not_help(
     before: list[str], bad: str, after: list[str], joint: str
@@ -81,14 +82,14 @@ def test_safe_company_does_not_help(
     assert judge(parse(script)).rule == ""
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=scale.of(160, 400), deadline=None)
 @given(safe, words, st.sampled_from([">", ">>", "2>", "&>", ">|", "<>", ">&", "<<<", "<"]))
 def test_a_redirection_to_a_file_is_refused(command: str, name: str, operator: str) -> None:
     if name not in ("1", "2"):
         assert judge(parse(f"{command} {operator} {name}")).rule == ""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scale.of(120, 300), deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_parsed_and_judged_without_an_error(script: str) -> None:
     found = parse(script)

@@ -67,4 +67,4 @@ def differences(was: Mapping[str, Counts], now: Mapping[str, Counts]) -> Iterato
 
 
 def _most(count: str, old: int) -> int:
-    return old + old // 50 + 10 if count == "bytes written" else old
+    return old + old // 20 + 10 if count == "bytes written" else old
