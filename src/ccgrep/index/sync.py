@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from ccgrep.errors import CorruptError, StoreError, TextIndexError, WriteError
+from ccgrep.errors import CorruptError, LostRaceError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
@@ -163,6 +163,7 @@ class _Sync:
 
     def run(self, old: Snapshot) -> int:
         """Writes what differs between `old` and HEAD."""
+        head = self._store.head()
         for before, after in _changed_rows(self._store, old, self._store.snapshot()):
             if after is not None:
                 self._update(before, after)
@@ -171,7 +172,14 @@ class _Sync:
         written = self.writer.added
         if not self._is_new:
             self._write_again()
-        self.finish("whole")
+        self.writer.commit()
+        self.writer.close()
+        try:
+            self._store.must_be_at(head)
+        except LostRaceError:
+            fsio.remove_tree(self._path)  # Two have written to it: neither knows what it holds.
+            raise
+        self._publish("whole")
         return written
 
     def _write_again(self) -> None:

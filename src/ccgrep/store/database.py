@@ -141,6 +141,13 @@ class Store:
     def lock(self, wait_s: float) -> WriterLock:
         return WriterLock(os.path.join(self.directory, "lock"), wait_s)
 
+    def must_be_at(self, head: ObjectId) -> None:
+        """Where locks do not keep others out, one of two writers has to begin again."""
+        if self.head() != head:
+            raise LostRaceError(
+                "another ccgrep has written to the store meanwhile: run the command again"
+            )
+
     def write_seen(self, data: bytes) -> None:
         """Notes what the last run saw, unless that stands there already."""
         path = os.path.join(self.directory, "seen")
@@ -305,20 +312,13 @@ class Commit:
         if self._writer is not None:
             self._writer.finish()
             self._writer = None
-        self._must_be(self._head)
+        self.store.must_be_at(self._head)
         refs.write_head(self.store.directory, self.store.tmp_dir, head)
-        self._must_be(head)
+        self.store.must_be_at(head)
         self._head = head
         self._touched.clear()
         self.store.packs(refresh=True)
         return head
-
-    def _must_be(self, head: ObjectId) -> None:
-        """Where locks do not keep others out, one of two writers has to begin again."""
-        if self.store.head() != head:
-            raise LostRaceError(
-                "another ccgrep has written to the store meanwhile: run the command again"
-            )
 
     def _shard(self, name: str) -> dict[str, Row]:
         if name not in self._rows:
