@@ -73,7 +73,7 @@ class Mutator(threading.Thread):
 def test_files_that_change_while_they_are_read_end_as_fresh(
     home: Home, figure: Callable[[str], None]
 ) -> None:
-    seconds = scale.of(6, 60)
+    seconds = scale.of(4, 60)
     until = time.monotonic() + seconds
     mutators = [Mutator(home, seed, until) for seed in range(MUTATORS)]
     for mutator in mutators:

@@ -160,7 +160,7 @@ def test_a_disk_that_is_really_full(
     chance = random.Random(3)
     fill(home, sessions=3)
     refused = 0
-    rounds = scale.of(3, 10)
+    rounds = scale.of(2, 10)
     with small_disk(home.store_dir):
         home.index()
         for number in range(rounds):

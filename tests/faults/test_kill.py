@@ -87,7 +87,7 @@ def embedded(home: Home) -> None:
 
 
 @pytest.mark.parametrize("seam", SEAMS)
-@pytest.mark.parametrize(("prepare", "sample"), [(not_indexed, 10), (grown, 10), (embedded, 5)])
+@pytest.mark.parametrize(("prepare", "sample"), [(not_indexed, 6), (grown, 6), (embedded, 3)])
 def test_killed_index_heals_at_every_operation(
     home: Home,
     prepare: Callable[[Home], None],
@@ -126,7 +126,7 @@ def test_killed_recreate_loses_no_turn_of_a_gone_transcript(
     gone = home.prompts(files[2].id)
     saved = Saved(home)
     operations = count_operations(home, "index", "--recreate", "-q")
-    tried = scale.some(range(1, operations + 1), 8)
+    tried = scale.some(range(1, operations + 1), 6)
     for n in tried:
         saved.restore()
         run_killed_at(home, n, "index", "--recreate", "-q")

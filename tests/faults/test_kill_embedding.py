@@ -104,7 +104,7 @@ def test_killed_at_random_moments_embeds_nothing_twice(
     home.index()
     chance = random.Random(4)
     log = tmp_path / "encoded"
-    kills, wanted_kills = 0, scale.of(5, 20)
+    kills, wanted_kills = 0, scale.of(3, 20)
     while kills < wanted_kills:
         before = published(home)
         log.unlink(missing_ok=True)

@@ -159,7 +159,7 @@ def texts(report: dict[str, Any]) -> int:
 def test_rollouts_that_are_compressed_and_unfolded_are_the_same_sessions(
     home: Home, figure: Callable[[str], None]
 ) -> None:
-    number = scale.of(20, 200)
+    number = scale.of(8, 200)
     home.embed = "auto"
     files = []
     for seed in range(number):

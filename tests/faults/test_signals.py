@@ -46,7 +46,7 @@ def test_reader_that_has_seen_enough_is_no_error(home: Home, figure: Callable[[s
     id = home.claude(1).id
     commands = ["prompt -n 0", "-F prompt", "-n 0 --json prompt", "-n 0 --jsonl prompt"]
     commands += [f"show {id}", f"export {id}", "--no-index -F prompt", "-n 0 -c prompt"]
-    times = scale.of(10, 100)
+    times = scale.of(5, 100)
     for number in range(times):
         command = commands[number % len(commands)]
         done = bash(home, f"{CCGREP} {command} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}")
@@ -94,7 +94,7 @@ def test_interrupted_index_keeps_what_was_committed(
     saved = home.directory.with_name("saved")
     shutil.copytree(home.directory, saved, symlinks=True)
     chance = random.Random(int(which))
-    stopped, times = 0, scale.of(3, 40)
+    stopped, times = 0, scale.of(2, 40)
     for _ in range(times):
         remove_tree(str(home.directory))
         shutil.copytree(saved, home.directory, symlinks=True)
