@@ -1,5 +1,8 @@
 """Commands as recall counts them: base, subcommand, whether compound."""
 
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -117,3 +120,26 @@ def test_scripts_come_from_the_calls_of_both_agents() -> None:
     ]
     for call, script in given:
         assert script_of(call) == script
+
+
+HOSTILE = """
+from ccgrep.stats.shell import parse
+for code in range(0x80, 0x110000, 0x7ff):
+    parse("9 R" + chr(code) + "O\\n{" + chr(code) + "5")
+"""
+
+
+def test_no_character_ends_the_process() -> None:
+    """The grammar's scanner looks characters up in a table that has a row for each byte."""
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run([sys.executable, "-c", HOSTILE], env={"PYTHONPATH": path}, check=False)
+    assert done.returncode == 0
+
+
+def test_words_beyond_ascii_are_read_as_they_stand() -> None:
+    found = parse("cd /tmp/été && git commit -m 'größer 🎉' && ñ=1 ls 中文")
+    assert [part.words for part in found.parts] == [
+        ("cd", "/tmp/été"),
+        ("git", "commit", "-m", "größer 🎉"),
+        ("ñ=1", "ls", "中文"),
+    ]

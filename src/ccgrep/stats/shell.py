@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _TOOLS = frozenset(["bash", "shell", "shell_command", "exec_command", "local_shell"])
 SHELLS = frozenset(["sh", "bash", "zsh", "dash"])
-_MAX_PARSED_BYTES = 4096
+_MAX_PARSED_CHARS = 4096
 """What does not parse takes up to a square of its length: four kilobytes at most a second."""
 _MAX_NAME = 64
 
@@ -70,6 +70,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _FIRST_WORD = re.compile(r"\s*(?:[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|[^\s'\"]*)\s+)*([^\s;|&()<>]+)")
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)")
 _OPERATOR = re.compile(r"[|;&\n]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 
 
 class Part(NamedTuple):
@@ -118,21 +119,22 @@ def _unwrapped(words: list[str]) -> str | None:
 @lru_cache(maxsize=4096)
 def parse(script: str) -> Script:
     """The commands of a script; what cannot be parsed has its first words."""
-    data = script.encode("utf-8", "replace")
-    if len(data) > _MAX_PARSED_BYTES:
-        data = _without_heredocs(script).encode("utf-8", "replace")
-    root = _parser().parse(data).root_node if len(data) <= _MAX_PARSED_BYTES else None
-    if root is None or root.has_error:
+    source = script if len(script) <= _MAX_PARSED_CHARS else _without_heredocs(script)
+    if len(source) > _MAX_PARSED_CHARS:
+        return _by_first_words(script)
+    # The grammar's scanner asks C's ctype of any character, and dies of one that has no row there.
+    root = _parser().parse(_BEYOND_ASCII.sub("%", source).encode()).root_node
+    if root.has_error:
         return _by_first_words(script)
     nodes = list(_walk(root))
-    parts = tuple(_part(node) for node in nodes if node.type in _COMMANDS)
+    parts = tuple(_part(node, source) for node in nodes if node.type in _COMMANDS)
     statements = sum(node.is_named and node.type != "comment" for node in root.children)
     kinds = {node.type for node in nodes}
     return _named(
         Script(
             parts,
             is_compound=statements > 1 or "&" in kinds or bool(kinds & (_JOINTS | _CONTROLS)),
-            is_plain=kinds <= _INERT and all(map(_is_harmless_redirect, nodes)),
+            is_plain=kinds <= _INERT and all(_is_harmless_redirect(node, source) for node in nodes),
         )
     )
 
@@ -167,59 +169,60 @@ def _walk(root: "Node") -> Iterator["Node"]:
         waiting += reversed(node.children)
 
 
-def _part(node: "Node") -> Part:
+def _part(node: "Node", source: str) -> Part:
     words: list[str | None] = []
     is_bare = True
     for child in node.children:
         if child.type == "variable_assignment" and node.type == "command":
             is_bare = False
         elif child.type != "herestring_redirect":
-            words.append(_literal(child))
-    return Part(tuple(words), _text(node), is_bare)
+            words.append(_literal(child, source))
+    return Part(tuple(words), _text(node, source), is_bare)
 
 
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+def _text(node: "Node", source: str) -> str:
+    """What stands there: a character is a byte in what was parsed."""
+    return source[node.start_byte : node.end_byte]
 
 
-def _literal(node: "Node") -> str | None:
+def _literal(node: "Node", source: str) -> str | None:
     """The value of a word, if that can be told without running anything."""
     match node.type:
         case "command_name":
-            return _literal(node.children[0]) if node.children else None
+            return _literal(node.children[0], source) if node.children else None
         case "word" | "number" | "variable_name":
-            text = _text(node)
+            text = _text(node, source)
             if text.startswith("~"):
                 return None
             return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
         case "raw_string":
-            return _text(node)[1:-1]
+            return _text(node, source)[1:-1]
         case "string":
             inner = [child for child in node.children if child.type != '"']
             if all(child.type == "string_content" for child in inner):
-                return "".join(map(_text, inner))
+                return "".join(_text(child, source) for child in inner)
             return None
         case "concatenation":
-            pieces = [_literal(child) for child in node.children]
+            pieces = [_literal(child, source) for child in node.children]
             return None if None in pieces else "".join(filter(None, pieces))
-    return _text(node) if not node.is_named else None
+    return _text(node, source) if not node.is_named else None
 
 
-def _is_harmless_redirect(node: "Node") -> bool:
+def _is_harmless_redirect(node: "Node", source: str) -> bool:
     """Whether a redirection writes no file: to /dev/null, or to another open stream."""
     if node.type != "file_redirect":
         return True
     operator = next((c.type for c in node.children if c.type not in ("file_descriptor",)), "")
     target = node.child_by_field_name("destination")
-    name = _text(target) if target is not None else ""
+    name = _text(target, source) if target is not None else ""
     return name in ("1", "2") if operator == ">&" else name == "/dev/null"
 
 
 def _by_first_words(script: str) -> Script:
-    found = _FIRST_WORD.match(script[:_MAX_PARSED_BYTES])
-    line = script[found.start(1) : _MAX_PARSED_BYTES].partition("\n")[0] if found else ""
+    found = _FIRST_WORD.match(script[:_MAX_PARSED_CHARS])
+    line = script[found.start(1) : _MAX_PARSED_CHARS].partition("\n")[0] if found else ""
     words = tuple(word.strip("'\"") for word in re.split(r"[\s;|&()<>]+", line) if word)
-    is_compound = bool(_OPERATOR.search(script.strip()[:_MAX_PARSED_BYTES]))
+    is_compound = bool(_OPERATOR.search(script.strip()[:_MAX_PARSED_CHARS]))
     return _named(Script((Part(words, line),) if words else (), is_compound))
 
 
