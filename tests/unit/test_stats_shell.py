@@ -124,8 +124,9 @@ def test_scripts_come_from_the_calls_of_both_agents() -> None:
 
 HOSTILE = """
 from ccgrep.stats.shell import parse
-for code in range(0x80, 0x110000, 0x7ff):
-    parse("9 R" + chr(code) + "O\\n{" + chr(code) + "5")
+for code in range(0x80, 0x110000, 0x333):
+    for script in ("{%s5", "{%s}", "a{%s", "${%s}", "x{%s..2}"):
+        parse(script.replace("%s", chr(code)))
 """
 
 
