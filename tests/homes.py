@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from ccgrep.ops.search import How, search
 from ccgrep.search.request import Filters, Hit, Request
 from ccgrep.store import fsck
 from ccgrep.store.database import Store, open_store
+from ccgrep.store.fsio import remove_tree
 from ccgrep.store.manifest import Manifest, Row
 from tests.transcripts import EPOCH_MS, ClaudeFile, CodexFile
 
@@ -248,7 +248,7 @@ def _built(home: Home, but: Collection[str]) -> Held:
 
         embed_pending(config)
     found = held(config, but)
-    shutil.rmtree(store_dir)
+    remove_tree(store_dir)
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.store import lock
+from ccgrep.store import fsio, lock
 from tests.faults.test_concurrency import MAIN, SEARCHES, crowd, fill
 from tests.homes import Home, assert_same_as_fresh
 
@@ -113,3 +113,22 @@ def test_directory_of_another_machine_is_respected_and_named(home: Home) -> None
     assert f"delete {claim}" in done.stderr
     assert (claim / "owner").exists()
     assert_same_as_fresh(home)
+
+
+def test_a_claim_given_back_may_be_taken_before_it_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file was deleted first, and another one could take what then was an empty directory."""
+    path = str(tmp_path / "lock.d")
+    assert fsio.claim(path, "first")
+    unlink = os.unlink
+
+    def beaten(name: str) -> None:
+        unlink(name)
+        monkeypatch.undo()
+        assert fsio.claim(path, "second")
+
+    monkeypatch.setattr(os, "unlink", beaten)
+    fsio.unclaim(path)
+    assert (tmp_path / "lock.d" / "owner").read_text() == "second"
+    assert os.listdir(tmp_path) == ["lock.d"]

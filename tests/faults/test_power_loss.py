@@ -1,12 +1,12 @@
 """The power fails: of what was not synced anything may be lost. What was committed is there."""
 
 import random
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from ccgrep.store.fsio import remove_tree
 from tests import scale
 from tests.faults.disk import Disk, Operation, read_log
 from tests.faults.faulty import Fault, assert_heals, needs_shim, run
@@ -64,7 +64,8 @@ def test_power_loss_at_every_sync_loses_nothing_that_was_committed(
     ]
     for n in range(len(made) + 1):
         for _ in range(chosen.count(n)):
-            shutil.rmtree(home.store_dir, ignore_errors=True)
+            if home.store_dir.exists():
+                remove_tree(str(home.store_dir))
             disk.write_survived(home.store_dir, chance)
             is_committed = n > committed_at(home, made)
             assert snapshot(home) in ([after[0]] if is_committed else [before[0], after[0]])

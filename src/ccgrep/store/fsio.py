@@ -232,7 +232,7 @@ def open_lock(path: str) -> int:
 def claim(path: str, owner: str) -> bool:
     """Makes a directory with a file `owner`; says whether it was not there. One of many gets it, by
     a rename that fails where a directory with something in it stands."""
-    made = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    made = _beside(path)
     with _operation("mkdir", path):
         os.mkdir(made, 0o700)
         try:
@@ -248,8 +248,18 @@ def claim(path: str, owner: str) -> bool:
 
 
 def unclaim(path: str) -> None:
+    """Removes it by one rename: the next one may claim it before the old one is deleted."""
+    aside = _beside(path)
     with _operation("rmdir", path):
-        _drop_claim(path)
+        try:
+            os.rename(path, aside)
+        except FileNotFoundError:
+            return
+        _drop_claim(aside)
+
+
+def _beside(path: str) -> str:
+    return f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
 
 
 def _drop_claim(path: str) -> None:
