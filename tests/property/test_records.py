@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +19,11 @@ from ccgrep.cli import main
 from tests import scale
 from tests.attacks import ATTACKS, BENIGN, acting
 from tests.homes import Home
+from tests.terminal import Terminal, need, put_on_path
 
 RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
 TURNS = 100
 EXAMPLES = scale.of(5, 200)
-_seen = {"turns": 0, "lines": 0, "shown": 0}
 
 pieces = st.one_of(
     st.text(max_size=20),
@@ -49,55 +48,58 @@ def ran(home: Home, *arguments: str, typed: str = "") -> str:
     return out.read()
 
 
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.large_base_example, HealthCheck.too_slow],
-)
-@given(st.lists(texts, min_size=TURNS, max_size=TURNS))
-def test_a_hit_is_one_line_that_leads_to_its_turn(said: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        home = Home(Path(directory) / "home")
-        file = home.claude()
-        for number, text in enumerate(said):
-            file.turn(f"recordword n{number}n {text}", text or "nothing", "echo", text)
-        file.write()
-        home.index()
-        lines = ran(home, "recordword", "-n0", "--no-refresh").split("\n")
-        assert lines.pop() == ""
-        assert [line for line in lines if not RECORD.fullmatch(line)] == []
-        assert len(lines) == TURNS
-        assert acting("\n".join(lines)) == []
-        assert ran(home, "recordword", "-n0", "-0", "--no-refresh").split("\0")[:-1] == lines
-        refs = [":".join(line.split(":")[:2]) for line in lines]
-        shown = ran(home, "show", "-", "--json", typed="\n".join(refs)).splitlines()
-        for ref, turn in zip(refs, shown, strict=True):
-            assert f"recordword n{ref.split(':')[1]}n" in turn
-            _seen["shown"] += 1
-        _seen["turns"] += TURNS
-        _seen["lines"] += len(lines)
+def test_a_hit_is_one_line_that_leads_to_its_turn(figure: Callable[[str], None]) -> None:
+    followed = 0
 
-
-def test_every_turn_was_one_line(figure: Callable[[str], None]) -> None:
-    if not _seen["turns"]:
-        pytest.skip("says what the test before it saw")
-    assert _seen["lines"] == _seen["turns"]
-    figure(
-        f"records: {_seen['turns']} hostile turns, {_seen['lines']} lines that are records, "
-        f"{_seen['shown']} followed to their turn"
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.large_base_example, HealthCheck.too_slow],
     )
+    @given(st.lists(texts, min_size=TURNS, max_size=TURNS))
+    def follow(said: list[str]) -> None:
+        nonlocal followed
+        with tempfile.TemporaryDirectory() as directory:
+            followed += assert_records_lead_to_turns(Home(Path(directory) / "home"), said)
+
+    follow()
+    assert followed >= TURNS * EXAMPLES
+    figure(f"records: {followed} hostile turns, as many lines that are records and lead there")
+
+
+def assert_records_lead_to_turns(home: Home, said: list[str]) -> int:
+    file = home.claude()
+    for number, text in enumerate(said):
+        file.turn(f"recordword n{number}n {text}", text or "nothing", "echo", text)
+    file.write()
+    home.index()
+    lines = ran(home, "recordword", "-n0", "--no-refresh").split("\n")
+    assert lines.pop() == ""
+    assert [line for line in lines if not RECORD.fullmatch(line)] == []
+    assert len(lines) == len(said)
+    assert acting("\n".join(lines)) == []
+    assert ran(home, "recordword", "-n0", "-0", "--no-refresh").split("\0")[:-1] == lines
+    refs = [":".join(line.split(":")[:2]) for line in lines]
+    shown = ran(home, "show", "-", "--json", typed="\n".join(refs)).splitlines()
+    for ref, turn in zip(refs, shown, strict=True):
+        assert f"recordword n{ref.split(':')[1]}n" in turn
+    return len(refs)
+
+
+def hostile(home: Home, turns: int) -> None:
+    file = home.claude()
+    probes = [*ATTACKS.values(), *BENIGN]
+    for number in range(turns):
+        text = probes[number % len(probes)].encode("utf-8", "replace").decode()
+        file.turn(f"recordword n{number}n {text}", "yes")
+    file.write()
 
 
 @pytest.mark.parametrize("end", ["\n", "\0"], ids=["lines", "NUL"])
 def test_records_go_through_fzf_as_they_are(home: Home, end: str) -> None:
-    if shutil.which("fzf") is None:
-        pytest.skip("fzf is not installed")
-    file = home.claude()
-    for number in range(100):
-        text = [*ATTACKS.values(), *BENIGN][number % (len(ATTACKS) + len(BENIGN))]
-        file.turn(f"recordword {number} {text.encode('utf-8', 'replace').decode()}", "yes")
-    file.write()
+    need("fzf")
+    hostile(home, 100)
     options = ["-0"] if end == "\0" else []
     made = home.run("recordword", "-n0", *options).stdout
     assert made.count(end) == 100
@@ -105,3 +107,34 @@ def test_records_go_through_fzf_as_they_are(home: Home, end: str) -> None:
     fzf += ["--read0", "--print0"] if end == "\0" else []
     chosen = subprocess.run(fzf, input=made.encode(), capture_output=True, check=True)
     assert chosen.stdout.decode() == made
+
+
+def test_records_chosen_on_a_terminal_lead_to_their_turns(
+    home: Home, tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    """fzf draws them, all are chosen, and `cut` gives what `show` takes."""
+    need("fzf", "tmux")
+    put_on_path(home)
+    hostile(home, 100)
+    home.index()
+    chosen = tmp_path / "chosen"
+    terminal = Terminal(home, tmp_path)
+    try:
+        terminal.type(
+            "ccgrep -n0 --no-refresh recordword | fzf --multi --delimiter : --nth 4.. "
+            f"--bind ctrl-a:select-all > {chosen}"
+        )
+        terminal.press("Enter")
+        terminal.wait(lambda screen: "100/100" in screen)
+        terminal.press("C-a")
+        terminal.wait(lambda screen: "100/100 (100)" in screen)
+        terminal.press("Enter")
+        terminal.wait(lambda _: chosen.read_text().count("\n") == 100)
+    finally:
+        terminal.close()
+    records = chosen.read_text().splitlines()
+    assert sorted(records) == sorted(home.run("recordword", "-n0").stdout.splitlines())
+    refs = [":".join(record.split(":")[:2]) for record in records]
+    shown = ran(home, "show", "-", "--json", typed="\n".join(refs)).splitlines()
+    assert all(f"n{r.split(':')[1]}n" in turn for r, turn in zip(refs, shown, strict=True))
+    figure(f"records through fzf in tmux: {len(records)} chosen, {len(shown)} shown")
