@@ -19,6 +19,12 @@ MAIN = "import sys; from ccgrep.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 def fill(home: Home) -> list[ClaudeFile]:
+    files = written(home)
+    home.index()
+    return files
+
+
+def written(home: Home) -> list[ClaudeFile]:
     files = []
     for seed in range(6):
         file = home.claude(seed + 1)
@@ -26,7 +32,6 @@ def fill(home: Home) -> list[ClaudeFile]:
             file.turn(f"prompt {seed} {number}", "answer " * 200)
         file.write()
         files.append(file)
-    home.index()
     return files
 
 
@@ -228,3 +233,22 @@ def test_without_locks_a_race_costs_work_and_no_turn(
         f"without locks: {number} indexers, {len(SEARCHES)} searchers and gc for {seconds} s: "
         f"{sum(codes.values())} commands, {lost} lost a race, 0 corrupt stores, = fresh"
     )
+
+
+def test_first_runs_at_once_all_succeed(tmp_path: Path, figure: Callable[[str], None]) -> None:
+    times = scale.of(3, 100)
+    for number in range(times):
+        home = Home(tmp_path / f"home{number}")
+        written(home)
+        runs = [
+            subprocess.Popen(
+                [sys.executable, "-c", MAIN, "index", "-q"],
+                env=home.environment,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(6)
+        ]
+        assert [(run.communicate()[1], run.returncode) for run in runs] == [("", 0)] * 6
+        assert_same_as_fresh(home)
+    figure(f"first runs: 6 at once, {times} times, 0 errors, all = fresh")

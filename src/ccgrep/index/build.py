@@ -19,7 +19,7 @@ from ccgrep.index.freshness import described_anew, description, read_seen
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
-from ccgrep.index.sync import FirstText, purge, sync
+from ccgrep.index.sync import FirstText, choose_kinds, purge, sync
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
@@ -66,6 +66,7 @@ class Options(Struct, frozen=True):
     roots: tuple[Root, ...] = ()
     exclude: tuple[str, ...] = ()
     budget_s: float | None = None  # reading ends then; the rest is for another run
+    kinds: tuple[str, ...] | None = None  # to be indexed besides what was said; as before if `None`
 
 
 def build(
@@ -79,6 +80,8 @@ def build(
     with store.lock(options.wait_s):
         store.clean_tmp()
         store.heal_indexes()
+        if options.kinds is not None:
+            choose_kinds(store, options.kinds)
         if store.snapshot().must_collect:
             purge(store)
             _collect_garbage(store)

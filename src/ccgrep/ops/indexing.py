@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ccgrep.config import Config
 from ccgrep.index.adopt import adopt, adopt_forgotten
@@ -18,7 +19,7 @@ from ccgrep.index.build import (
 )
 from ccgrep.index.exclude import excluded_paths
 from ccgrep.index.plan import plan
-from ccgrep.index.sync import choose_kinds, sync
+from ccgrep.index.sync import sync
 from ccgrep.model import BadSpot
 from ccgrep.ops.common import WAS_OPEN, now_ms, read, scanner
 from ccgrep.sources.scan import scan
@@ -61,9 +62,8 @@ def index(
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> IndexReport:
     """Takes in what changed since the last run."""
-    options = Options(wait_s=wait_s, is_full=is_full, roots=config.roots, exclude=config.exclude)
     store = create_store(config.store_dir)
-    choose_kinds(store, config.index_kinds)
+    options = replace(_options(config, wait_s), is_full=is_full)
     report = build(store, scanner(config), options, on_progress)
     if store.was_open:
         report.troubles.append(WAS_OPEN)
@@ -73,6 +73,12 @@ def index(
             "set CCGREP_DIR to a directory on a disk of this machine"
         )
     return report
+
+
+def _options(config: Config, wait_s: float) -> Options:
+    return Options(
+        wait_s=wait_s, roots=config.roots, exclude=config.exclude, kinds=config.index_kinds
+    )
 
 
 def recreate(
@@ -88,9 +94,7 @@ def recreate(
             fsio.remove_tree(new_dir)
         new = create_store(new_dir)
         adopt_forgotten(new, old)
-        choose_kinds(new, config.index_kinds)
-        options = Options(wait_s=wait_s, roots=config.roots, exclude=config.exclude)
-        report = build(new, scanner(config), options, on_progress)
+        report = build(new, scanner(config), _options(config, wait_s), on_progress)
         with new.lock(wait_s):
             adopt(new, old, scanner(config)())
             sync(new)

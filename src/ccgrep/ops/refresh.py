@@ -10,7 +10,7 @@ from ccgrep.config import Config
 from ccgrep.errors import LockedError, StoreError, TextIndexError, WriteError
 from ccgrep.index import generations
 from ccgrep.index.build import Options, build
-from ccgrep.index.sync import choose_kinds, sync, temporary
+from ccgrep.index.sync import sync, temporary
 from ccgrep.kinds import Mode
 from ccgrep.ops.common import WAS_OPEN, scanner
 from ccgrep.ops.search import Coverage, How
@@ -32,12 +32,15 @@ def refresh(config: Config, how: How) -> Coverage:
             "there are no transcripts: neither ~/.claude nor ~/.codex is there; "
             "take in another directory with `ccgrep index --root`"
         )
-    budget_s = None if is_first else config.refresh_budget_s
-    options = Options(wait_s=_WAIT_S, roots=config.roots, exclude=config.exclude, budget_s=budget_s)
+    options = Options(
+        wait_s=_WAIT_S,
+        roots=config.roots,
+        exclude=config.exclude,
+        budget_s=None if is_first else config.refresh_budget_s,
+        kinds=config.index_kinds if is_first else None,
+    )
     try:
         store = create_store(config.store_dir)
-        if is_first:
-            choose_kinds(store, config.index_kinds)
         if store.was_open:
             how.on_note(WAS_OPEN)
         report = build(store, scanner(config), options, how.on_progress)

@@ -23,6 +23,7 @@ from ccgrep.store.pack import Pack, PackWriter, index_path, pack_path, write_ind
 
 T = TypeVar("T")
 
+_CREATE_WAIT_S = 10.0
 _FOLD_FACTOR = 2
 """Each pack is at least this many times as large as all smaller ones together."""
 
@@ -363,8 +364,7 @@ def create_store(directory: str) -> Store:
         return store
     if Store(directory).pack_names():
         return open_store(directory)
-    made = {"HEAD", "forgotten", "lock", "objects", "seen", "tallies", "text", "tmp"}
-    if os.path.isdir(directory) and set(os.listdir(directory)) - made:
+    if not _may_be_filled(directory):
         raise StoreError(
             f"{directory} is not empty and not a store: set CCGREP_DIR to another directory"
         )
@@ -372,10 +372,23 @@ def create_store(directory: str) -> Store:
     for path in (directory, store.pack_dir, store.tmp_dir):
         fsio.make_dir(path)
     store.was_open = _tighten(directory)
-    if refs.read_head(directory) is None:
-        refs.write_head(directory, store.tmp_dir, refs.NO_SNAPSHOT)
-    refs.write_format(directory, store.tmp_dir)
+    with store.lock(_CREATE_WAIT_S):
+        # Another one that was quicker may be at its first snapshot by now.
+        if not os.path.exists(os.path.join(directory, "FORMAT")):
+            if refs.read_head(directory) is None:
+                refs.write_head(directory, store.tmp_dir, refs.NO_SNAPSHOT)
+            refs.write_format(directory, store.tmp_dir)
     return store
+
+
+def _may_be_filled(directory: str) -> bool:
+    """Whether there is nothing but what the making of a store leaves when it is interrupted."""
+    made = {"HEAD", "forgotten", "objects", "seen", "tallies", "text", "tmp"}
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return True
+    return all(name in made or name.partition(".")[0] == "lock" for name in names)
 
 
 def _tighten(directory: str) -> bool:
