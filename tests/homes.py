@@ -25,6 +25,7 @@ from ccgrep.store import fsck
 from ccgrep.store.database import Store, open_store
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.manifest import Manifest, Row
+from tests import served
 from tests.transcripts import EPOCH_MS, ClaudeFile, CodexFile
 
 SOURCE = str(Path(ccgrep.__file__).parents[1])
@@ -89,7 +90,10 @@ class Home:
         return indexing.index(self.config, **options)
 
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """The real command, in a process of its own."""
+        """The real command; with more in its environment, in a Python of its own."""
+        if not options.keys() - {"input", "cwd"}:
+            directory = os.path.abspath(options.get("cwd", "."))
+            return served.run(arguments, self.environment, options.get("input", ""), directory)
         return subprocess.run(
             [sys.executable, "-m", "ccgrep", *arguments],
             env={**self.environment, **options.pop("env", {})},

@@ -330,7 +330,7 @@ def test_progress_bar_is_shown_on_a_terminal_only(home: Home) -> None:
 
 
 def test_ctrl_c_keeps_what_was_committed_and_exits_130(home: Home) -> None:
-    for seed in range(40):
+    for seed in range(20):
         file = home.claude(seed + 1)
         file.turn("a", f"{seed} " * 300_000)
         file.write()
@@ -349,7 +349,7 @@ def test_ctrl_c_keeps_what_was_committed_and_exits_130(home: Home) -> None:
     assert child.returncode == 130
     assert said == "ccgrep: interrupted; what was committed is kept\n"
     assert home.run("index", "-q").returncode == 0
-    assert len(home.rows()) == 40
+    assert len(home.rows()) == 20
 
 
 @pytest.mark.parametrize(

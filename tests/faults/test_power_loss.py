@@ -34,9 +34,9 @@ def replaced(home: Home) -> None:
 @pytest.mark.parametrize(
     ("prepare", "command", "sample"),
     [
-        (not_indexed, "index", 8),
-        (grown, "index", 8),
-        (replaced, "gc", 8),
+        (not_indexed, "index", 5),
+        (grown, "index", 5),
+        (replaced, "gc", 5),
         (embedded, "index", 3),
     ],
 )

@@ -204,7 +204,7 @@ def test_damage_is_found_never_answered_from_and_healed(
     before = state(home)
     texts = said_in(home, files)
     chance = random.Random(23)
-    flips, cuts = scale.of(20, 500), scale.of(5, 100)
+    flips, cuts = scale.of(9, 500), scale.of(3, 100)
     kinds: set[str] = set()
     hints = 0
     for number in range(flips + cuts):

@@ -23,7 +23,7 @@ from tests.terminal import Terminal, need, put_on_path
 
 RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
 TURNS = 100
-EXAMPLES = scale.of(5, 200)
+EXAMPLES = scale.of(3, 200)
 
 pieces = st.one_of(
     st.text(max_size=20),
