@@ -92,7 +92,7 @@ class Home:
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """The real command; with more in its environment, in a Python of its own."""
         if not options.keys() - {"input", "cwd"}:
-            directory = os.path.abspath(options.get("cwd", "."))
+            directory = os.path.abspath(options.get("cwd") or ".")
             return served.run(arguments, self.environment, options.get("input", ""), directory)
         return subprocess.run(
             [sys.executable, "-m", "ccgrep", *arguments],

@@ -110,7 +110,10 @@ def test_records_go_through_fzf_as_they_are(home: Home, end: str) -> None:
 
 
 def test_records_chosen_on_a_terminal_lead_to_their_turns(
-    home: Home, tmp_path: Path, figure: Callable[[str], None]
+    home: Home,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    figure: Callable[[str], None],
 ) -> None:
     """fzf draws them, all are chosen, and `cut` gives what `show` takes."""
     need("fzf", "tmux")
@@ -118,7 +121,7 @@ def test_records_chosen_on_a_terminal_lead_to_their_turns(
     hostile(home, 100)
     home.index()
     chosen = tmp_path / "chosen"
-    terminal = Terminal(home, tmp_path)
+    terminal = Terminal(home, tmp_path_factory.mktemp("t"))  # A socket has a short name.
     try:
         terminal.type(
             "ccgrep -n0 --no-refresh recordword | fzf --multi --delimiter : --nth 4.. "
