@@ -25,17 +25,21 @@ else:
             fields = tuple(space["__annotations__"])
             defaults = {field: space.pop(field) for field in fields if field in space}
             own = {"__slots__": (), "_fields": fields, "_field_defaults": defaults}
+            own["_last"] = tuple(defaults.values())  # Fields with defaults are the last ones.
             getters = {field: property(itemgetter(n)) for n, field in enumerate(fields)}
             return super().__new__(
                 cls, name, bases, {**space, **own, **getters, "__match_args__": fields}
             )
 
     class NamedTuple(metaclass=_Making):
-        _fields = ()
+        _fields = _last = ()
 
         def __new__(cls, *values, **named):
-            if named or len(values) != len(cls._fields):
+            missing = len(cls._fields) - len(values)
+            if named or missing < 0 or missing > len(cls._last):
                 values = _filled(cls, values, named)
+            elif missing:
+                values += cls._last[-missing:]
             return tuple.__new__(cls, values)
 
         def _replace(self, **named):

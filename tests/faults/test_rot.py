@@ -210,7 +210,7 @@ def test_damage_is_found_never_answered_from_and_healed(
     for number in range(flips + cuts):
         stage.restore()
         paths = damageable(home)
-        path = paths[number % len(paths)] if number < len(paths) else chance.choice(paths)
+        path = paths[number * len(paths) // flips] if number < flips else chance.choice(paths)
         (flip if number < flips else cut)(path, chance)
         kinds.add(re.sub(r"[0-9a-f]{8,}|\d+", "#", str(path.relative_to(home.store_dir))))
         chance.shuffle(asked)

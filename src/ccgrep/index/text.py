@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from ccgrep.index.document import Document
 
+    Said = tuple[bytes, bytes]
+    """A prompt and its answer, in UTF-8."""
+
 __all__ = ["Hit", "Query", "Stored", "TextReader", "TextWriter", "key_of", "place_of"]
 
 EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
@@ -32,6 +35,7 @@ TOKENS = ("output", "thinking")
 KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_TITLE_CHARS = 1000
+_KEPT = 500  # documents that were looked at
 _SMALL_HEAP = 15_000_000  # the least that tantivy takes
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
@@ -208,10 +212,14 @@ def _packed(prompt: str, answer: str) -> bytes:
     return zlib.compress(b"%d\n%s%s" % (len(said), said, answer.encode()), 3)
 
 
-def _unpacked(data: bytes) -> tuple[str, str]:
-    length, _, said = zlib.decompress(data).partition(b"\n")
-    end = int(length)
-    return said[:end].decode(), said[end:].decode()
+def _unpacked(document: tantivy.Document) -> Said:
+    try:
+        said = zlib.decompress(bytes(document.get_first("text") or b""))
+        start = said.index(b"\n") + 1
+        end = start + int(said[:start])
+    except (ValueError, zlib.error) as error:
+        raise TextIndexError("the text index is damaged") from error
+    return said[start:end], said[end:]
 
 
 def _place(document: tantivy.Document) -> tuple[str, int]:
@@ -220,11 +228,11 @@ def _place(document: tantivy.Document) -> tuple[str, int]:
 
 
 def _stored(document: tantivy.Document) -> Stored:
-    try:
-        prompt, answer = _unpacked(bytes(document.get_first("text") or b""))
-    except (ValueError, zlib.error) as error:
-        raise TextIndexError("the text index is damaged") from error
     value = document.get_first
+    try:
+        prompt, answer = (said.decode() for said in _unpacked(document))
+    except UnicodeDecodeError as error:
+        raise TextIndexError("the text index is damaged") from error
     return Stored(
         project=value("project") or "",
         source=value("source") or "",
@@ -243,6 +251,7 @@ class TextReader:
         self._searcher = guarded(self._index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))
         self._tokens = _analyzer()
+        self._kept: dict[tuple[str, int], tantivy.Document] = {}
 
     def stems(self, text: str) -> list[str]:
         """The words of `text` as they are indexed, one after the other."""
@@ -307,6 +316,8 @@ class TextReader:
 
     def stored(self, session: str, turn: int) -> Stored | None:
         """What is stored of a place; nothing while only what was said is indexed."""
+        if kept := self._kept.get((session, turn)):
+            return _stored(kept)
         query = self.term("place", place_of(session, turn))
         for _, address in guarded(self._searcher.search, query, 1, False).hits:
             return self.stored_at(address)[1]
@@ -327,6 +338,16 @@ class TextReader:
         document = guarded(self._searcher.doc, address)
         has_text = document.get_first("text") is not None
         return _place(document), _stored(document) if has_text else None
+
+    def said_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Said | None]:
+        """The place of a document, and what was said there."""
+        document = guarded(self._searcher.doc, address)
+        place = _place(document)
+        if document.get_first("text") is None:
+            return place, None
+        if len(self._kept) < _KEPT:  # It may be a hit, and will be asked for again.
+            self._kept[place] = document
+        return place, _unpacked(document)
 
     # Queries are put together by hand: no syntax can come from what was typed.
 

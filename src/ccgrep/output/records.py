@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 WIDTH = 200
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"\s{2,}|[^\S ]")  # A single space stays as it is.
 
 
 def shown_score(score: float) -> str:

@@ -35,11 +35,11 @@ _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
 
 
 class Candidate(NamedTuple):
-    """A turn that may match, and its text of the wanted kinds."""
+    """A turn that may match, and its text of the wanted kinds, in UTF-8."""
 
     found: Found
     place: Place
-    texts: list[str]
+    texts: list[bytes]
 
 
 def search_exact(
@@ -54,9 +54,7 @@ def search_exact(
         for candidate in candidates:
             if request.deadline is not None and time.monotonic() > request.deadline:
                 return
-            count = sum(
-                matcher.count(text.encode("utf-8", "replace")) for text in candidate.texts if text
-            )
+            count = sum([matcher.count(text) for text in candidate.texts if text])
             if bool(count) == request.invert:
                 continue
             found = candidate.found
@@ -124,11 +122,15 @@ def indexed_candidates(
     limits = scope(reader, request.filters)
     query = reader.everything() if request.invert else _query(reader, matcher, types)
     for found in reader.search(reader.filtered(query, limits.must, limits.never)):
-        place, stored = reader.stored_at(found.address)
+        place, said = reader.said_at(found.address)
         where = Place(*place)
-        known = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
-        texts = [known[kind] if kind in known else load(where, kind) for kind in types]
+        known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}
+        texts = [known[k] if k in known else in_utf8(load(where, k)) for k in types]
         yield Candidate(found, where, texts)
+
+
+def in_utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _query(reader: TextReader, matcher: Matcher, types: tuple[TextKind, ...]) -> Query:

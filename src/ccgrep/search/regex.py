@@ -8,6 +8,7 @@ leaves out, so it may let too much through and never too little.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import re2
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 MAX_PATTERN_CHARS = 4096
 _MAX_COUNT = 1000
 _WORD = r"\pL\pN_"
-_REPEAT = re.compile(r"\{(\d+)(?:,\d*)?\}|[*+?]")
-_CLASS = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
-_GROUP = re.compile(r"\((?:\?:|\?P?<\w+>)?")
-_QUOTED = re.compile(r"((?<!\\)(?:\\\\)*)\\Q(.*?)(?:\\E|$)", re.DOTALL)
-_INNER_WORD = re.compile(r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])")
-_UNSAFE_FOLDED = re.compile("[sSkK]")
+_REPEAT = r"\{(\d+)(?:,\d*)?\}|[*+?]"
+_CLASS = r"(?s)\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]"
+_GROUP = r"\((?:\?:|\?P?<\w+>)?"
+_QUOTED = r"(?s)((?<!\\)(?:\\\\)*)\\Q(.*?)(?:\\E|$)"
+_INNER_WORD = r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])"
+_UNSAFE_FOLDED = "[sSkK]"
 
 
 class Plan(NamedTuple):
@@ -61,9 +62,13 @@ class Matcher:
         plans = [line if is_literal else _plan_of(line) for line in lines]
         self.plan = _any(plans)
         self.ignore_case = ignore_case
+        self._needed = () if ignore_case else tuple(map(str.encode, _needed(self.plan)))
 
     def count(self, data: bytes) -> int:
         """How many matches there are; one that is empty is a match too."""
+        for literal in self._needed:
+            if literal not in data:
+                return 0
         number = 0
         for _ in self.spans(data):
             number += 1
@@ -84,7 +89,9 @@ class Matcher:
 def _unquoted(pattern: str) -> str:
     """A pattern with what stands between \\Q and \\E escaped one by one, as it means the same:
     a quotation may also end with the pattern, and would then run on into the next one."""
-    return _QUOTED.sub(lambda found: found[1] + re2.escape(found[2]), pattern)
+    if "\\Q" not in pattern:
+        return pattern
+    return _compiled(_QUOTED).sub(lambda found: found[1] + re2.escape(found[2]), pattern)
 
 
 def _next_character(data: bytes, at: int) -> int:
@@ -110,6 +117,12 @@ def _compile(source: str, ignore_case: bool) -> Any:
             f"{shown} is not a pattern that RE2 takes ({one_line(words)}); "
             "-F searches for the text as it is, and lookaround and backreferences have no place"
         ) from None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Made when first needed: each takes half a millisecond, and a literal needs none."""
+    return re.compile(pattern)
 
 
 # The plan.
@@ -159,7 +172,7 @@ def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
     """One character, class or group; `None` is whatever has no fixed text."""
     char = pattern[at]
     if char == "(":
-        opening = _GROUP.match(pattern, at)
+        opening = _compiled(_GROUP).match(pattern, at)
         if opening is None or pattern[opening.end() : opening.end() + 1] == "?":
             raise _UnknownError
         plan, end = _alternatives(pattern, opening.end())
@@ -167,7 +180,7 @@ def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
             raise _UnknownError
         return (Plan("all", (plan,)) if isinstance(plan, str) else plan), end + 1
     if char == "[":
-        found = _CLASS.match(pattern, at)
+        found = _compiled(_CLASS).match(pattern, at)
         if found is None:
             raise _UnknownError
         return None, found.end()
@@ -188,7 +201,7 @@ def _escaped(pattern: str, at: int) -> tuple[Plan | str | None, int]:
 def _repeat(pattern: str, at: int) -> tuple[int | None, int]:
     """How often the atom before must stand there at least; `None` without a repetition."""
     least: int | None = None
-    while found := _REPEAT.match(pattern, at):
+    while found := _compiled(_REPEAT).match(pattern, at):
         once = int(found[1]) if found[1] else int(found[0] == "+")
         least = min(once, 1) if least is None else min(least, once)
         at = found.end()
@@ -204,6 +217,13 @@ def _any(parts: Sequence[Plan | str | None]) -> Plan | str | None:
     if not all(parts):
         return None
     return parts[0] if len(parts) == 1 else Plan("any", tuple(part for part in parts if part))
+
+
+def _needed(plan: Plan | str | None) -> list[str]:
+    """Literals that stand in every match as they are."""
+    if isinstance(plan, Plan):
+        return [text for part in plan.parts for text in _needed(part)] if plan.kind == "all" else []
+    return [plan] if plan else []
 
 
 def trigrams(literal: str, ignore_case: bool) -> list[str]:
@@ -223,5 +243,5 @@ def whole_words(literal: str, ignore_case: bool) -> list[str]:
     """
     if not literal.isascii():
         return []
-    words = (word for word in _INNER_WORD.findall(literal) if len(word) < MAX_WORD_CHARS)
-    return [word for word in words if not (ignore_case and _UNSAFE_FOLDED.search(word))]
+    words = (word for word in _compiled(_INNER_WORD).findall(literal) if len(word) < MAX_WORD_CHARS)
+    return [word for word in words if not (ignore_case and _compiled(_UNSAFE_FOLDED).search(word))]

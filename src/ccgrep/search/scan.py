@@ -7,7 +7,7 @@ from ccgrep.index.document import turn_text
 from ccgrep.index.text import KINDS, NO_ADDRESS, Stored, key_of
 from ccgrep.index.text import Hit as Found
 from ccgrep.model import Entry, Turn
-from ccgrep.search.exact import DEFAULT_TYPES, Candidate
+from ccgrep.search.exact import DEFAULT_TYPES, Candidate, in_utf8
 from ccgrep.search.filters import chosen_session, is_related
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.store.database import Store
@@ -35,7 +35,7 @@ class StoreScan:
     def candidates(self, request: Request) -> Iterator[Candidate]:
         types = request.types or DEFAULT_TYPES
         for found, place, turn in self.turns():
-            yield Candidate(found, place, [turn_text(turn, kind) for kind in types])
+            yield Candidate(found, place, [in_utf8(turn_text(turn, kind)) for kind in types])
 
     def turns(self) -> Iterator[tuple[Found, Place, Turn]]:
         """Every turn that passes the filters, in no particular order."""

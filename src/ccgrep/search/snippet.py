@@ -138,6 +138,8 @@ class PatternMarks:
 
     def spans(self, text: str) -> list[Span]:
         data = text.encode("utf-8", "replace")
+        if len(data) == len(text):
+            return [Span(*span) for span in islice(self._matcher.spans(data), self._limit)]
         found = []
         at_byte = at_char = 0
         for start, end in islice(self._matcher.spans(data), self._limit):
