@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from ccgrep.output.preview import in_view, marked, row_of
 from ccgrep.output.style import Style
 from tests.homes import Home
-from tests.terminal import Terminal, need, put_on_path
+from tests.terminal import WAIT_S, Terminal, need, put_on_path
 
 NASTY = "'; touch pwned; $(touch pwned) `touch pwned` \\"
 
@@ -172,6 +173,21 @@ def test_leaving_prints_nothing(terminal: Terminal, tmp_path: Path) -> None:
     terminal.wait(lambda screen: "2/2" in screen)
     terminal.press("C-c")
     assert wait_for(terminal, status) == "130\n"
+
+
+def test_a_terminal_that_is_closed_leaves_nothing_behind(
+    shop: Home, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    need("fzf", "tmux")
+    terminal = Terminal(shop, tmp_path_factory.mktemp("t"))
+    start(terminal, f"TMPDIR={tmp_path} ccgrep pick")
+    terminal.wait(lambda screen: "4/4" in screen)
+    assert len(list(tmp_path.glob("ccgrep-pick-*"))) == 1
+    terminal.close()
+    deadline = time.monotonic() + WAIT_S
+    while left := list(tmp_path.iterdir()):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
 
 
 def test_commands_that_agents_ran_are_picked(terminal: Terminal, tmp_path: Path) -> None:

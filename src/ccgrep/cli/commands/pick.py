@@ -2,10 +2,13 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import NoReturn
 
 from ccgrep.cli import picking
 from ccgrep.cli.asked import close_bar, how_of
@@ -29,6 +32,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     _take_in(context)
     if arguments.commands:
         return _pick_command(arguments, context)
+    _on_end(_leave)
     with tempfile.TemporaryDirectory(prefix="ccgrep-pick-") as directory:
         mode = "--semantic" if arguments.semantic else ""
         picking.State(directory).save(picking.options_of(arguments), mode)
@@ -59,6 +63,17 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         return resume.run(SimpleNamespace(ref=picking.ref_of(line), exec=True), context)
     context.write(line)
     return 0
+
+
+def _on_end(handler: Callable[[int, object], object] | signal.Handlers) -> None:
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    """The terminal was closed, say: what is temporary goes too, whoever tells it once more."""
+    _on_end(signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 def _fzf(query: str, width: int) -> list[str]:
