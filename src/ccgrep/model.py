@@ -89,7 +89,7 @@ class Turn(Struct, frozen=True, omit_defaults=True):
         return [part for part in self._parts() if isinstance(part, ToolCall)]
 
     def _parts(self) -> list[Part]:
-        return [part for message in self.messages() for part in message.parts]
+        return [part for step in self.steps if isinstance(step, Message) for part in step.parts]
 
 
 class Usage(Struct, frozen=True, array_like=True):

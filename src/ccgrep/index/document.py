@@ -6,10 +6,10 @@ Also says what the text of a turn is, by kind: the exact modes verify on the sam
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from ccgrep.index.surfaces import SURFACES, surface_text, text_key
+from ccgrep.index.surfaces import SURFACES, surface_of, text_key
 from ccgrep.index.terms import expand, gram_text
 from ccgrep.kinds import TextKind
-from ccgrep.model import Entry, Note, Turn
+from ccgrep.model import Entry, Note, ToolCall, Turn
 from ccgrep.store.manifest import Row
 
 MAX_INDEXED_CHARS = 1024 * 1024
@@ -54,16 +54,17 @@ def turn_text(turn: Turn, kind: TextKind) -> str:
         case "thinking":
             return "\n".join(turn.thoughts())
         case "tool":
-            return "\n".join(text for text in (_tool_input(turn), _tool_output(turn)) if text)
+            calls = turn.calls()
+            return "\n".join(text for text in (_tool_input(calls), _tool_output(calls)) if text)
 
 
 def field_text(turn: Turn, field: str) -> str:
     """The text that a field of the index is made of."""
     match field:
         case "tool":
-            return _tool_input(turn)
+            return _tool_input(turn.calls())
         case "output":
-            return _tool_output(turn)
+            return _tool_output(turn.calls())
         case "note":
             return "\n".join(step.text for step in turn.steps if isinstance(step, Note))
         case "thinking":
@@ -76,14 +77,15 @@ def field_text(turn: Turn, field: str) -> str:
 def said_content(turn: Turn) -> Content:
     """What was said alone, and as it stands: enough to be found soon by its words."""
     said = _joined(turn.prompt, turn_text(turn, "assistant"))[:MAX_INDEXED_CHARS]
-    return Content(_models(turn), _tools(turn), said, {}, [])
+    return Content(_models(turn), _tools(turn.calls()), said, {}, [])
 
 
 def turn_content(turn: Turn) -> Content:
     """Everything that is indexed of a turn. Output and thinking are indexed by whole tokens:
     they are most of what there is, and rarely looked for."""
-    prompt, answer = turn.prompt, turn_text(turn, "assistant")
-    tool, output = _tool_input(turn), _tool_output(turn)
+    prompt, said, calls = turn.prompt, turn.said(), turn.calls()
+    answer = "\n".join(said)
+    tool, output = _tool_input(calls), _tool_output(calls)
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
     words = {
         "user": _indexed(prompt),
@@ -97,13 +99,13 @@ def turn_content(turn: Turn) -> Content:
     texts = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
     return Content(
         models=_models(turn),
-        tools=_tools(turn),
+        tools=_tools(calls),
         said=_joined(words["user"], words["assistant"]),
         words={name: text for name, text in words.items() if text},
         partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
         prompt=prompt,
         answer=answer,
-        keys=tuple(text_key(surface_text(turn, surface)) for surface in SURFACES[:-1]),
+        keys=tuple(text_key(surface_of(prompt, said, name)) for name in SURFACES[:-1]),
     )
 
 
@@ -158,12 +160,12 @@ def _models(turn: Turn) -> list[str]:
     return sorted({message.model for message in turn.messages() if message.model})
 
 
-def _tools(turn: Turn) -> list[str]:
-    return sorted({call.name.lower() for call in turn.calls()})
+def _tools(calls: list[ToolCall]) -> list[str]:
+    return sorted({call.name.lower() for call in calls})
 
 
-def _tool_input(turn: Turn) -> str:
-    return "\n".join([t for call in turn.calls() for t in (call.name, *_strings(call.input))])
+def _tool_input(calls: list[ToolCall]) -> str:
+    return "\n".join([text for call in calls for text in (call.name, *_strings(call.input))])
 
 
 def _strings(value: Any) -> list[str]:
@@ -177,6 +179,6 @@ def _strings(value: Any) -> list[str]:
     return [str(value)] if is_number else []
 
 
-def _tool_output(turn: Turn) -> str:
-    results = [call.result.text for call in turn.calls() if call.result is not None]
+def _tool_output(calls: list[ToolCall]) -> str:
+    results = [call.result.text for call in calls if call.result is not None]
     return "\n".join(filter(None, results))

@@ -24,20 +24,23 @@ NO_TEXT = 0
 
 def surface_text(turn: Turn, surface: str, title: str = "") -> str:
     """The text of a surface; empty if there is none."""
-    match surface:
-        case "prompt":
-            return turn.prompt.strip()
-        case "title":
-            return title.strip()
-    said = [text for text in turn.said() if text.strip()]
-    return (said[-1] if surface == "answer" else "\n".join(said)).strip() if said else ""
+    return title.strip() if surface == "title" else surface_of(turn.prompt, turn.said(), surface)
+
+
+def surface_of(prompt: str, said: list[str], surface: str) -> str:
+    """The same of a turn's parts; none of them is the title."""
+    if surface == "prompt":
+        return prompt.strip()
+    texts = [text for text in said if text.strip()]
+    return (texts[-1] if surface == "answer" else "\n".join(texts)).strip() if texts else ""
 
 
 def text_key(text: str) -> int:
     """A number that stands for a text; that of no text is 0."""
-    if not text.strip():
+    text = text.strip()
+    if not text:
         return NO_TEXT
     from hashlib import blake2b  # noqa: PLC0415 - not needed by a plain search
 
-    digest = blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).digest()
+    digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1 or 1
