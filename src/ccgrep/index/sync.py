@@ -47,16 +47,22 @@ def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) ->
     """Builds a new generation from the objects; the old ones go when it is finished."""
     path = _new_generation(store)
     old = [other for other in generations.all_paths(store.directory) if other != path]
-    try:
-        with _no_gc():
-            written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
-    except WriteError:
-        with suppress(WriteError):
-            fsio.remove_tree(path)  # It takes up space that there is none of.
-        raise
+    with _given_up_if_refused(path), _no_gc():
+        written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
     for gone in old:
         fsio.remove_tree(gone)
     return written
+
+
+@contextmanager
+def _given_up_if_refused(path: str) -> Iterator[None]:
+    """Half a generation takes up space that there may be none of."""
+    try:
+        yield
+    except WriteError:
+        with suppress(WriteError, FileNotFoundError):
+            fsio.remove_tree(path)
+        raise
 
 
 def _drop_others(store: Store, found: Generation) -> None:
@@ -87,9 +93,10 @@ def _new_generation(store: Store) -> str:
     last = int(found.path.rpartition("-")[2]) if found else 0
     name = f"{generations.VERSION}-{last + 1:06d}"
     path = os.path.join(generations.text_dir(store.directory), name)
-    fsio.make_dir(path)
-    kinds = generations.wanted_kinds(store.directory)
-    fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), f"{kinds}\n".encode(), is_hint=True)
+    with _given_up_if_refused(path):
+        fsio.make_dir(path)
+        kinds = f"{generations.wanted_kinds(store.directory)}\n"
+        fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), kinds.encode(), is_hint=True)
     return path
 
 

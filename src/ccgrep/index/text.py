@@ -175,7 +175,7 @@ class TextWriter:
 
     def reader(self) -> TextReader:
         """A reader of what was committed, without opening the index once more."""
-        guarded(self._index.reload)
+        self._guarded(self._index.reload)
         return TextReader(self._index)
 
 
