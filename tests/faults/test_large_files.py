@@ -23,6 +23,7 @@ MOST_MB = 400
 BOMB_MOST_MB = 300
 BOMB_MOST_S = 2.0
 MEGABYTE = 1024 * 1024
+OUTPUT_CHARS = 25_000
 
 
 def append_long_line(path: Path, megabytes: int) -> None:
@@ -73,14 +74,15 @@ def test_memory_does_not_grow_with_the_transcripts(
     rounds, megabytes = scale.of(2, 20), scale.of(5, 500)
     chance = random.Random(1)
     words = [chance.randbytes(chance.randint(2, 5)).hex() for _ in range(20_000)]
+    printed = " ".join(chance.choices(words, k=500_000))
     peaks = []
     for number in range(rounds):
         paths = []
         for seed in range(5):
             file = home.claude(number * 5 + seed + 1)
-            while sum(map(len, file.lines()[-2:])) * len(file.records) < megabytes * MEGABYTE // 5:
-                output = " ".join(chance.choices(words, k=3000))
-                file.turn(f"prompt {len(file.records)}", "answer", "make", output)
+            for turn in range(megabytes * MEGABYTE // 5 // OUTPUT_CHARS):
+                at = chance.randrange(len(printed) - OUTPUT_CHARS)
+                file.turn(f"prompt {turn}", "answer", "make", printed[at : at + OUTPUT_CHARS])
             paths.append(file.write())
         done, peak, _ = run_measured(home, "index", "-q")
         assert (done.returncode, done.stderr) == (0, "")
