@@ -82,6 +82,16 @@ def test_best_vector_of_a_text_counts(store: Store, directory: str) -> None:
             assert found[7][1:] == (10 * at, 10 * at + 10)
 
 
+def test_a_batch_that_is_added_again_is_there_once(store: Store, directory: str) -> None:
+    """By whom Ctrl-C stopped between the writing of it and the note that it is written."""
+    made = some(50)
+    writer = VectorWriter(store, directory)
+    for _ in range(2):
+        writer.add(batch(range(1, 51), made))
+        found = Vectors(directory)
+        assert (found.count, len(found.keys()), len(found.segments())) == (50, 50, 1)
+
+
 def test_text_of_many_vectors_leaves_room_for_others(store: Store, directory: str) -> None:
     one = some(1)
     made = np.concatenate([np.repeat(one, 400, axis=0), some(20, 2)])

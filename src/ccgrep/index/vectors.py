@@ -319,9 +319,13 @@ class VectorWriter:
                 break
             gone.append(segment)
             size += segment.count
-        made = np.concatenate([*(one.rows for one in gone), rows])
-        matrix = np.concatenate([*(one.vectors for one in gone), vectors])
-        for start in range(0, size, MAX_VECTORS):
+        folded = np.concatenate([rows[:0], *(one.rows for one in gone)])
+        is_new = ~np.isin(rows, folded)  # Who is stopped just after writing it adds it again.
+        if not is_new.any():
+            return
+        made = np.concatenate([folded, rows[is_new]])
+        matrix = np.concatenate([*(one.vectors for one in gone), vectors[is_new]])
+        for start in range(0, len(made), MAX_VECTORS):
             part = slice(start, start + MAX_VECTORS)
             self._write(made[part], matrix[part])
         self._remove(gone)
@@ -360,7 +364,7 @@ class VectorWriter:
 
     def _drop_repeated(self, found: Vectors) -> None:
         """Removes what stands in another segment too: folding was cut short, or a batch was
-        written again by whom Ctrl-C had stopped just after."""
+        written again that was not folded."""
         keys = [np.unique(segment.rows["key"]) for segment in found.segments()]
         if len(unique_keys(keys)) == sum(map(len, keys)):
             return
