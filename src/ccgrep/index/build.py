@@ -203,8 +203,10 @@ class _Run:
             self._report.new_sessions += found.new_sessions + self._merge.new_sessions
             self._report.new_objects += found.new_objects
             self._publish(hints=found.hints)
+        is_forgotten_seen = self._merge.is_forgotten_seen
+        self._let_go()
         self._index_text()
-        if self._commit.snapshot != self._before or self._merge.is_forgotten_seen:
+        if self._commit.snapshot != self._before or is_forgotten_seen:
             self._tidy()
         self._remember()
         return self._report
@@ -236,6 +238,12 @@ class _Run:
         text = description(head, self._options.roots, self._scan, self._scanned_ns)
         if text is not None:
             self._store.write_seen(text)
+
+    def _let_go(self) -> None:
+        """All is committed, and of many sessions the text index needs the room."""
+        self._rows = []
+        self._commit.let_go()
+        self._merge = Merge(self._commit, (), ())
 
     def _index_text(self) -> None:
         """Brings the text index to what was committed; after a large first run in two steps."""

@@ -321,6 +321,11 @@ class Commit:
         self.store.packs(refresh=True)
         return head
 
+    def let_go(self) -> None:
+        """Keeps nothing at hand that the store has."""
+        if not self._touched:
+            self._rows.clear()
+
     def _shard(self, name: str) -> dict[str, Row]:
         if name not in self._rows:
             id = self.snapshot.shards.get(name)
