@@ -209,11 +209,11 @@ def _plain(note: str) -> str:
 
 
 def _short(results: Sequence[Result]) -> str:
-    """The largest scale, for the README."""
+    """The scale next to a gigabyte, for the README: what somebody has who uses agents daily."""
     shown = _by_size(results)
     if not shown:
         return ""
-    result = shown[-1]
+    result = min(shown, key=lambda one: abs(one.corpus.size - 10**9))
     axes = [_BY_KEY[key] for key in _IN_README]
     one = result.machine
     return (
