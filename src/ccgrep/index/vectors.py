@@ -224,15 +224,17 @@ def _nearest(
         if found is None:
             compared = segment.compared(query) if compared is None else compared
             size = min(size, segment.count)
-            positions = np.argpartition(-compared, size - 1)[:size]
-            found = positions, compared[positions]
-        if size >= segment.count or len(np.unique(segment.rows["key"][found[0]])) >= limit:
-            return found
+            found = np.argpartition(-compared, size - 1)[:size]
+        if size >= segment.count or len(np.unique(segment.rows["key"][found])) >= limit:
+            return found, segment.compared(query, found) if compared is None else compared[found]
         size *= 4
 
 
-def _search(path: str, query: "NDArray[np.float32]", limit: int) -> "tuple[Any, Any] | None":
-    """What the graph finds; nothing if it was folded into another one meanwhile."""
+def _search(path: str, query: "NDArray[np.float32]", limit: int) -> "NDArray[np.intp] | None":
+    """Where the graph finds the nearest; nothing if it was folded into another one meanwhile.
+
+    Its distances are left: some processors sum them up in half precision.
+    """
     from usearch.index import Index  # noqa: PLC0415 - takes longer than comparing some thousands
 
     expansion = max(_EXPANSION, limit)
@@ -241,8 +243,7 @@ def _search(path: str, query: "NDArray[np.float32]", limit: int) -> "tuple[Any, 
         graph.view(path)
     except RuntimeError:
         return None
-    found = graph.search(query, min(limit, len(graph)))
-    return found.keys.astype(np.intp), 1.0 - found.distances
+    return np.asarray(graph.search(query, min(limit, len(graph))).keys, np.intp)
 
 
 class _Checked:
