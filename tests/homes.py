@@ -270,6 +270,14 @@ def _state(home: Home, but: Collection[str]) -> str:
     return digest.hexdigest()
 
 
+def _differing(ours: Held, other: Held) -> list[tuple[str, set[tuple[str, int]]]]:
+    """What one of two stores finds and the other does not, by query."""
+    pairs = zip(QUERIES, ours.places, other.places, strict=False)
+    return [
+        (repr(query.patterns), mine ^ theirs) for query, mine, theirs in pairs if mine != theirs
+    ]
+
+
 def assert_same_as_fresh(home: Home, but: Collection[str] = (), is_collected: bool = False) -> None:
     """The store holds, and finds, what one built from scratch on the same transcripts does.
 
@@ -279,7 +287,7 @@ def assert_same_as_fresh(home: Home, but: Collection[str] = (), is_collected: bo
     """
     ours, other = held(home.config, but), fresh(home, but)
     assert ours.sessions == other.sessions
-    assert ours.places == other.places
+    assert ours.places == other.places, _differing(ours, other)
     if is_collected:
         assert ours.answers[:BY_WORDS] == other.answers[:BY_WORDS]
         for mine, theirs in zip(ours.answers, other.answers, strict=True):

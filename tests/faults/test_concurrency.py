@@ -1,5 +1,6 @@
 """Writers and readers at the same time: one writes, the others wait or read a whole snapshot."""
 
+import fcntl
 import json
 import os
 import signal
@@ -10,6 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+from ccgrep.errors import LostRaceError
+from ccgrep.index import build
+from ccgrep.index.sync import sync
+from ccgrep.index.text import TextWriter
 from tests import scale
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile
@@ -206,6 +213,32 @@ def test_lock_of_a_killed_writer_is_taken_by_the_next_at_once(
         f"stale locks: holder killed {kills} times, taken by the first try after its death "
         f"{kills} times, at the latest after {slowest * 1000:.0f} ms"
     )
+
+
+def test_text_index_is_not_taken_for_one_of_a_later_snapshot(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no lock keeps another from committing before the text index is noted as finished."""
+    files = fill(home)
+    files[0].turn("prompt of one", "answer")
+    files[0].append()
+    close = TextWriter.close
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+
+    def late(writer: TextWriter) -> None:
+        close(writer)
+        monkeypatch.setattr(TextWriter, "close", close)
+        monkeypatch.setattr(build, "sync", lambda *_: 0)
+        files[1].turn("prompt of another", "answer")
+        files[1].append()
+        home.index()
+        monkeypatch.setattr(build, "sync", sync)
+
+    monkeypatch.setattr(TextWriter, "close", late)
+    with pytest.raises(LostRaceError):
+        home.index()
+    home.index()
+    assert_same_as_fresh(home)
 
 
 LOCKLESS = "import fcntl; fcntl.flock = lambda *_: None\n" + MAIN

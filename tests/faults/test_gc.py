@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
+from ccgrep.errors import LostRaceError
 from ccgrep.index import generations
 from ccgrep.model import ObjectId
-from ccgrep.store.gc import reachable
+from ccgrep.store import refs
+from ccgrep.store.database import Store
+from ccgrep.store.gc import collect_garbage, reachable
 from tests import scale
 from tests.faults.faulty import Fault, Saved, assert_heals, count_operations, needs_shim, run
 from tests.faults.test_kill import fill, grow, killed_after, snapshot
@@ -32,7 +35,7 @@ def with_garbage(home: Home) -> str:
 def garbage(home: Home) -> set[ObjectId]:
     """What nothing leads to."""
     store = home.store
-    return {id for pack in store.packs() for id in pack.ids()} - reachable(store)
+    return {id for pack in store.packs() for id in pack.ids()} - reachable(store, store.head())
 
 
 @needs_shim
@@ -42,7 +45,8 @@ def test_killed_gc_loses_nothing_that_head_leads_to(
     """Before each of its operations, and at random moments for the rest."""
     gone = with_garbage(home)
     saved = Saved(home)
-    before, prompts, kept = snapshot(home), home.prompts(gone), reachable(home.store)
+    before, prompts = snapshot(home), home.prompts(gone)
+    kept = reachable(home.store, home.store.head())
     assert len(garbage(home)) > 1
     began = time.monotonic()
     operations = count_operations(home, "gc", seam="shim")
@@ -84,4 +88,52 @@ def test_a_text_index_that_is_not_whole_is_made_anew_by_every_writer(
     found = generations.current(str(home.store_dir))
     assert found is not None
     generations.open_reader(found.path)
+    assert_same_as_fresh(home)
+
+
+def test_pack_that_is_dropped_before_its_head_is_written_is_put_back(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no lock keeps `gc` away from a commit that is under way."""
+    files = fill(home)
+    home.index()
+    grow(files, 0)
+    dropped = []
+    write = refs.write_head
+
+    def late(directory: str, tmp_dir: str, id: ObjectId) -> None:
+        monkeypatch.setattr(refs, "write_head", write)
+        dropped.append(collect_garbage(home.store).objects_dropped)
+        write(directory, tmp_dir, id)
+
+    monkeypatch.setattr(refs, "write_head", late)
+    home.index()
+    assert dropped[0] > 5
+    assert_same_as_fresh(home)
+
+
+def test_garbage_that_is_needed_again_while_it_is_dropped_is_put_back(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn that grew, and is cut back again at that moment."""
+    file = home.claude()
+    file.turn("a prompt", "an answer")
+    before = file.write().read_bytes()
+    home.rest()
+    home.index()
+    file.answer("and one more")
+    file.append()
+    home.rest()
+    home.index()
+    drop = Store.drop_packs
+
+    def late(store: Store, names: list[str]) -> None:
+        monkeypatch.setattr(Store, "drop_packs", drop)
+        file.path.write_bytes(before)
+        home.index()
+        drop(store, names)
+
+    monkeypatch.setattr(Store, "drop_packs", late)
+    with pytest.raises(LostRaceError):
+        collect_garbage(home.store)
     assert_same_as_fresh(home)

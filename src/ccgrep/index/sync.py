@@ -11,7 +11,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from ccgrep.errors import CorruptError, LostRaceError, StoreError, TextIndexError, WriteError
+from ccgrep.errors import (
+    CorruptError,
+    LostRaceError,
+    MissingObjectError,
+    StoreError,
+    TextIndexError,
+    WriteError,
+)
 from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
@@ -19,7 +26,7 @@ from ccgrep.index.text import TextReader, TextWriter, place_of
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.store import fsio
-from ccgrep.store.database import Store
+from ccgrep.store.database import Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
 
 Prepared = Mapping[ObjectId, Content]
@@ -94,7 +101,8 @@ def _new_generation(store: Store) -> str:
     name = f"{generations.VERSION}-{last + 1:06d}"
     path = os.path.join(generations.text_dir(store.directory), name)
     with _given_up_if_refused(path):
-        fsio.make_dir(path)
+        if not fsio.make_dir(path):
+            raise lost_race()  # Somebody else is writing it, whom no lock kept out.
         kinds = f"{generations.wanted_kinds(store.directory)}\n"
         fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), kinds.encode(), is_hint=True)
     return path
@@ -165,13 +173,14 @@ class _Sync:
         kinds = generations.made_kinds(path) if path else None
         self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
         self._written: pieces.Piece = []
+        self._missing: list[ObjectId] = []
         self._pieces: list[pieces.Piece] = []
         self.writer = TextWriter(path, is_new, threads)
 
     def run(self, old: Snapshot) -> int:
         """Writes what differs between `old` and HEAD."""
         head = self._store.head()
-        for before, after in _changed_rows(self._store, old, self._store.snapshot()):
+        for before, after in _changed_rows(self._store, old, self._store.snapshot(head)):
             if after is not None:
                 self._update(before, after)
             elif before is not None:
@@ -181,13 +190,20 @@ class _Sync:
             self._write_again()
         self.writer.commit()
         self.writer.close()
+        self._publish("whole", head)
         try:
             self._store.must_be_at(head)
+            self._must_be_lost()
         except LostRaceError:
             fsio.remove_tree(self._path)  # Two have written to it: neither knows what it holds.
             raise
-        self._publish("whole")
         return written
+
+    def _must_be_lost(self) -> None:
+        """What could not be read was not just in another's hands: it will never be indexed."""
+        self._store.packs(refresh=bool(self._missing))
+        if any(id in self._store for id in self._missing):
+            raise lost_race()
 
     def _write_again(self) -> None:
         """Adds the last small pieces to this one, so that tantivy has none to merge."""
@@ -216,13 +232,13 @@ class _Sync:
     def finish(self, level: Level) -> None:
         self.writer.commit()
         self.writer.close()
-        self._publish(level)
+        self._publish(level, self._store.head())
 
     def commit(self, level: Level) -> None:
         self.writer.commit()
-        self._publish(level)
+        self._publish(level, self._store.head())
 
-    def _publish(self, level: Level) -> None:
+    def _publish(self, level: Level, head: ObjectId) -> None:
         """CHECKED first: what this process wrote and synced is right.
 
         Tantivy does not sync the directory after its last rename. Without that, a power loss could
@@ -230,7 +246,7 @@ class _Sync:
         """
         fsio.sync_dir(self._path)
         newest = self.writer.reader().newest()
-        generation = Generation(self._path, self._store.head().hex(), level, newest)
+        generation = Generation(self._path, head.hex(), level, newest)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         notes = {
             "PIECES": pieces.described(self._pieces),
@@ -247,6 +263,9 @@ class _Sync:
         if content is None:
             try:
                 content = turn_content(self._store.load(entry.turn, Turn))
+            except MissingObjectError:
+                self._missing.append(entry.turn)
+                return None
             except StoreError:
                 return None  # fsck names it; a lost turn has no text to be found by.
         return turn_document(row, number, entry, limited(content, self._kinds))

@@ -3,6 +3,10 @@
 Readers take no lock. They read HEAD, then what it refers to; when a pack has gone in
 between, because a writer folded it, they look at the directory once more. `Commit` is
 the writer's side: objects go to one pack, and HEAD is replaced last.
+
+Where no lock keeps writers apart, `gc` may drop what another is about to refer to. So both keep
+open what they go by, and look again when they are done: `gc` at HEAD, `Commit` at its packs. One
+of the two sees the other, and puts back what is gone.
 """
 
 import os
@@ -37,6 +41,7 @@ class Store:
         self.tmp_dir = os.path.join(directory, "tmp")
         self.was_open = False  # to other users, when it was opened for writing
         self._packs: dict[str, Pack] = {}
+        self._held: dict[str, Pack] = {}
         self._listed = False
 
     # Reading.
@@ -95,7 +100,10 @@ class Store:
         )
 
     def __contains__(self, id: ObjectId) -> bool:
-        return any(id in pack for pack in self.packs())
+        return self.pack_of(id) is not None
+
+    def pack_of(self, id: ObjectId) -> Pack | None:
+        return next((pack for pack in self.packs() if id in pack), None)
 
     def find(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
         """Ids of a kind that begin with `hex_prefix`; more than one means ambiguous."""
@@ -105,7 +113,9 @@ class Store:
         if refresh or not self._listed:
             names = self.pack_names()
             for name in set(self._packs) - set(names):
-                self._packs.pop(name).close()
+                pack = self._packs.pop(name)
+                if name not in self._held:
+                    pack.close()
             for name in names:
                 if name not in self._packs:
                     try:
@@ -145,9 +155,35 @@ class Store:
     def must_be_at(self, head: ObjectId) -> None:
         """Where locks do not keep others out, one of two writers has to begin again."""
         if self.head() != head:
-            raise LostRaceError(
-                "another ccgrep has written to the store meanwhile: run the command again"
-            )
+            raise lost_race()
+
+    def hold(self, *packs: Pack) -> None:
+        """Keeps packs open, so that they can be put back if they are taken away."""
+        self._held.update({pack.name: pack for pack in packs})
+
+    def put_back(self) -> None:
+        """Writes the objects anew that are gone with one of the packs that are held."""
+        gone = [self._held[name] for name in self._held.keys() - {*self.pack_names()}]
+        if not gone:
+            return
+        self.packs(refresh=True)
+        writer = PackWriter(self.pack_dir, self.tmp_dir)
+        try:
+            for pack in gone:
+                for _, frame in pack.scan():
+                    if frame.id not in self:
+                        writer.add(frame)
+            if len(writer):
+                writer.finish()
+        finally:
+            writer.discard()
+        self.packs(refresh=True)
+
+    def release(self) -> None:
+        """Holds no pack any more."""
+        for name in self._held.keys() - self._packs.keys():
+            self._held[name].close()
+        self._held.clear()
 
     def write_seen(self, data: bytes) -> None:
         """Notes what the last run saw, unless that stands there already."""
@@ -211,6 +247,10 @@ class Store:
         self.packs(refresh=True)
 
 
+def lost_race() -> LostRaceError:
+    return LostRaceError("another ccgrep has written to the store meanwhile: run the command again")
+
+
 class Commit:
     """A change of the store under the writer's lock: new objects, then a new HEAD.
 
@@ -224,6 +264,7 @@ class Commit:
         self._rows: dict[str, dict[str, Row]] = {}
         self._touched: set[str] = set()
         self._writer: PackWriter | None = None
+        store.hold(*store.packs())
 
     def __enter__(self) -> "Commit":
         return self
@@ -236,10 +277,14 @@ class Commit:
     ) -> None:
         if self._writer is not None:
             self._writer.discard()
+        self.store.release()
 
     def add(self, frame: Frame) -> bool:
         """Stores an object; says whether it was new."""
-        if frame.id in self.store or (self._writer is not None and frame.id in self._writer):
+        if self._writer is not None and frame.id in self._writer:
+            return False
+        if pack := self.store.pack_of(frame.id):
+            self.store.hold(pack)
             return False
         if self._writer is None:
             self._writer = PackWriter(self.store.pack_dir, self.store.tmp_dir)
@@ -313,12 +358,19 @@ class Commit:
         if self._writer is not None:
             self._writer.finish()
             self._writer = None
+        self.store.packs(refresh=True)
+        written = self.store.pack_of(head)
+        if written is None:
+            raise lost_race()
+        self.store.hold(written)
         self.store.must_be_at(self._head)
         refs.write_head(self.store.directory, self.store.tmp_dir, head)
         self.store.must_be_at(head)
+        self.store.put_back()
+        self.store.release()
+        self.store.hold(*self.store.packs())
         self._head = head
         self._touched.clear()
-        self.store.packs(refresh=True)
         return head
 
     def let_go(self) -> None:

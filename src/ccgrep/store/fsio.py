@@ -78,10 +78,11 @@ def _free_bytes(path: str) -> int | None:
     return info.f_bavail * info.f_frsize
 
 
-def make_dir(path: str) -> None:
-    """A private directory, and those above it; one that exists is left as it is."""
+def make_dir(path: str) -> bool:
+    """A private directory, and those above it; one that exists is left as it is. Whether it
+    was made."""
     if os.path.isdir(path):
-        return
+        return False
     above = os.path.dirname(path)
     if above and not os.path.isdir(above):
         make_dir(above)
@@ -89,9 +90,10 @@ def make_dir(path: str) -> None:
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            return
+            return False
         os.chmod(path, 0o700)
     sync_dir(above or ".")  # What is synced below it would be lost with its name.
+    return True
 
 
 def make_private(path: str) -> None:

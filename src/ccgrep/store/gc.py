@@ -13,7 +13,7 @@ from msgspec import Struct
 from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
 from ccgrep.store import refs, tallies
-from ccgrep.store.database import Commit, Store
+from ccgrep.store.database import Commit, Store, lost_race
 from ccgrep.store.manifest import (
     Manifest,
     Row,
@@ -32,9 +32,8 @@ class GcReport(Struct, frozen=True):
     bytes_after: int
 
 
-def reachable(store: Store) -> set[ObjectId]:
-    """Every object that HEAD leads to."""
-    head = store.head()
+def reachable(store: Store, head: ObjectId) -> set[ObjectId]:
+    """Every object that a snapshot leads to."""
     if head == refs.NO_SNAPSHOT:
         return set()
     found = {head}
@@ -53,14 +52,20 @@ def collect_garbage(store: Store) -> GcReport:
     store.clean_tmp()
     packs = store.packs(refresh=True)
     before, bytes_before = len(packs), sum(pack.size for pack in packs)
-    keep = reachable(store)
+    head = store.head()
+    keep = reachable(store, head)
     dropped = len({id for pack in packs for id in pack.ids() if id not in keep})
     dirty = [pack for pack in packs if any(id not in keep for id in pack.ids())]
     for pack in dirty:
         if not pack.is_intact():
             raise CorruptError(f"{pack.path} is damaged: run `ccgrep fsck --repair` first")
     if dirty:
+        store.hold(*dirty)
         store.rewrite(dirty, keep)
+        if store.head() != head:
+            store.put_back()
+            raise lost_race()
+        store.release()
     tallies.drop_stale(store)
     with Commit(store) as commit:
         commit.commit(commit.snapshot.created, garbage_bytes=0, must_collect=False)
