@@ -16,7 +16,7 @@ import pytest
 from ccgrep.errors import LostRaceError
 from ccgrep.index import build
 from ccgrep.index.sync import sync
-from ccgrep.index.text import TextWriter
+from ccgrep.index.text import TextReader, TextWriter
 from tests import scale
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile
@@ -222,19 +222,19 @@ def test_text_index_is_not_taken_for_one_of_a_later_snapshot(
     files = fill(home)
     files[0].turn("prompt of one", "answer")
     files[0].append()
-    close = TextWriter.close
+    reader = TextWriter.reader
     monkeypatch.setattr(fcntl, "flock", lambda *_: None)
 
-    def late(writer: TextWriter) -> None:
-        close(writer)
-        monkeypatch.setattr(TextWriter, "close", close)
+    def late(writer: TextWriter) -> TextReader:
+        monkeypatch.setattr(TextWriter, "reader", reader)
         monkeypatch.setattr(build, "sync", lambda *_: 0)
         files[1].turn("prompt of another", "answer")
         files[1].append()
         home.index()
         monkeypatch.setattr(build, "sync", sync)
+        return reader(writer)
 
-    monkeypatch.setattr(TextWriter, "close", late)
+    monkeypatch.setattr(TextWriter, "reader", late)
     with pytest.raises(LostRaceError):
         home.index()
     home.index()
