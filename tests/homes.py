@@ -189,11 +189,14 @@ class Held(NamedTuple):
 
     sessions: list[tuple[Any, ...]]
     answers: Answers
+    relaxed: list[int]  # of which answers the words were relaxed
 
     @property
     def places(self) -> list[set[tuple[str, int]]]:
-        """What each query finds, whatever the order."""
-        return [{place for _, places in hits for place in places} for hits in self.answers]
+        """What each query finds, whatever the order. Which turns have enough of the words is told
+        by scores, and these by what was deleted too, until `gc`: such answers are left out."""
+        found = [{place for _, places in hits for place in places} for hits in self.answers]
+        return [set() if n in self.relaxed else places for n, places in enumerate(found)]
 
 
 def held(config: Config, but: Collection[str] = ()) -> Held:
@@ -208,15 +211,19 @@ def held(config: Config, but: Collection[str] = ()) -> Held:
     others = frozenset(row.session.id for row in rows) - ids.keys()
     _, searcher = search(config, QUERIES[0], How(is_refreshed=False))
     answers: Answers = []
+    relaxed = []
     for request in QUERIES if _has_vectors(config) else QUERIES[:BY_WORDS]:
         filters = request.filters._replace(without=others)
         try:
-            hits = searcher.run(request._replace(filters=filters))[0].hits
+            answer = searcher.run(request._replace(filters=filters))[0]
+            hits = answer.hits
+            if answer.tier == "most":
+                relaxed.append(len(answers))
         except NotFoundError:
             hits = []
         found = [(round(hit.score, 6), _places(hit, ids)) for hit in hits]
         answers.append([(score, places) for score, places in found if places])
-    return Held([item for item in live(store) if item[0].id not in but], answers)
+    return Held([item for item in live(store) if item[0].id not in but], answers, relaxed)
 
 
 def _places(hit: Hit, ids: Mapping[str, str]) -> frozenset[tuple[str, int]]:

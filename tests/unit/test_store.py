@@ -252,3 +252,17 @@ def test_folder_that_is_still_written_to_is_removed_once_that_ends(tmp_path: Pat
     fsio.remove_tree(str(folder))
     writer.join()
     assert not folder.exists()
+
+
+def test_what_a_dead_process_left_half_made_is_removed(home: Home) -> None:
+    """And what is of a running one is left, since it may be at work where locks do not hold."""
+    filled(home)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left = [home.store_dir / "tmp" / f"pack.{number}.00" for number in (os.getpid(), dead.pid)]
+    old = home.store_dir / "tmp" / f"HEAD.{os.getpid()}.01"
+    for path in (*left, old, home.store_dir / "tmp" / "junk"):
+        path.write_bytes(b"")
+    os.utime(old, (time.time() - 90_000,) * 2)
+    home.index()
+    assert list((home.store_dir / "tmp").iterdir()) == left[:1]

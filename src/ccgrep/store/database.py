@@ -201,7 +201,8 @@ class Store:
         for path in (self.pack_dir, self.tmp_dir):
             fsio.make_dir(path)
         for name in os.listdir(self.tmp_dir):
-            fsio.remove(os.path.join(self.tmp_dir, name))
+            if not fsio.is_under_way(os.path.join(self.tmp_dir, name)):
+                fsio.remove(os.path.join(self.tmp_dir, name))
 
     def heal_indexes(self) -> int:
         """Writes the indexes anew that were lost; for the holder of the lock."""

@@ -23,6 +23,7 @@ _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EROFS, errno.EACCES)
 
 _TRIES = 20
 _PAUSE_S = 0.05
+_DAY_S = 86_400
 
 
 @contextmanager
@@ -145,6 +146,17 @@ class NewFile:
             os.unlink(self.path)
         except OSError:
             return
+
+
+def is_under_way(path: str) -> bool:
+    """Whether a file in `tmp/` is of a process that runs, whom no lock may have kept out. After a
+    day it is taken for one of an earlier process with that number."""
+    number = os.path.basename(path).split(".")[-2:][0]
+    try:
+        age_s = time.time() - os.stat(path).st_mtime
+    except FileNotFoundError:
+        return False
+    return number.isdigit() and abs(age_s) < _DAY_S and os.path.exists(f"/proc/{int(number)}")
 
 
 def publish(tmp_dir: str, path: str, data: bytes, is_hint: bool = False) -> None:
