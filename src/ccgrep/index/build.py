@@ -250,7 +250,7 @@ class _Run:
         if self._first is None:
             self._report.documents = sync(self._store, self._prepared)
             return
-        self._report.documents = self._first.finish(self._options.cores)
+        self._report.documents = self._first.finish()
 
     def _mark(self, todo: Plan) -> None:
         self._merge.mark_back(self._rows)

@@ -29,6 +29,10 @@ from ccgrep.store import fsio
 from ccgrep.store.database import Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
 
+_MUCH_BYTES = 16 * 1024 * 1024
+_MOST_THREADS = 2
+"""Two are fed by what makes the documents; with one, documents would queue up in memory."""
+
 Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
 
@@ -50,9 +54,10 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
         return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
 
 
-def rebuild(store: Store, prepared: Prepared | None = None, threads: int = 1) -> int:
+def rebuild(store: Store, prepared: Prepared | None = None) -> int:
     """Builds a new generation from the objects; the old ones go when it is finished."""
     path = _new_generation(store)
+    threads = _MOST_THREADS if sum(pack.size for pack in store.packs()) > _MUCH_BYTES else 1
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _given_up_if_refused(path), _no_gc():
         written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
@@ -116,7 +121,7 @@ def purge(store: Store) -> int:
     written = sync(store)
     found = generations.current(store.directory)
     names = list(generations.file_stamps(found.path)) if found else []
-    is_in_pieces = found is not None and len(generations.pieces(found.path)) > 1
+    is_in_pieces = found is not None and bool(pieces.read(found.path))
     if is_in_pieces or any(name.endswith(".del") for name in names):
         written = rebuild(store)
     return written
@@ -335,10 +340,10 @@ class FirstText:
         """Makes what was added so far searchable."""
         self._sync.commit("discussion")
 
-    def finish(self, threads: int) -> int:
+    def finish(self) -> int:
         """Makes the discussion searchable, then builds the whole index."""
         self._sync.finish("discussion")
-        return rebuild(self._store, threads=threads)
+        return rebuild(self._store)
 
 
 def _changed_rows(
