@@ -22,7 +22,8 @@ _CJK = (
 _MIXED = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+(?:\.[0-9]+)*"
 _PARTS = r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
 _ACCENTS = "[\u0300-\u036f]"
-_BEYOND_ASCII = "[^\x00-\x7f]+"
+_BEYOND_ASCII = "([^\x00-\x7f]+)"
+_SHORT_CHARS = 16
 _MAX_CAMEL_CHARS = 64  # longer ones are hashes, whose parts mean nothing
 MAX_WORD_CHARS = 256
 """Runs of letters and digits as long as this, or longer, are not words but data."""
@@ -37,41 +38,40 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def fold(text: str) -> str:
     """`text` without accents and compatibility forms."""
-    return _folded(text) if "fold" in _needs(text) else text
+    if text.isascii():
+        return text
+    return "".join(_folded(piece) for piece in _compiled(_BEYOND_ASCII).split(text))
 
 
 def expand(text: str) -> str:
     """`text`, folded, and behind it the words under which parts of it are found."""
     added: list[str] = []
-    needs = _needs(text)
-    if "fold" in needs:
-        text = _folded(text)
-    if "cjk" in needs:
-        added = [" ".join(cjk_words(run)) for run in cjk_runs(text)]
-        text = without_cjk(text)
+    if not text.isascii():
+        pieces = _compiled(_BEYOND_ASCII).split(text)
+        for n in range(1, len(pieces), 2):
+            run = pieces[n]
+            pieces[n], words = (_known_run if len(run) <= _SHORT_CHARS else _run)(run)
+            added += words
+        text = "".join(pieces)
     added += filter(None, map(_joined_parts, sorted(set(_compiled(_MIXED).findall(text)))))
     return "\n".join((text, *added)) if added else text
 
 
-def _needs(text: str) -> set[str]:
-    """What has to be done to a text: nothing to most, whatever dashes and arrows they have."""
-    if text.isascii():
-        return set()
-    return set().union(*map(_run_needs, set(_compiled(_BEYOND_ASCII).findall(text))))
-
-
-@lru_cache(maxsize=65_536)
-def _run_needs(run: str) -> frozenset[str]:
+def _run(run: str) -> tuple[str, list[str]]:
+    """A run of characters beyond ASCII, folded and without CJK, and the words of that. ASCII around
+    it changes nothing: no mark that is kept is composed with it."""
     folded = _folded(run)
-    is_changed = folded != run or bool(_compiled(_ACCENTS).search(run))
-    return frozenset(
-        name
-        for name, is_needed in (("fold", is_changed), ("cjk", bool(cjk_runs(folded))))
-        if is_needed
-    )
+    runs = cjk_runs(folded)
+    return (without_cjk(folded) if runs else folded), [" ".join(cjk_words(one)) for one in runs]
+
+
+_known_run = lru_cache(maxsize=65_536)(_run)
+"""For dashes, arrows and single letters, which come again and again."""
 
 
 def _folded(text: str) -> str:
+    if text.isascii():
+        return text
     return unicodedata.normalize(
         "NFKC", _compiled(_ACCENTS).sub("", unicodedata.normalize("NFKD", text))
     )
