@@ -3,7 +3,7 @@
 import pytest
 
 from ccgrep.index import generations
-from ccgrep.index.text import TextWriter, place_of
+from ccgrep.index.text import CHANGE, TextWriter, place_of
 from tests.faults.test_kill import fill, grow
 from tests.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
 
@@ -22,7 +22,7 @@ def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
     assert_same_as_fresh(home, is_collected=True)
     found = generations.current(str(home.store_dir))
     assert found is not None
-    writer = TextWriter(found.path, is_new=False)
+    writer = TextWriter(found.path, CHANGE)
     writer.delete(place_of(files[1].id, 2))
     writer.commit()
     writer.close()

@@ -4,6 +4,7 @@ Everything is written under the writer's lock. A kill at any point leaves the sn
 the last commit; the objects that had been written by then are found again next time.
 """
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.index import generations
+from ccgrep.index import generations, terms
 from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
 from ccgrep.index.exclude import excluded_paths, session_ids
@@ -19,7 +20,7 @@ from ccgrep.index.freshness import described_anew, description, read_seen
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
-from ccgrep.index.sync import FirstText, choose_kinds, purge, sync
+from ccgrep.index.sync import FirstText, choose_kinds, purge, rebuild, sync
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
@@ -204,10 +205,9 @@ class _Run:
             self._report.new_objects += found.new_objects
             self._publish(hints=found.hints)
         is_forgotten_seen = self._merge.is_forgotten_seen
-        self._let_go()
         self._index_text()
         if self._commit.snapshot != self._before or is_forgotten_seen:
-            self._tidy()
+            self._tidy(is_forgotten_seen)
         self._remember()
         return self._report
 
@@ -224,7 +224,7 @@ class _Run:
             self._publish()
         self._index_text()
         if self._commit.snapshot != self._before:
-            self._tidy()
+            self._tidy(is_forgotten_seen=False)
         seen = read_seen(self._store.directory)
         head = self._store.head().hex()
         self._store.write_seen(described_anew(seen, head, self._scan, self._scanned_ns))
@@ -239,18 +239,27 @@ class _Run:
         if text is not None:
             self._store.write_seen(text)
 
-    def _let_go(self) -> None:
-        """All is committed, and of many sessions the text index needs the room."""
-        self._rows = []
-        self._commit.let_go()
-        self._merge = Merge(self._commit, (), ())
-
     def _index_text(self) -> None:
         """Brings the text index to what was committed; after a large first run in two steps."""
         if self._first is None:
             self._report.documents = sync(self._store, self._prepared)
             return
-        self._report.documents = self._first.finish()
+        self._first.finish()
+        self._let_go()
+        self._report.documents = rebuild(self._store)
+
+    def _let_go(self) -> None:
+        """Makes room for the text index of many sessions: all of them are committed.
+
+        A few small things that are left here and there would keep most of it from being free.
+        """
+        self._rows = []
+        self._first = None
+        self._prepared = {}
+        self._merge = Merge(self._commit, (), ())
+        self._commit.let_go()
+        terms.let_go()
+        gc.collect()
 
     def _mark(self, todo: Plan) -> None:
         self._merge.mark_back(self._rows)
@@ -367,12 +376,12 @@ class _Run:
             **changes,
         )
 
-    def _tidy(self) -> None:
+    def _tidy(self, is_forgotten_seen: bool) -> None:
         """Folds small packs, and collects garbage when there is much of it."""
         garbage = self._commit.snapshot.garbage_bytes
         packed = sum(pack.size for pack in self._store.packs())
         is_much = garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed)
-        if is_much or self._merge.is_forgotten_seen:
+        if is_much or is_forgotten_seen:
             _collect_garbage(self._store)
         else:
             self._store.fold()

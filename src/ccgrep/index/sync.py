@@ -22,16 +22,24 @@ from ccgrep.errors import (
 from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
-from ccgrep.index.text import TextReader, TextWriter, place_of
+from ccgrep.index.text import (
+    CHANGE,
+    NEW,
+    NEW_HUGE,
+    NEW_LARGE,
+    Means,
+    TextReader,
+    TextWriter,
+    place_of,
+)
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.store import fsio
 from ccgrep.store.database import Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
 
-_MUCH_BYTES = 16 * 1024 * 1024
-_MOST_THREADS = 2
-"""Two are fed by what makes the documents; with one, documents would queue up in memory."""
+_LARGE_BYTES = 16 * 1024 * 1024  # of packs
+_HUGE_BYTES = 256 * 1024 * 1024
 
 Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
@@ -57,10 +65,11 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
 def rebuild(store: Store, prepared: Prepared | None = None) -> int:
     """Builds a new generation from the objects; the old ones go when it is finished."""
     path = _new_generation(store)
-    threads = _MOST_THREADS if sum(pack.size for pack in store.packs()) > _MUCH_BYTES else 1
+    size = sum(pack.size for pack in store.packs())
+    means = NEW_HUGE if size > _HUGE_BYTES else NEW_LARGE if size > _LARGE_BYTES else NEW
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _given_up_if_refused(path), _no_gc():
-        written = _Sync(store, path, prepared, is_new=True, threads=threads).run(Snapshot())
+        written = _Sync(store, path, prepared, means).run(Snapshot())
     for gone in old:
         fsio.remove_tree(gone)
     return written
@@ -168,19 +177,18 @@ class _Sync:
         store: Store,
         path: str | None,
         prepared: Prepared | None = None,
-        is_new: bool = False,
-        threads: int = 1,
+        means: Means = CHANGE,
     ) -> None:
         self._store = store
         self._path = path or ""
         self._prepared = prepared or {}
-        self._is_new = is_new
+        self._is_new = means.is_new
         kinds = generations.made_kinds(path) if path else None
         self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
         self._written: pieces.Piece = []
         self._missing: list[ObjectId] = []
         self._pieces: list[pieces.Piece] = []
-        self.writer = TextWriter(path, is_new, threads)
+        self.writer = TextWriter(path, means)
 
     def run(self, old: Snapshot) -> int:
         """Writes what differs between `old` and HEAD."""
@@ -309,7 +317,7 @@ def temporary(store: Store) -> tuple[TextReader, int]:
 
 
 def _filled(store: Store, path: str | None) -> tuple[TextReader, int]:
-    made = _Sync(store, path, is_new=True)
+    made = _Sync(store, path, means=NEW)
     made.fill()
     reader = made.writer.reader()
     return reader, reader.newest()
@@ -323,8 +331,7 @@ class FirstText:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._sync = _Sync(store, _new_generation(store), is_new=True)
+        self._sync = _Sync(store, _new_generation(store), means=NEW)
         self._put: set[str] = set()
 
     def put(self, row: Row, manifest: Manifest, prepared: Prepared) -> None:
@@ -340,10 +347,9 @@ class FirstText:
         """Makes what was added so far searchable."""
         self._sync.commit("discussion")
 
-    def finish(self) -> int:
-        """Makes the discussion searchable, then builds the whole index."""
+    def finish(self) -> None:
+        """Makes all of it searchable."""
         self._sync.finish("discussion")
-        return rebuild(self._store)
 
 
 def _changed_rows(

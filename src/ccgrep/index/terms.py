@@ -82,6 +82,12 @@ def _joined_parts(word: str) -> str:
     return " ".join(camel_parts(word))
 
 
+def let_go() -> None:
+    """Remembers nothing."""
+    _joined_parts.cache_clear()
+    _known_run.cache_clear()
+
+
 def camel_parts(word: str) -> list[str]:
     """The parts of a word in camelCase or with digits in it; none of any other word."""
     is_plain = word.isascii() and word.isalpha() and word.islower()

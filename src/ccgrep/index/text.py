@@ -36,10 +36,24 @@ KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_TITLE_CHARS = 1000
 _KEPT = 500  # documents that were looked at
-_SMALL_HEAP = 15_000_000  # the least that tantivy takes
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
-_LARGE_HEAP = 80_000_000  # few segments: less to merge, and fewer bytes
+
+
+class Means(NamedTuple):
+    """What tantivy may use. Much memory gives few segments: less to merge, and fewer bytes."""
+
+    threads: int
+    heap: int  # bytes for each thread
+    is_new: bool = True  # nothing to replace: what is added was never there
+
+
+CHANGE = Means(1, 15_000_000, is_new=False)  # the least that it takes
+NEW = Means(1, 80_000_000)
+NEW_LARGE = Means(2, 80_000_000)
+"""Two are fed by what makes the documents; with one, documents would queue up in memory."""
+NEW_HUGE = Means(2, 40_000_000)
+"""Merges have their files in memory too, and they are as large as what is merged."""
 
 
 class Hit(NamedTuple):
@@ -134,12 +148,12 @@ class TextWriter:
     Without a directory it is in memory, and `reader` the only way to it.
     """
 
-    def __init__(self, directory: str | None, is_new: bool, threads: int = 1) -> None:
-        self._is_new = is_new  # nothing to replace: what is added was never there
+    def __init__(self, directory: str | None, means: Means) -> None:
+        self._is_new = means.is_new
         self._directory = directory or "the memory"
         self._index = self._guarded(_open, directory)
-        heap = (_LARGE_HEAP if is_new else _SMALL_HEAP) * threads
-        self._writer = self._guarded(self._index.writer, heap, threads)
+        heap = means.heap * means.threads
+        self._writer = self._guarded(self._index.writer, heap, means.threads)
         self.added = 0
 
     def put(self, document: Document) -> None:

@@ -185,6 +185,14 @@ class Store:
             self._held[name].close()
         self._held.clear()
 
+    def close(self) -> None:
+        """Closes the packs, until one is needed again."""
+        self.release()
+        for pack in self._packs.values():
+            pack.close()
+        self._packs.clear()
+        self._listed = False
+
     def write_seen(self, data: bytes) -> None:
         """Notes what the last run saw, unless that stands there already."""
         path = os.path.join(self.directory, "seen")
@@ -378,6 +386,7 @@ class Commit:
         """Keeps nothing at hand that the store has."""
         if not self._touched:
             self._rows.clear()
+            self.store.close()
 
     def _shard(self, name: str) -> dict[str, Row]:
         if name not in self._rows:
