@@ -273,6 +273,7 @@ class Commit:
         self._rows: dict[str, dict[str, Row]] = {}
         self._touched: set[str] = set()
         self._writer: PackWriter | None = None
+        self._last: tuple[ObjectId, Manifest] | None = None
         store.hold(*store.packs())
 
     def __enter__(self) -> "Commit":
@@ -303,9 +304,14 @@ class Commit:
     def put(self, kind: ObjectKind, value: msgspec.Struct) -> ObjectId:
         frame = freeze(kind, value)
         self.add(frame)
+        if isinstance(value, Manifest):
+            self._last = frame.id, value
         return frame.id
 
     def manifest(self, row: Row) -> Manifest:
+        """A session's; mostly the one that was just put."""
+        if self._last is not None and self._last[0] == row.manifest:
+            return self._last[1]
         return self._load(row.manifest, Manifest)
 
     def load_turn(self, id: ObjectId) -> Turn:
