@@ -8,6 +8,7 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -95,6 +96,14 @@ def _collect_garbage(store: Store) -> None:
     from ccgrep.store.gc import collect_garbage  # noqa: PLC0415 - seldom, and a search may wait
 
     collect_garbage(store)
+
+
+def _give_back() -> None:
+    """What was freed goes back to the system, where the library for C can do that."""
+    import ctypes  # noqa: PLC0415 - only after a large first run
+
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def append(store: Store, found: Scan, options: Options) -> bool:
@@ -260,6 +269,7 @@ class _Run:
         self._commit.let_go()
         terms.let_go()
         gc.collect()
+        _give_back()
 
     def _mark(self, todo: Plan) -> None:
         self._merge.mark_back(self._rows)

@@ -65,7 +65,7 @@ def _run(run: str) -> tuple[str, list[str]]:
     return (without_cjk(folded) if runs else folded), [" ".join(cjk_words(one)) for one in runs]
 
 
-_known_run = lru_cache(maxsize=65_536)(_run)
+_known_run = lru_cache(maxsize=16_384)(_run)
 """For dashes, arrows and single letters, which come again and again."""
 
 
@@ -77,7 +77,7 @@ def _folded(text: str) -> str:
     )
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _joined_parts(word: str) -> str:
     return " ".join(camel_parts(word))
 

@@ -52,7 +52,7 @@ CHANGE = Means(1, 15_000_000, is_new=False)  # the least that it takes
 NEW = Means(1, 80_000_000)
 NEW_LARGE = Means(2, 80_000_000)
 """Two are fed by what makes the documents; with one, documents would queue up in memory."""
-NEW_HUGE = Means(2, 40_000_000)
+NEW_HUGE = Means(2, 36_000_000)
 """Merges have their files in memory too, and they are as large as what is merged."""
 
 
