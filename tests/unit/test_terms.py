@@ -1,4 +1,4 @@
-"""Text is folded in pieces, which is faster, and comes out as if it were folded as a whole."""
+"""Text is taken apart by quick ways, and comes out as by the plain ones."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccgrep.index.terms import expand, fold
+from ccgrep.index.terms import expand, fold, mixed_words
 
 
 def whole(text: str) -> str:
@@ -32,3 +32,13 @@ def test_words_of_runs_stand_behind_the_text() -> None:
     text = "café 数据库 done… 検索x parseHtml — und 数据"
     words = ["数 据 库 数据 据库", "検 索 検索", "数 据 数据", "parse Html"]
     assert expand(text) == "\n".join(["cafe   done...  x parseHtml — und  ", *words])
+
+
+@given(
+    st.text(st.sampled_from("aabBzZ129..  _é-\n/"))
+    | st.text(st.sampled_from("abc  "), min_size=300)
+)
+@example("v3.12aB 3.11 parseHTML2Text x" + " a" * 100 + " aB " + " A1" * 100)
+def test_mixed_words_are_found_at_every_place(text: str) -> None:
+    word = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+(?:\.[0-9]+)*"
+    assert mixed_words(text) == set(re.findall(word, text))

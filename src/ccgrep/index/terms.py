@@ -17,9 +17,14 @@ _CJK = (
     "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-# The groups are atomic: a word that is all of one kind is left behind without going back.
-# What follows as `.12.7` belongs to `v3`, so that 3.12 is found.
-_MIXED = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+(?:\.[0-9]+)*"
+_PLAIN = "(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)"
+"""A word, or the beginning of one that is not all of one kind. Atomic: there is no way back."""
+# Plain words are left behind many at a time, which takes half the time of trying each place. What
+# follows as `.12.7` belongs to `v3`, so that 3.12 is found.
+_MIXED = (
+    rf"(?:[a-z]++(?![A-Z0-9])[^A-Za-z0-9]*+|[^A-Za-z0-9]++|{_PLAIN}(?![A-Za-z0-9])){{0,64}}"
+    rf"((?:{_PLAIN}[A-Za-z0-9]+(?:\.[0-9]+)*)?)[A-Za-z0-9]*+"
+)
 _PARTS = r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
 _ACCENTS = "[\u0300-\u036f]"
 _BEYOND_ASCII = "([^\x00-\x7f]+)"
@@ -53,8 +58,13 @@ def expand(text: str) -> str:
             pieces[n], words = (_known_run if len(run) <= _SHORT_CHARS else _run)(run)
             added += words
         text = "".join(pieces)
-    added += filter(None, map(_joined_parts, sorted(set(_compiled(_MIXED).findall(text)))))
+    added += filter(None, map(_joined_parts, sorted(mixed_words(text))))
     return "\n".join((text, *added)) if added else text
+
+
+def mixed_words(text: str) -> set[str]:
+    """The words that are in camelCase or have digits in them."""
+    return set(_compiled(_MIXED).findall(text)) - {""}
 
 
 def _run(run: str) -> tuple[str, list[str]]:

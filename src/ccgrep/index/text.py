@@ -35,7 +35,7 @@ TOKENS = ("output", "thinking")
 KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_TITLE_CHARS = 1000
-_KEPT = 500  # documents that were looked at
+_KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
 
@@ -241,10 +241,10 @@ def _place(document: tantivy.Document) -> tuple[str, int]:
     return session, int(turn)
 
 
-def _stored(document: tantivy.Document) -> Stored:
+def _stored(document: tantivy.Document, said: Said) -> Stored:
     value = document.get_first
     try:
-        prompt, answer = (said.decode() for said in _unpacked(document))
+        prompt, answer = (text.decode() for text in said)
     except UnicodeDecodeError as error:
         raise TextIndexError("the text index is damaged") from error
     return Stored(
@@ -265,7 +265,8 @@ class TextReader:
         self._searcher = guarded(self._index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))
         self._tokens = _analyzer()
-        self._kept: dict[tuple[str, int], tantivy.Document] = {}
+        self._kept: dict[tuple[str, int], tuple[tantivy.Document, Said]] = {}
+        self._kept_bytes = 0
 
     def stems(self, text: str) -> list[str]:
         """The words of `text` as they are indexed, one after the other."""
@@ -331,7 +332,7 @@ class TextReader:
     def stored(self, session: str, turn: int) -> Stored | None:
         """What is stored of a place; nothing while only what was said is indexed."""
         if kept := self._kept.get((session, turn)):
-            return _stored(kept)
+            return _stored(*kept)
         query = self.term("place", place_of(session, turn))
         for _, address in guarded(self._searcher.search, query, 1, False).hits:
             return self.stored_at(address)[1]
@@ -351,7 +352,7 @@ class TextReader:
         """The place of a document, and what is stored of it."""
         document = guarded(self._searcher.doc, address)
         has_text = document.get_first("text") is not None
-        return _place(document), _stored(document) if has_text else None
+        return _place(document), _stored(document, _unpacked(document)) if has_text else None
 
     def said_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Said | None]:
         """The place of a document, and what was said there."""
@@ -359,9 +360,11 @@ class TextReader:
         place = _place(document)
         if document.get_first("text") is None:
             return place, None
-        if len(self._kept) < _KEPT:  # It may be a hit, and will be asked for again.
-            self._kept[place] = document
-        return place, _unpacked(document)
+        said = _unpacked(document)
+        if self._kept_bytes < _KEPT_BYTES:  # It may be a hit, and will be asked for again.
+            self._kept[place] = document, said
+            self._kept_bytes += sum(map(len, said))
+        return place, said
 
     # Queries are put together by hand: no syntax can come from what was typed.
 
