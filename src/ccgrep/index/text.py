@@ -8,6 +8,8 @@ without opening the document. Imports nothing that a search does not need.
 
 from __future__ import annotations
 
+import os
+import time
 import zlib
 
 import tantivy
@@ -35,6 +37,8 @@ TOKENS = ("output", "thinking")
 KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_TITLE_CHARS = 1000
+_MOST_WAITING = 16_000_000  # characters that tantivy has not taken in
+_CATCH_UP_S = 30.0
 _KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
@@ -155,6 +159,7 @@ class TextWriter:
         heap = means.heap * means.threads
         self._writer = self._guarded(self._index.writer, heap, means.threads)
         self.added = 0
+        self._waiting = 0
 
     def put(self, document: Document) -> None:
         """Writes a turn anew."""
@@ -162,6 +167,18 @@ class TextWriter:
             self.delete(place_of(document.session, document.turn))
         self._guarded(self._writer.add_document, _made(document))
         self.added += 1
+        content = document.content
+        self._waiting += len(content.said) + sum(map(len, content.words.values()))
+        if self._waiting > _MOST_WAITING:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Waits until tantivy has taken in what was added. It lets ten thousand documents wait,
+        whatever their size, and does not say how many do; its threads sleep when there are none."""
+        self._waiting = 0
+        deadline = time.monotonic() + _CATCH_UP_S
+        while _is_at_work() and time.monotonic() < deadline:
+            time.sleep(0.002)
 
     def delete(self, place: str) -> None:
         self._guarded(self._writer.delete_documents_by_term, "place", place)
@@ -191,6 +208,19 @@ class TextWriter:
         """A reader of what was committed, without opening the index once more."""
         self._guarded(self._index.reload)
         return TextReader(self._index)
+
+
+def _is_at_work() -> bool:
+    """Whether a thread that takes in documents is running; where that cannot be told, none is."""
+    try:
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/stat", "rb") as file:
+                name, _, state = file.read().partition(b"(")[2].rpartition(b") ")
+            if name.startswith(b"thrd-tantivy") and state[:1] in (b"R", b"D"):
+                return True
+    except OSError:  # It ended meanwhile, or there is no such directory.
+        return False
+    return False
 
 
 def _made(document: Document) -> tantivy.Document:

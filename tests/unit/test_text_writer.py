@@ -1,0 +1,39 @@
+"""What waits for tantivy is bounded by its size: its threads can be seen at work, and asleep."""
+
+from pathlib import Path
+
+import pytest
+
+from ccgrep.index import text
+from ccgrep.index.document import Content, Document
+from ccgrep.index.text import NEW_LARGE, TextWriter
+
+WORDS = " ".join(f"word{number}" for number in range(20_000))
+
+
+def document(turn: int) -> Document:
+    content = Content([], [], WORDS, {"output": WORDS}, [])
+    return Document("session", turn, "0" * 64, "main", "", 0, "", {}, content)
+
+
+def test_threads_are_at_work_until_they_have_caught_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = TextWriter(str(tmp_path), NEW_LARGE)
+    writer._catch_up()  # They begin.
+    seen = []
+    for turn in range(40):
+        writer.put(document(turn))
+        seen.append(text._is_at_work())
+    assert any(seen)
+    writer._catch_up()
+    assert not text._is_at_work()
+    monkeypatch.setattr(text, "_MOST_WAITING", 3 * len(WORDS))
+    caught_up = []
+    monkeypatch.setattr(text, "_is_at_work", lambda: caught_up.append(True))
+    for turn in range(40, 48):
+        writer.put(document(turn))
+    assert len(caught_up) == 4
+    writer.commit()
+    writer.close()
+    assert writer.reader().documents() == 48
