@@ -17,6 +17,7 @@ from ccgrep.errors import LostRaceError
 from ccgrep.index import build
 from ccgrep.index.sync import sync
 from ccgrep.index.text import TextReader, TextWriter
+from ccgrep.store.database import Store, create_store
 from tests import scale
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile
@@ -266,6 +267,20 @@ def test_without_locks_a_race_costs_work_and_no_turn(
         f"without locks: {number} indexers, {len(SEARCHES)} searchers and gc for {seconds} s: "
         f"{sum(codes.values())} commands, {lost} lost a race, 0 corrupt stores, = fresh"
     )
+
+
+def test_store_that_is_made_meanwhile_is_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After it was not there yet, and before it is looked at what is."""
+    names = Store.pack_names
+
+    def late(store: Store) -> list[str]:
+        monkeypatch.setattr(Store, "pack_names", names)
+        written(home)
+        home.index()
+        return []
+
+    monkeypatch.setattr(Store, "pack_names", late)
+    assert list(create_store(str(home.store_dir)).rows())
 
 
 def test_first_runs_at_once_all_succeed(tmp_path: Path, figure: Callable[[str], None]) -> None:

@@ -438,6 +438,8 @@ def create_store(directory: str) -> Store:
     if Store(directory).pack_names():
         return open_store(directory)
     if not _may_be_filled(directory):
+        if os.path.exists(os.path.join(directory, "FORMAT")):
+            return create_store(directory)  # Another one has made it meanwhile.
         raise StoreError(
             f"{directory} is not empty and not a store: set CCGREP_DIR to another directory"
         )
