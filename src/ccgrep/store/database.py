@@ -167,16 +167,8 @@ class Store:
         if not gone:
             return
         self.packs(refresh=True)
-        writer = PackWriter(self.pack_dir, self.tmp_dir)
-        try:
-            for pack in gone:
-                for _, frame in pack.scan():
-                    if frame.id not in self:
-                        writer.add(frame)
-            if len(writer):
-                writer.finish()
-        finally:
-            writer.discard()
+        frames = (frame for pack in gone for _, frame in pack.scan())
+        self._write_pack(frame for frame in frames if frame.id not in self)
         self.packs(refresh=True)
 
     def release(self) -> None:
@@ -237,16 +229,19 @@ class Store:
     def rewrite(self, packs: Iterable[Pack], keep: set[ObjectId] | None = None) -> None:
         """Copies the objects of `packs` (all, or those in `keep`) to one new pack."""
         old = list(packs)
+        frames = (frame for pack in old for _, frame in pack.scan())
+        name = self._write_pack(frame for frame in frames if keep is None or frame.id in keep)
+        self.drop_packs(pack.name for pack in old if pack.name != name)
+
+    def _write_pack(self, frames: Iterable[Frame]) -> str:
+        """Writes objects to a new pack, and gives its name; nothing and none if there are none."""
         writer = PackWriter(self.pack_dir, self.tmp_dir)
         try:
-            for pack in old:
-                for _, frame in pack.scan():
-                    if keep is None or frame.id in keep:
-                        writer.add(frame)
-            name = writer.finish() if len(writer) else ""
+            for frame in frames:
+                writer.add(frame)
+            return writer.finish() if len(writer) else ""
         finally:
             writer.discard()
-        self.drop_packs(pack.name for pack in old if pack.name != name)
 
     def drop_packs(self, names: Iterable[str]) -> None:
         """Deletes packs, the index last: a pack without index is read, not the reverse."""
