@@ -14,6 +14,9 @@ from ccgrep.store.objects import freeze
 _NO_SPILLS = Spills("/nonexistent", "none")
 _START = Mark(0, 0)
 
+Said = tuple[str, list[str], list[str]]
+"""What was asked and answered in a turn, and the tools that were used, as far as they are known."""
+
 
 def sink(turn: Turn) -> ObjectId:
     return freeze("turn", turn).id
@@ -25,6 +28,27 @@ def read(reader: str, data: bytes, start: Mark = _START, before: Before | None =
     if reader == "codex":
         return codex.read(stream, start, File("some-session"), before, sink)
     return claude.read(stream, start, File("some-session"), before, sink, _NO_SPILLS)
+
+
+def said(reader: str, data: bytes, file: File, is_skimmed: bool) -> list[tuple[str, list[Said]]]:
+    """The sessions of a file, and what was said in each of their turns."""
+    turns: dict[ObjectId, Said] = {}
+
+    def keep(turn: Turn) -> ObjectId:
+        id = ObjectId(len(turns).to_bytes(32))
+        tools = sorted({call.name for call in turn.calls()} - {"unknown"})
+        turns[id] = turn.prompt, turn.said(), tools
+        return id
+
+    stream = io.BytesIO(data)
+    if reader == "codex":
+        reading = codex.read(stream, _START, file, None, keep, is_skimmed)
+    else:
+        reading = claude.read(stream, _START, file, None, keep, _NO_SPILLS, is_skimmed)
+    return [
+        (part.session.title, [turns[entry.turn] for entry in part.entries])
+        for part in reading.sessions
+    ]
 
 
 def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:

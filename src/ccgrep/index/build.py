@@ -13,7 +13,7 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.index import generations, terms
+from ccgrep.index import terms
 from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
 from ccgrep.index.exclude import excluded_paths, session_ids
@@ -30,6 +30,7 @@ from ccgrep.store.database import Commit, Store
 from ccgrep.store.manifest import Row, Snapshot, SourceFile, forgotten_key
 
 COMMIT_EVERY_S = 10.0
+_MOST_SKIMMED_BYTES = 256 * 1024 * 1024  # what was said in one file is in memory at once
 _GARBAGE_SHARE = 0.25
 _GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
 
@@ -249,13 +250,12 @@ class _Run:
             self._store.write_seen(text)
 
     def _index_text(self) -> None:
-        """Brings the text index to what was committed; after a large first run in two steps."""
-        if self._first is None:
+        """Brings the text index to what was committed."""
+        if self._first is not None:
+            self._let_go()
+            self._report.documents = rebuild(self._store)
+        else:
             self._report.documents = sync(self._store, self._prepared)
-            return
-        self._first.finish()
-        self._let_go()
-        self._report.documents = rebuild(self._store)
 
     def _let_go(self) -> None:
         """Makes room for the text index of many sessions: all of them are committed.
@@ -284,13 +284,21 @@ class _Run:
         committed = time.monotonic()
         suspects = set(todo.suspect)
         known = {task.found.path for task in tasks if task.known is not None}
-        tasks = self._with_text(tasks)
+        skims = self._skims(tasks)
+        if not is_much(tasks):
+            tasks = [replace(task, level="whole") for task in tasks]
+        skimmed = 0
         new: list[FileResult] = []
         deadline = committed + (self._options.budget_s or float("inf"))
-        for reply in read_files(tasks, self._options.cores):
+        for reply in read_files([*skims, *tasks], self._options.cores):
             if isinstance(reply, Batch):
                 self._report.new_objects += sum(map(self._commit.add, reply.frames))
                 self._prepared.update(reply.contents)
+                continue
+            if reply.outcome == "skimmed":
+                skimmed += 1
+                self._take_said(reply, is_last=skimmed == len(skims))
+                self._on_progress(Progress(reply.path, skimmed, len(skims), 0, total))
                 continue
             # A new file may be a copy of a known one, so it is compared with what that is now.
             known.discard(reply.path)
@@ -304,8 +312,6 @@ class _Run:
                 break
             if time.monotonic() - committed > self._options.commit_every_s:
                 self._publish()
-                if self._first is not None:
-                    self._first.commit()
                 committed = time.monotonic()
         self._report.behind_files = len(tasks) - files_done
         self._report.behind_bytes = total - done
@@ -318,32 +324,26 @@ class _Run:
             return
         if result.reading is not None:
             self._count(result.reading, self._merge.owners(result.path))
-        placed = self._merge.take(result)
-        if self._first is not None:
-            self._add_text(self._first, placed)
+        self._merge.take(result)
 
-    def _add_text(self, first: FirstText, ids: set[str]) -> None:
-        for id in ids:
-            row = self._commit.row(id)
-            if row is not None:
-                manifest = self._commit.manifest(row)
-                first.put(row, manifest, self._prepared)
-                for entry in manifest.entries:
-                    self._prepared.pop(entry.turn, None)
-
-    def _with_text(self, tasks: list[Task]) -> list[Task]:
-        """Says what the readers are to make ready for the text index.
-
-        Of few turns all of it; of many, when there is no index yet, what was said, to be
-        searchable soon; else nothing, since memory is bounded.
-        """
-        if not is_much(tasks):
-            return [replace(task, level="whole") for task in tasks]
-        found = generations.current(self._store.directory)
-        if found is not None and found.level == "whole":
-            return tasks
+    def _skims(self, tasks: list[Task]) -> list[Task]:
+        """What is read beforehand for what was said alone, to be searchable soon: all of it, on a
+        first run, if it is much."""
+        if self._before.shards or not is_much(tasks):
+            return []
         self._first = FirstText(self._store)
-        return [replace(task, level="discussion") for task in tasks]
+        return [
+            replace(task, level="discussion")
+            for task in tasks
+            if task.found.size <= _MOST_SKIMMED_BYTES
+        ]
+
+    def _take_said(self, result: FileResult, is_last: bool) -> None:
+        assert self._first is not None
+        for part in result.reading.sessions if result.reading is not None else ():
+            self._first.put(part.session, part.entries, result.said)
+        if is_last:
+            self._first.finish()
 
     def _count(self, reading: Reading, before: Sequence[Row]) -> None:
         """Adds what was found behind `reading.start`: the rest was counted earlier."""

@@ -4,13 +4,12 @@ Also says what the text of a turn is, by kind: the exact modes verify on the sam
 """
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from ccgrep.index.surfaces import SURFACES, surface_of, text_key
-from ccgrep.index.terms import expand, gram_text
+from ccgrep.index.terms import distinct, expand, gram_text
 from ccgrep.kinds import TextKind
-from ccgrep.model import Entry, Note, ToolCall, Turn
-from ccgrep.store.manifest import Row
+from ccgrep.model import Entry, Note, Session, ToolCall, Turn
 
 MAX_INDEXED_CHARS = 1024 * 1024
 """What is indexed of one kind of text of one turn; what is stored is not cut."""
@@ -18,7 +17,7 @@ MAX_INDEXED_CHARS = 1024 * 1024
 
 class Content(NamedTuple):
     """What a turn gives to its documents, whatever its places. `prompt` and `answer` are the
-    text to show, without which the content is that of the discussion alone."""
+    text to show; without `words` the content is that of the discussion alone."""
 
     models: list[str]
     tools: list[str]
@@ -75,9 +74,12 @@ def field_text(turn: Turn, field: str) -> str:
 
 
 def said_content(turn: Turn) -> Content:
-    """What was said alone, and as it stands: enough to be found soon by its words."""
-    said = _joined(turn.prompt, turn_text(turn, "assistant"))[:MAX_INDEXED_CHARS]
-    return Content(_models(turn), _tools(turn.calls()), said, {}, [])
+    """What was said alone, and as it stands: enough to be found soon by its words. Exact searches
+    look at each such turn."""
+    prompt, answer = turn.prompt, turn_text(turn, "assistant")
+    said = _joined(prompt, answer)[:MAX_INDEXED_CHARS]
+    kinds = list(get_args(TextKind))
+    return Content(_models(turn), _tools(turn.calls()), said, {}, kinds, prompt, answer)
 
 
 def turn_content(turn: Turn) -> Content:
@@ -87,20 +89,21 @@ def turn_content(turn: Turn) -> Content:
     answer = "\n".join(said)
     tool, output = _tool_input(calls), _tool_output(calls)
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
+    asked, answered = expand(prompt[:MAX_INDEXED_CHARS]), expand(answer[:MAX_INDEXED_CHARS])
     words = {
-        "user": _indexed(prompt),
-        "assistant": _indexed(answer),
-        "tool": _indexed(tool),
-        "note": _indexed(note),
-        "output": output[:MAX_INDEXED_CHARS],
-        "thinking": thinking[:MAX_INDEXED_CHARS],
+        "user": distinct(asked),
+        "assistant": distinct(answered),
+        "tool": expand(distinct(tool[:MAX_INDEXED_CHARS])),
+        "note": expand(distinct(note[:MAX_INDEXED_CHARS])),
+        "output": distinct(output[:MAX_INDEXED_CHARS]),
+        "thinking": distinct(thinking[:MAX_INDEXED_CHARS]),
         "trigram": gram_text(f"{prompt[:MAX_INDEXED_CHARS]}\n{answer[:MAX_INDEXED_CHARS]}"),
     }
     texts = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
     return Content(
         models=_models(turn),
         tools=_tools(calls),
-        said=_joined(words["user"], words["assistant"]),
+        said=_joined(asked, answered),
         words={name: text for name, text in words.items() if text},
         partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
         prompt=prompt,
@@ -124,15 +127,16 @@ def limited(content: Content, kinds: Collection[str]) -> Content:
     return content._replace(words=words, partial=sorted({*content.partial, *missing}))
 
 
-def turn_document(row: Row, number: int, entry: Entry, content: Content) -> Document:
+def turn_document(
+    session: Session, number: int, entry: Entry, content: Content, is_superseded: bool = False
+) -> Document:
     """The document of a turn at one of its places."""
-    session = row.session
     branch = entry.branch or session.branch
     return Document(
         session=session.id,
         turn=number,
         object=entry.turn.hex(),
-        kind="superseded" if row.is_superseded else session.kind,
+        kind="superseded" if is_superseded else session.kind,
         parent=session.parent,
         started=entry.started or session.started or 0,
         title=session.title if number == 0 else "",
@@ -146,10 +150,6 @@ def turn_document(row: Row, number: int, entry: Entry, content: Content) -> Docu
         },
         content=content,
     )
-
-
-def _indexed(text: str) -> str:
-    return expand(text[:MAX_INDEXED_CHARS])
 
 
 def _joined(prompt: str, answer: str) -> str:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 import msgspec
 
 from ccgrep.index.batch import Batch, read_task
-from ccgrep.index.reader import FileResult, Task
+from ccgrep.index.reader import FileResult, Task, failed
 
 _TASK = msgspec.msgpack.Decoder(Task)
 _REPLY = msgspec.msgpack.Decoder(Batch | FileResult)
@@ -97,7 +97,7 @@ class _Pool:
             fresh = _Worker()
             self._workers.append(fresh)
             fresh.start(self._waiting.pop())
-        return FileResult(task.found.path, "failed", reason="the reading process died")
+        return failed(task, "the reading process died")
 
 
 def work(task_end: int, reply_end: int) -> None:

@@ -33,7 +33,7 @@ from ccgrep.index.text import (
     place_of,
 )
 from ccgrep.kinds import Level
-from ccgrep.model import Entry, ObjectId, Turn
+from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store import fsio
 from ccgrep.store.database import Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
@@ -247,10 +247,6 @@ class _Sync:
         self.writer.close()
         self._publish(level, self._store.head())
 
-    def commit(self, level: Level) -> None:
-        self.writer.commit()
-        self._publish(level, self._store.head())
-
     def _publish(self, level: Level, head: ObjectId) -> None:
         """CHECKED first: what this process wrote and synced is right.
 
@@ -281,7 +277,8 @@ class _Sync:
                 return None
             except StoreError:
                 return None  # fsck names it; a lost turn has no text to be found by.
-        return turn_document(row, number, entry, limited(content, self._kinds))
+        content = limited(content, self._kinds)
+        return turn_document(row.session, number, entry, content, row.is_superseded)
 
     def _put(self, row: Row, number: int, entry: Entry) -> None:
         if document := self.document(row, number, entry, self._prepared):
@@ -326,29 +323,27 @@ def _filled(store: Store, path: str | None) -> tuple[TextReader, int]:
 class FirstText:
     """What was said, searchable while a large first run is still reading.
 
-    A generation of its own, written as sessions come in; a whole one takes its place. Only
+    A generation of its own, of files that were only skimmed; a whole one takes its place. Only
     what was said is indexed twice, which is little.
     """
 
     def __init__(self, store: Store) -> None:
         self._sync = _Sync(store, _new_generation(store), means=NEW)
-        self._put: set[str] = set()
+        self._turns: dict[str, int] = {}
 
-    def put(self, row: Row, manifest: Manifest, prepared: Prepared) -> None:
-        """Adds a session whose turns are made ready; one that was added before is replaced."""
-        if row.session.id in self._put:
-            self._sync.writer.delete_session(row.session.id)
-        self._put.add(row.session.id)
-        for number, entry in enumerate(manifest.entries):
-            if document := self._sync.document(row, number, entry, prepared):
-                self._sync.writer.put(document)
-
-    def commit(self) -> None:
-        """Makes what was added so far searchable."""
-        self._sync.commit("discussion")
+    def put(self, session: Session, entries: Sequence[Entry], contents: Prepared) -> None:
+        """Adds a session; of several files with one, the longest counts."""
+        known = self._turns.get(session.id)
+        if known is not None and known >= len(entries):
+            return
+        if known is not None:
+            self._sync.writer.delete_session(session.id)
+        self._turns[session.id] = len(entries)
+        for number, entry in enumerate(entries):
+            self._sync.writer.put(turn_document(session, number, entry, contents[entry.turn]))
 
     def finish(self) -> None:
-        """Makes all of it searchable."""
+        """Makes it searchable."""
         self._sync.finish("discussion")
 
 

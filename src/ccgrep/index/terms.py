@@ -28,6 +28,9 @@ _MIXED = (
 _PARTS = r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
 _ACCENTS = "[\u0300-\u036f]"
 _BEYOND_ASCII = "([^\x00-\x7f]+)"
+_ASCII = bytes(range(128))
+_SPACED = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
+_FEW_CHARACTERS = 32
 _SHORT_CHARS = 16
 _MAX_CAMEL_CHARS = 64  # longer ones are hashes, whose parts mean nothing
 MAX_WORD_CHARS = 256
@@ -51,7 +54,9 @@ def fold(text: str) -> str:
 def expand(text: str) -> str:
     """`text`, folded, and behind it the words under which parts of it are found."""
     added: list[str] = []
-    if not text.isascii():
+    if not text.isascii() and (alone := _folded_alone(text)) is not None:
+        text = alone
+    elif not text.isascii():
         pieces = _compiled(_BEYOND_ASCII).split(text)
         for n in range(1, len(pieces), 2):
             run = pieces[n]
@@ -60,6 +65,48 @@ def expand(text: str) -> str:
         text = "".join(pieces)
     added += filter(None, map(_joined_parts, sorted(mixed_words(text))))
     return "\n".join((text, *added)) if added else text
+
+
+def distinct(text: str) -> str:
+    """The different words of `text`, for fields that do not know how often or where a word stands.
+
+    Telling them apart here takes a third of what the index takes for those that come again. Words
+    are told from each other by ASCII alone; the index does the rest.
+    """
+    words = text.encode("utf-8", "replace").translate(_SPACED).split()
+    return b" ".join(set(words)).decode()
+
+
+def _folded_alone(text: str) -> str | None:
+    """`text`, folded by one character after the other; nothing where that will not do, or where
+    there are words of CJK in it.
+
+    Most texts have but a few different accents and dashes. To find them by what encodes them, and
+    replace each, takes a tenth of the time of looking at every character.
+    """
+    beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    characters = set(beyond.decode("utf-8", "surrogatepass"))
+    if len(characters) > _FEW_CHARACTERS:
+        return None
+    for character in sorted(characters):
+        folded = _alone(character)
+        if folded is None:
+            return None
+        if folded != character:
+            text = text.replace(character, folded)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _alone(character: str) -> str | None:
+    """What a character is folded to, whatever stands beside it; nothing for CJK, for marks, and for
+    what is composed with its neighbours."""
+    folded, words = _run(character)
+    is_alone = all(
+        unicodedata.category(one)[0] not in "MC" and not "\u1100" <= one <= "\u11ff"
+        for one in character + folded
+    )
+    return folded if is_alone and not words else None
 
 
 def mixed_words(text: str) -> set[str]:

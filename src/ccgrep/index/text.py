@@ -246,14 +246,16 @@ def _made(document: Document) -> tantivy.Document:
     made.add_text("said", content.said)
     for name, words in content.words.items():
         made.add_text(name, words)
-    if content.words:
-        made.add_bytes("text", _packed(content.prompt, content.answer))
+    if content.said or content.words:
+        # What was said alone is soon replaced: as fast as can be.
+        level = 3 if content.words else 0
+        made.add_bytes("text", _packed(content.prompt, content.answer, level))
     return made
 
 
-def _packed(prompt: str, answer: str) -> bytes:
+def _packed(prompt: str, answer: str, level: int) -> bytes:
     said = prompt.encode()
-    return zlib.compress(b"%d\n%s%s" % (len(said), said, answer.encode()), 3)
+    return zlib.compress(b"%d\n%s%s" % (len(said), said, answer.encode()), level)
 
 
 def _unpacked(document: tantivy.Document) -> Said:

@@ -15,13 +15,16 @@ from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob, Entry, Session, ToolResult
 from ccgrep.sources import prompts
 from ccgrep.sources.claude_records import (
+    CALLS,
     NOISE,
     Record,
+    Skim,
     State,
     Taken,
     attached_text,
     attachment_of,
     blocks_of,
+    is_answer,
     is_from_person,
     is_record,
     text_of,
@@ -49,15 +52,31 @@ _MAX_SUMMARIES = 50
 
 
 def read(
-    stream: Readable, start: Mark, file: File, before: Before | None, sink: Sink, spills: Spills
+    stream: Readable,
+    start: Mark,
+    file: File,
+    before: Before | None,
+    sink: Sink,
+    spills: Spills,
+    is_skimmed: bool = False,
 ) -> Reading:
-    """Reads `stream`, which stands at `start`, to its end."""
-    return _Reader(file, before, sink, spills).read(stream, start)
+    """Reads `stream`, which stands at `start`, to its end; skimmed, for what was said alone."""
+    skim = Skim(file.kind) if is_skimmed else None
+    records = Records(stream, start, Record, is_record, skim)
+    return _Reader(file, before, sink, spills, records).read(start)
 
 
 class _Reader:
-    def __init__(self, file: File, before: Before | None, sink: Sink, spills: Spills) -> None:
+    def __init__(
+        self,
+        file: File,
+        before: Before | None,
+        sink: Sink,
+        spills: Spills,
+        records: Records[Record],
+    ) -> None:
         self._file = file
+        self._records = records
         self._spills = spills
         self._sink = sink
         self._bad_before = before.bad if before else ()
@@ -66,16 +85,18 @@ class _Reader:
             if before
             else State(parent=file.parent)
         )
-        self._main = TurnBuilder(sink, before.entries if before else ())
+        self._main = TurnBuilder(sink, records.mark, before.entries if before else ())
         self._turns = self._main
         self._sides: dict[bytes, TurnBuilder] = {}
         self._side_of: dict[bytes, bytes] = {}
         self._seen = self._main.turn_of
+        self._told: tuple[Any, ...] = ()
+        self._aged: tuple[Taken, ...] = ()  # none of these is fresh
 
-    def read(self, stream: Readable, start: Mark) -> Reading:
-        records = Records(stream, start, Record, is_record)
-        for mark, end, record in records:
-            self._record(mark, end, record)
+    def read(self, start: Mark) -> Reading:
+        records = self._records
+        for begin, end, record in records:
+            self._record(begin, end, record)
         self._begin_injected(None)
         entries, resume = self._main.finish()
         bad = (*self._bad_before, *records.bad)
@@ -86,7 +107,7 @@ class _Reader:
             resume = (Mark(0, 0), State(parent=self._file.parent))
         return read_to(records, start, sessions, *resume)
 
-    def _record(self, mark: Mark, end: int, record: Record) -> None:
+    def _record(self, start: int, end: int, record: Record) -> None:
         kind = record.type
         if kind in ("user", "assistant", "system", "attachment"):
             uuid = uuid_bytes(record.uuid)
@@ -95,7 +116,7 @@ class _Reader:
             if record.isSidechain is True and self._file.kind == "main":
                 self._turns = self._side(uuid, record)
             self._turns.at(
-                mark,
+                start,
                 end,
                 self._state,
                 parse_time(record.timestamp),
@@ -104,15 +125,26 @@ class _Reader:
                 uuid,
             )
             self._envelope(record)
-            getattr(self, "_" + kind)(record)
+            if kind == "assistant":
+                self._assistant(record)
+            elif kind == "user":
+                self._user(record)
+            elif kind == "attachment":
+                self._attachment(record)
+            else:
+                self._system(record)
             self._turns = self._main
         elif kind == "queue-operation":
-            self._turns.at(mark, end, self._state, parse_time(record.timestamp))
+            self._turns.at(start, end, self._state, parse_time(record.timestamp))
             self._queue_operation(record)
         else:
             self._metadata(record)
 
     def _envelope(self, record: Record) -> None:
+        told = (record.cwd, record.gitBranch, record.slug, record.sessionId, record.version)
+        if told == self._told and not record.forkedFrom:
+            return
+        self._told = told
         state = self._state
         cwd, branch, slug = string(record.cwd), string(record.gitBranch), string(record.slug)
         version, forked = record.version, record.forkedFrom
@@ -160,16 +192,19 @@ class _Reader:
         message = record.message if isinstance(record.message, dict) else {}
         model = string(message.get("model"))
         blocks = blocks_of(message.get("content"))
-        if model == "<synthetic>" or record.isApiErrorMessage is True:
+        if not is_answer(record, model):
             text = "\n".join(string(block.get("text")) for block in blocks)
             self._turns.note("error", text)
             return
         key = string(message.get("id")) or string(record.uuid) or "?"
         if not self._turns.has_message(key):
-            self._begin_injected(parse_time(record.timestamp))
-            self._age_taken()
+            if self._state.injected:
+                self._begin_injected(parse_time(record.timestamp))
+            if self._state.taken is not self._aged:
+                self._age_taken()
         self._turns.message(key, model)
-        self._note_first_prompt()
+        if not self._state.first_prompt:
+            self._note_first_prompt()
         for block in blocks:
             self._agent_block(key, block)
         usage = message.get("usage")
@@ -186,7 +221,7 @@ class _Reader:
         elif kind == "thinking":
             if text := string(block.get("thinking")):
                 self._turns.thinking(key, text)
-        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        elif kind in CALLS:
             name, call_id = string(block.get("name")), string(block.get("id"))
             self._turns.call(key, call_id, name, block.get("input"))
         elif isinstance(kind, str) and kind.endswith("tool_result"):
@@ -334,6 +369,7 @@ class _Reader:
                 if known.sides != ("user",)
             )
             self._state = replace(self._state, taken=taken)
+        self._aged = self._state.taken
 
     def _mark_rolled_back(self, record: Record | None) -> None:
         """A prompt that goes on from an earlier turn undoes the ones after that turn."""
@@ -402,7 +438,7 @@ class _Reader:
         root = self._side_of.get(parent, uuid)
         self._side_of[uuid] = root
         if root not in self._sides:
-            self._sides[root] = TurnBuilder(self._sink)
+            self._sides[root] = TurnBuilder(self._sink, self._records.mark)
         return self._sides[root]
 
     def _sidechain(self, root: bytes, turns: TurnBuilder) -> SessionReading:

@@ -21,6 +21,7 @@ from ccgrep.sources.codex_records import (
     MAX_UNPAIRED,
     NOISE,
     Record,
+    Skim,
     State,
     branch_of,
     images_of,
@@ -41,24 +42,35 @@ from ccgrep.sources.turns import Sink, TurnBuilder
 from ccgrep.sources.values import added, count, one_more, parse_time, string, usage_key
 
 
-def read(stream: Readable, start: Mark, file: File, before: Before | None, sink: Sink) -> Reading:
-    """Reads `stream`, which stands at `start`, to its end."""
-    return _Reader(file, before, sink).read(stream, start)
+def read(
+    stream: Readable,
+    start: Mark,
+    file: File,
+    before: Before | None,
+    sink: Sink,
+    is_skimmed: bool = False,
+) -> Reading:
+    """Reads `stream`, which stands at `start`, to its end; skimmed, for what was said alone."""
+    records = Records(stream, start, Record, is_record, Skim() if is_skimmed else None)
+    return _Reader(file, before, sink, records).read(start)
 
 
 class _Reader:
-    def __init__(self, file: File, before: Before | None, sink: Sink) -> None:
+    def __init__(
+        self, file: File, before: Before | None, sink: Sink, records: Records[Record]
+    ) -> None:
         self._file = file
+        self._records = records
         self._bad_before = before.bad if before else ()
         self._state = msgspec.msgpack.decode(before.state, type=State) if before else State()
-        self._turns = TurnBuilder(sink, before.entries if before else ())
+        self._turns = TurnBuilder(sink, records.mark, before.entries if before else ())
 
-    def read(self, stream: Readable, start: Mark) -> Reading:
-        records = Records(stream, start, Record, is_record)
-        for mark, end, record in records:
+    def read(self, start: Mark) -> Reading:
+        records = self._records
+        for begin, end, record in records:
             state = self._state
             time = parse_time(record.timestamp) or state.header_time
-            self._turns.at(mark, end, state, time, state.turn_cwd, state.branch)
+            self._turns.at(begin, end, state, time, state.turn_cwd, state.branch)
             self._record(record)
         entries, resume = self._turns.finish()
         bad = (*self._bad_before, *records.bad)

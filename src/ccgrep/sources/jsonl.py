@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -48,37 +49,58 @@ class Lines:
     """Splits a stream on `\\n` alone, and keeps count of offset and checksum.
 
     After the last line `end` says where the next run may expect to go on: behind the
-    last whole line, since what follows is still being written.
+    last whole line, since what follows is still being written. Checksums are made of blocks, and
+    on request: one for each line would take as long as splitting.
     """
 
     def __init__(self, stream: Readable, start: Mark, bad: list[BadSpot]) -> None:
         self._stream = stream
         self._bad = bad
+        self._buffer = b""  # what is being split
+        self._offset = start.offset  # where that begins
+        self._known = start  # the last place whose checksum was made
+        self._told = start
+        self.told = start.offset  # where the record begins that was told last
         self.end = start
         self.bytes_read = 0
 
-    def __iter__(self) -> Iterator[tuple[Mark, bytes]]:
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Each line with its newline; the last one comes without when it has none."""
-        buffer = b""
-        while True:
-            searched, begin = len(buffer), 0
-            buffer += self._until_newline()
-            if len(buffer) == searched:
-                break
-            while (newline := buffer.find(b"\n", searched)) >= 0:
-                line = buffer[begin : newline + 1]
-                begin = searched = newline + 1
-                mark = self.end
-                self.end = Mark(mark.offset + len(line), zlib.crc32(line, mark.crc))
+        while block := self._until_newline():
+            buffer = self._buffer + block
+            self._buffer = buffer
+            at, whole = self._offset, buffer.rfind(b"\n") + 1
+            for line in BytesIO(buffer[:whole]):
                 if len(line) > MAX_LINE_BYTES:
-                    self._bad.append(BadSpot(mark.offset, len(line), _TOO_LONG))
+                    self._bad.append(BadSpot(at, len(line), _TOO_LONG))
                 else:
-                    yield mark, line
-            buffer = buffer[begin:]
-            if len(buffer) > MAX_LINE_BYTES:
-                buffer = self._skip_rest_of_line(buffer)
-        if buffer:
-            yield self.end, buffer
+                    yield at, line
+                at += len(line)
+            self._leave(at)
+            if len(self._buffer) > MAX_LINE_BYTES:
+                self._skip_rest_of_line()
+        if self._buffer:
+            yield self._offset, self._buffer
+
+    def mark(self, offset: int) -> Mark:
+        """The checksum of everything before `offset`: a place in the line that was told last, not
+        before the one that was asked for last, or where the last record began."""
+        if offset == self._told.offset:
+            return self._told
+        begin = self._known.offset - self._offset
+        part = memoryview(self._buffer)[begin : offset - self._offset]
+        self._known = Mark(offset, zlib.crc32(part, self._known.crc))
+        return self._known
+
+    def _leave(self, offset: int) -> None:
+        """Goes on at `offset`, with all checksums that may still be asked for."""
+        if self.told > self._known.offset:
+            self._told = self.mark(self.told)
+        elif self.told == self._known.offset:
+            self._told = self._known
+        self.end = self.mark(offset)
+        self._buffer = self._buffer[offset - self._offset :]
+        self._offset = offset
 
     def _until_newline(self) -> bytes:
         """Blocks up to one with a newline, or up to more than a line may have; empty at the end.
@@ -96,27 +118,25 @@ class Lines:
         self.bytes_read += len(block)
         return block
 
-    def _skip_rest_of_line(self, buffer: bytes) -> bytes:
-        offset, crc = self.end
-        begin = offset
-        while buffer:
-            newline = buffer.find(b"\n") + 1
-            taken = buffer[:newline] if newline else buffer
-            offset += len(taken)
-            crc = zlib.crc32(taken, crc)
+    def _skip_rest_of_line(self) -> None:
+        """Goes on behind the line that is too long; at its beginning, if it has no end yet."""
+        begin, known = self._offset, self.end
+        while self._buffer:
+            newline = self._buffer.find(b"\n") + 1
+            self._leave(self._offset + (newline or len(self._buffer)))
             if newline:
-                self._bad.append(BadSpot(begin, offset - begin, _TOO_LONG))
-                self.end = Mark(offset, crc)
-                return buffer[newline:]
-            buffer = self._read()
-        return b""
+                self._bad.append(BadSpot(begin, self._offset - begin, _TOO_LONG))
+                return
+            self._buffer = self._read()
+        self.end = known
 
 
 class Records(Generic[T]):
     """The whole records of a stream, decoded to `record_type`.
 
     `is_record` tells a record from an object that merely stood inside one; it is only
-    asked on damaged lines. `end` is where the last whole record ended.
+    asked on damaged lines. `end` is where the last whole record ended. With `skim`, only the
+    records that it gives are told, as it gives them; what it cannot take is decoded after all.
     """
 
     def __init__(
@@ -125,10 +145,12 @@ class Records(Generic[T]):
         start: Mark,
         record_type: type[T],
         is_record: Callable[[dict[str, Any]], bool],
+        skim: Callable[[bytes], T | None] | None = None,
     ) -> None:
         self.bad: list[BadSpot] = []
         self._lines = Lines(stream, start, self.bad)
         self._decode = msgspec.json.Decoder(record_type).decode
+        self._skim = skim
         self._is_record = is_record
         self._tail_end: Mark | None = None
 
@@ -140,56 +162,62 @@ class Records(Generic[T]):
     def bytes_read(self) -> int:
         return self._lines.bytes_read
 
-    def __iter__(self) -> Iterator[tuple[Mark, int, T]]:
+    def mark(self, start: int) -> Mark:
+        """Where the record begins that was told last, with the checksum of all before it."""
+        return self._lines.mark(start)
+
+    def __iter__(self) -> Iterator[tuple[int, int, T]]:
         """Each record: where it begins, the offset behind it, and its value."""
-        decode = self._decode
-        for mark, line in self._lines:
+        lines, decode = self._lines, self._skim or self._decode
+        for start, line in lines:
             if line == b"\n":
                 continue  # Finding out by an error takes ten times as long, and there may be many.
             if len(line) > _HEAVY_BYTES and _values(line) > _MAX_VALUES:
-                self.bad.append(BadSpot(mark.offset, len(line), "too many values on one line"))
+                self.bad.append(BadSpot(start, len(line), "too many values on one line"))
                 continue
             if line[-1] != 0x0A:
-                yield from self._unfinished(mark, line)
+                yield from self._unfinished(start, line)
                 return
-            has_bom = mark.offset == 0 and line.startswith(b"\xef\xbb\xbf")
+            has_bom = start == 0 and line.startswith(b"\xef\xbb\xbf")
             try:
                 value = decode(line[3:] if has_bom else line)
-                yield mark, mark.offset + len(line), value
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                yield from self._damaged(mark, line)
+                yield from self._damaged(start, line)
+                continue
+            if value is not None:
+                lines.told = start
+                yield start, start + len(line), value
 
-    def _unfinished(self, mark: Mark, line: bytes) -> Iterator[tuple[Mark, int, T]]:
+    def _unfinished(self, start: int, line: bytes) -> Iterator[tuple[int, int, T]]:
         """A last line without newline counts if it is whole, and is awaited if not."""
         value = self._lenient(line)
         if value is not None:
-            end = mark.offset + len(line)
-            self._tail_end = Mark(end, zlib.crc32(line, mark.crc))
-            yield mark, end, value
+            end = start + len(line)
+            self._lines.told = start
+            self._tail_end = Mark(end, zlib.crc32(line, self._lines.end.crc))
+            yield start, end, value
 
-    def _damaged(self, mark: Mark, line: bytes) -> Iterator[tuple[Mark, int, T]]:
+    def _damaged(self, start: int, line: bytes) -> Iterator[tuple[int, int, T]]:
         if not line.strip(_SPACE):
             return
         value = self._lenient(line)
         if value is not None:
-            yield mark, mark.offset + len(line), value
+            self._lines.told = start
+            yield start, start + len(line), value
             return
         lost_from = 0
         for begin, end, value in self._salvage(line):
-            self._note_lost(mark, line, lost_from, begin)
+            self._note_lost(start, line, lost_from, begin)
             lost_from = end
-            yield (
-                Mark(mark.offset + begin, zlib.crc32(line[:begin], mark.crc)),
-                mark.offset + end,
-                value,
-            )
-        self._note_lost(mark, line, lost_from, len(line))
+            self._lines.told = start + begin
+            yield start + begin, start + end, value
+        self._note_lost(start, line, lost_from, len(line))
 
-    def _note_lost(self, mark: Mark, line: bytes, begin: int, end: int) -> None:
+    def _note_lost(self, start: int, line: bytes, begin: int, end: int) -> None:
         lost = line[begin:end].strip(_SPACE)
         if lost:
             reason = "not JSON" if lost.strip(b"\0") else "NUL bytes"
-            self.bad.append(BadSpot(mark.offset + begin, end - begin, reason))
+            self.bad.append(BadSpot(start + begin, end - begin, reason))
 
     def _lenient(self, line: bytes) -> T | None:
         """The record of a line that is JSON but for its encoding or its numbers."""

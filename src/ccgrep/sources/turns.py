@@ -62,24 +62,15 @@ class _Message:
         )
 
 
-class _Place(NamedTuple):
-    """Where the record that is being told stands, and what it says of time and place.
-
-    `state` is the reader's state from before the record: an immutable value.
-    """
-
-    mark: Mark
-    end: int
-    state: object
-    time: int | None
-    cwd: str
-    branch: str
-    uuid: bytes
+_Place = tuple[int, int, object, int | None, str, str, bytes]
+"""Where the record that is being told begins and ends, the reader's state from before it, and what
+it says of time, directory, branch and itself. Plain, since there is one for each record."""
 
 
 class _Held(NamedTuple):
     """A note that waits for the turn it belongs to."""
 
+    mark: Mark
     place: _Place
     note: Note
 
@@ -160,16 +151,20 @@ class TurnBuilder:
     """The turns of one session, told in the order of the file.
 
     The reader says `at(...)` for each record and then what the record holds. `before`
-    are the entries of the turns that were finished in earlier runs.
+    are the entries of the turns that were finished in earlier runs, and `mark` gives the
+    checksum of what comes before the record that is being told.
     """
 
-    def __init__(self, sink: Sink, before: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self, sink: Sink, mark: Callable[[int], Mark], before: Iterable[Entry] = ()
+    ) -> None:
         self._sink = sink
+        self._mark = mark
         self._entries: list[Entry] = list(before)
         self._open: list[_Draft] = []
         self._held: list[_Held] = []
         self._held_command: int | None = None
-        self._place = _Place(Mark(0, 0), 0, None, None, "", "", b"")
+        self._place: _Place = (0, 0, None, None, "", "", b"")
         self.turn_of: dict[bytes, int] = {
             entry.uuids[i : i + 16]: number
             for number, entry in enumerate(self._entries)
@@ -178,7 +173,7 @@ class TurnBuilder:
 
     def at(
         self,
-        mark: Mark,
+        start: int,
         end: int,
         state: object,
         time: int | None = None,
@@ -187,7 +182,7 @@ class TurnBuilder:
         uuid: bytes = b"",
     ) -> None:
         """The record that the following calls come from."""
-        self._place = _Place(mark, end, state, time, cwd, branch, uuid)
+        self._place = (start, end, state, time, cwd, branch, uuid)
 
     @property
     def count(self) -> int:
@@ -211,7 +206,10 @@ class TurnBuilder:
         """A command that is a prompt only if the agent answers it."""
         self.settle()
         self._held_command = len(self._held)
-        self._held.append(_Held(self._place, Note("command", prompt)))
+        self._hold(Note("command", prompt))
+
+    def _hold(self, note: Note) -> None:
+        self._held.append(_Held(self._mark(self._place[0]), self._place, note))
 
     def settle(self) -> None:
         """What was held goes to the turn before; without one it waits for the first."""
@@ -275,14 +273,15 @@ class TurnBuilder:
         for draft in self._open:
             known = draft.usage.get(usage.key)
             if known is not None:
-                draft.usage[usage.key] = _largest(known, usage)
+                if known != usage:
+                    draft.usage[usage.key] = _largest(known, usage)
                 return
         self._current().usage[usage.key] = usage
 
     def note(self, kind: NoteKind, text: str) -> None:
         note = Note(kind, text)
         if self._held_command is not None or (self.is_empty and kind != "summary"):
-            self._held.append(_Held(self._place, note))
+            self._hold(note)
         else:
             self._current().steps.append(note)
 
@@ -326,7 +325,7 @@ class TurnBuilder:
         del self._open[: len(drafts)]
 
     def _take_held(self, draft: _Draft) -> None:
-        for place, note in self._held:
+        for _, place, note in self._held:
             draft.steps.append(note)
             self._touch(draft, place)
         self._held.clear()
@@ -336,8 +335,9 @@ class TurnBuilder:
     ) -> None:
         """A new turn that begins with the earliest of: what was held, the command, here."""
         here = command.place if command else self._place
-        first = min([here, *(held.place for held in self._held)], key=lambda place: place.mark)
-        draft = _Draft(first.mark, first.state, prompt, attached)
+        mark = command.mark if command else self._mark(here[0])
+        first = min([(mark, here), *((held.mark, held.place) for held in self._held)], key=_begin)
+        draft = _Draft(first[0], first[1][2], prompt, attached)
         self._open.append(draft)
         self._take_held(draft)
         self._touch(draft, here)
@@ -350,15 +350,20 @@ class TurnBuilder:
         return draft
 
     def _touch(self, draft: _Draft, place: _Place) -> None:
-        draft.end = max(draft.end, place.end)
-        if place.time is not None:
-            draft.started = min(draft.started or place.time, place.time)
-            draft.ended = max(draft.ended or place.time, place.time)
-        draft.cwd = draft.cwd or place.cwd
-        draft.branch = draft.branch or place.branch
-        if place.uuid and place.uuid not in self.turn_of:
-            self.turn_of[place.uuid] = len(self._entries) + self._open.index(draft)
-            draft.uuids.append(place.uuid)
+        _, end, _, time, cwd, branch, uuid = place
+        draft.end = max(draft.end, end)
+        if time is not None:
+            if not draft.started or time < draft.started:
+                draft.started = time
+            if not draft.ended or time > draft.ended:
+                draft.ended = time
+        if not draft.cwd:
+            draft.cwd = cwd
+        if not draft.branch:
+            draft.branch = branch
+        if uuid and uuid not in self.turn_of:
+            self.turn_of[uuid] = len(self._entries) + self._open.index(draft)
+            draft.uuids.append(uuid)
 
     def _owner(self, key: str) -> tuple[_Draft, _Message]:
         for draft in self._open:
@@ -371,6 +376,10 @@ class TurnBuilder:
         _, message = self._owner(key)
         if part not in message.parts:
             message.parts.append(part)
+
+
+def _begin(held: tuple[Mark, _Place]) -> int:
+    return held[0].offset
 
 
 def _largest(a: Usage, b: Usage) -> Usage:
