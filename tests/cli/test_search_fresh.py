@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.index import batch
+from ccgrep.index.sync import FirstText
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lock import WriterLock
 from tests.homes import Home, assert_same_as_fresh
@@ -44,6 +46,53 @@ def test_search_without_a_text_index_builds_it(shop: Home) -> None:
     done = shop.run("auth")
     assert (done.returncode, done.stdout) == (0, before)
     assert (shop.store_dir / "text").is_dir()
+
+
+def test_what_was_said_is_found_while_a_first_build_is_still_reading(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Skimmed first, and searched by other processes while the indexer is at work."""
+    file = home.claude(1, name="aaaaaaaa-first")
+    file.turn("why is the Login slow", "a needle was missing", "make cache", "only in output\n")
+    file.write()
+    codex = home.codex(2)
+    codex.meta()
+    codex.turn("list the proxies", "there are two", "ls", "a b c")
+    codex.write()
+    home.rest()
+    commands = [
+        ["needle", "login"],
+        ["--no-refresh", "-F", "a needle"],
+        ["--no-refresh", "-E", "nee.le", "-t", "assistant"],
+        ["--no-refresh", "needle", "--tool", "Bash"],
+        ["--no-refresh", "-l", "proxies"],
+        ["--no-refresh", "output"],
+        ["show", "aaaaaaaa"],
+    ]
+    found: list[tuple[int, str]] = []
+    notes: list[str] = []
+    finish = FirstText.finish
+
+    def searched(first: FirstText) -> None:
+        finish(first)
+        done = [home.run(*command) for command in commands]
+        found.extend((one.returncode, one.stdout) for one in done)
+        notes.extend(one.stderr for one in done)
+
+    monkeypatch.setattr(FirstText, "finish", searched)
+    monkeypatch.setattr(batch, "_INLINE_BYTES", 0)
+    home.index()
+    assert found == [
+        (0, "aaaaaaaa:0:1.000:why is the Login slow\n"),
+        (0, "aaaaaaaa:0:0.490:a needle was missing\n"),
+        (0, "aaaaaaaa:0:0.490:a needle was missing\n"),
+        (0, "aaaaaaaa:0:1.000:a needle was missing\n"),
+        (0, f"{codex.id[:8]}\n"),
+        (1, ""),
+        (2, ""),
+    ]
+    assert "is being indexed" in notes[0]
+    assert_same_as_fresh(home)
 
 
 def test_no_refresh_without_a_store_says_what_to_do(home: Home) -> None:

@@ -27,7 +27,7 @@ from ccgrep.named import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from ccgrep.kinds import Level
 
-VERSION = "v3"
+VERSION = "v4"
 
 ALL_KINDS = "thinking,tool"
 _KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")
