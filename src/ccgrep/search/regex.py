@@ -66,9 +66,8 @@ class Matcher:
 
     def count(self, data: bytes) -> int:
         """How many matches there are; one that is empty is a match too."""
-        for literal in self._needed:
-            if literal not in data:
-                return 0
+        if not self._may_match(data):
+            return 0
         number = 0
         for _ in self.spans(data):
             number += 1
@@ -78,12 +77,16 @@ class Matcher:
 
     def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Where the matches that are not empty stand, from left to right, in bytes."""
-        at = 0
+        at = 0 if self._may_match(data) else len(data) + 1
         while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
             start, end = match.span(self._group)
             if end > start:
                 yield start, end
             at = end if end > at else _next_character(data, at)
+
+    def _may_match(self, data: bytes) -> bool:
+        """Whether it has every literal that a match must have, which is soon seen."""
+        return all(literal in data for literal in self._needed)
 
 
 def _unquoted(pattern: str) -> str:
