@@ -35,7 +35,6 @@ _BYTES_PER_FILE = 200_000
 _FILES_OF_TURNS = 5000
 _NO_OPS = 5
 _APPENDS = 10
-_COLD_RUNS = 5
 _COMMON = TERMS[0]
 _DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
@@ -210,7 +209,7 @@ def _search_cold(contenders: list[Contender], growing: Growing, limits: Limits) 
         return one.search(RARE, timeout_s=limits.timeout_s)
 
     cases = {one.peer.name: partial(look, one) for one in contenders}
-    found = measure.interleaved(cases, _COLD_RUNS, limits.budget_s)
+    found = measure.interleaved(cases, limits.runs, limits.budget_s)
     for one in contenders:
         one.record("cold", [run.seconds for run in found[one.peer.name]])
 

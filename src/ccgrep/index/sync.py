@@ -40,6 +40,7 @@ from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
 _HUGE_BYTES = 256 * 1024 * 1024
+_MANY = 1000  # documents
 
 Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
@@ -201,8 +202,7 @@ class _Sync:
         written = self.writer.added
         if not self._is_new:
             self._write_again()
-        self.writer.commit()
-        self.writer.close()
+        self._commit()
         self._publish("whole", head)
         try:
             self._store.must_be_at(head)
@@ -239,12 +239,24 @@ class _Sync:
         for _, row in _changed_rows(self._store, Snapshot(), self._store.snapshot()):
             if row is not None:
                 self._update(None, row)
+        self._commit()
+
+    def _commit(self) -> None:
+        """Commits, and waits for merges, which may be of all that there is."""
+        if self.writer.added < _MANY or not self._path:
+            self._merged()
+            return
+        from ccgrep.index.mapped import kept_small  # noqa: PLC0415 - not for an append
+
+        with kept_small(self._path):
+            self._merged()
+
+    def _merged(self) -> None:
         self.writer.commit()
         self.writer.close()
 
     def finish(self, level: Level) -> None:
-        self.writer.commit()
-        self.writer.close()
+        self._commit()
         self._publish(level, self._store.head())
 
     def _publish(self, level: Level, head: ObjectId) -> None:
