@@ -144,6 +144,72 @@ def test_a_file_that_is_swapped_for_a_link_is_not_followed(
     )
 
 
+def test_a_folder_that_is_swapped_for_a_link_is_not_followed(
+    home: Home, outside: Path, figure: Callable[[str], None]
+) -> None:
+    """A folder of the same names, with something else in them."""
+    folder, until = home.projects / "-swapped", threading.Event()
+    plain, link_ = home.projects / "-plain", home.projects / "-link"
+    folder.mkdir()
+    (folder / "plain.jsonl").write_bytes(b"ours\n")
+    path, root = str(folder / "plain.jsonl"), os.path.realpath(home.projects.parent)
+
+    def swap() -> None:
+        while not until.is_set():
+            folder.rename(plain)
+            link_.symlink_to(outside)
+            link_.rename(folder)
+            folder.unlink()
+            plain.rename(folder)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    opened = passed_over = 0
+    times, deadline = scale.of(1000, 10_000), time.monotonic() + 30
+    while opened + passed_over < times or not (opened and passed_over):
+        assert time.monotonic() < deadline
+        descriptor = open_regular(path, root)
+        if descriptor is None:
+            passed_over += 1
+            continue
+        opened += 1
+        assert os.read(descriptor, 10_000) == b"ours\n"
+        os.close(descriptor)
+    until.set()
+    swapper.join()
+    figure(
+        f"folder swapped for a link: {opened + passed_over} opens, {passed_over} passed over, "
+        "0 followed"
+    )
+
+
+def test_outputs_beside_a_transcript_are_not_read_through_a_link(home: Home, outside: Path) -> None:
+    """Nor through a folder that is one."""
+    (outside / "call.txt").write_text(SECRET, encoding="utf-8")
+    file = home.claude(1)
+    spilled = "<persisted-output>\nOutput too large. Full output saved to: x/tool-results/call.txt"
+    file.turn("a prompt", "an answer", "make", spilled)
+    file.write()
+    folder = file.path.with_suffix("")
+    folder.mkdir()
+    (folder / "tool-results").symlink_to(outside, target_is_directory=True)
+    home.index()
+    assert home.run("-F", "-t", "tool", SECRET).returncode == 1
+    (folder / "tool-results").unlink()
+    shutil.copytree(outside, folder / "tool-results")
+    home.index(is_full=True)
+    assert home.run("-F", "-t", "tool", SECRET).returncode == 0
+
+
+def test_projects_may_be_a_link_to_another_disk(home: Home, tmp_path: Path) -> None:
+    home.claude(1).write()
+    elsewhere = tmp_path / "disk"
+    home.projects.rename(elsewhere)
+    home.projects.symlink_to(elsewhere, target_is_directory=True)
+    home.index()
+    assert len(home.rows()) == 1
+
+
 # What cannot be listed, or is empty all of a sudden.
 
 

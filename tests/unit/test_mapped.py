@@ -1,6 +1,7 @@
 """Pages of an index that is being merged are given back to the kernel when they are many."""
 
 import mmap
+import os
 import threading
 import time
 from pathlib import Path
@@ -15,7 +16,9 @@ MEGABYTE = 1024 * 1024
 @pytest.mark.parametrize("is_removed", [False, True])
 def test_what_is_mapped_is_kept_small(tmp_path: Path, is_removed: bool) -> None:
     path = tmp_path / "segment"
-    path.write_bytes(b"x" * 64 * MEGABYTE)
+    with path.open("wb") as written:
+        written.write(b"x" * 64 * MEGABYTE)
+        os.fsync(written.fileno())  # as tantivy does: what is not on the disk stays in memory
     least = _mapped_bytes()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
         with kept_small(str(tmp_path), least + 16 * MEGABYTE):

@@ -30,7 +30,8 @@ from ccgrep.store.database import Commit, Store
 from ccgrep.store.manifest import Row, Snapshot, SourceFile, forgotten_key
 
 COMMIT_EVERY_S = 10.0
-_MOST_SKIMMED_BYTES = 256 * 1024 * 1024  # what was said in one file is in memory at once
+_MOST_SKIMMED_BYTES = 32 * 1024 * 1024
+"""Of a file: while one process skims it, another may read it, and a line may be all of it."""
 _GARBAGE_SHARE = 0.25
 _GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
 
@@ -331,12 +332,13 @@ class _Run:
         first run, if it is much."""
         if self._before.shards or not is_much(tasks):
             return []
-        self._first = FirstText(self._store)
-        return [
+        skims = [
             replace(task, level="discussion")
             for task in tasks
             if task.found.size <= _MOST_SKIMMED_BYTES
         ]
+        self._first = FirstText(self._store) if skims else None
+        return skims
 
     def _take_said(self, result: FileResult, is_last: bool) -> None:
         assert self._first is not None

@@ -49,7 +49,7 @@ def is_project_excluded(cwd: str, patterns: Sequence[str]) -> bool:
 
 def _begun_in(found: FoundFile) -> str:
     """The directory that a transcript names first; empty if its head has none."""
-    file = open_side_file(found.path)
+    file = open_side_file(found.path, found.root)
     if file is None:
         return ""
     with file:

@@ -63,7 +63,7 @@ def failed(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileRes
 def read_file(task: Task, emit: Emit) -> FileResult:
     """Reads the file of `task`, giving each turn to `emit` as soon as it is complete."""
     try:
-        descriptor = open_regular(task.found.path)
+        descriptor = open_regular(task.found.path, task.found.root)
     except PermissionError as error:
         return failed(task, error.strerror or "")
     if descriptor is None:
@@ -104,7 +104,7 @@ def _parse(
 ) -> Reading:
     file.seek(start.offset)
     if found.source == "claude_code":
-        spills = Spills(*session_folder(found.path))
+        spills = Spills(*session_folder(found.path), found.root)
         name = claude_file(found.path)
         return claude.read(file, start, name, before, emit, spills, is_skimmed)
     from ccgrep.sources import codex  # noqa: PLC0415 - the one agent's reader is enough for most

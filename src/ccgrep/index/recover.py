@@ -83,7 +83,7 @@ def _read(
     stat = SourceFile(
         found.path, found.root, found.size, found.mtime_ns, found.inode, read_ns=now_ns
     )
-    file = open_side_file(found.path) if found.kind == "history" else None
+    file = open_side_file(found.path, found.root) if found.kind == "history" else None
     if file is None:
         return [], stat
     with file:
@@ -98,7 +98,7 @@ def _grown_from(known: SourceFile | None, found: FoundFile) -> Mark:
     """Where a history has to be read from: its beginning, unless it has only grown."""
     if known is None or not known.end or found.size < known.end:
         return Mark(0, 0)
-    file = open_side_file(found.path)
+    file = open_side_file(found.path, found.root)
     if file is None:
         return Mark(0, 0)
     with file:
@@ -121,7 +121,7 @@ def _make_sessions(
             for prompt in _read(found, Mark(0, 0), now_ns, Recovered(()))[0]:
                 typed.setdefault((found.source, prompt.session_id), []).append(prompt)
         else:
-            for entry in read_sessions_index(found.path):
+            for entry in read_sessions_index(found.path, found.root):
                 indexed[entry.session_id] = entry
     for id, entry in indexed.items():
         if entry.first_prompt:

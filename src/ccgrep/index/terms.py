@@ -13,9 +13,10 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
+# Letters alone: radicals and the dots between words are signs, which the index does not take.
 _CJK = (
-    "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+    "[\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _PLAIN = "(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)"
 """A word, or the beginning of one that is not all of one kind. Atomic: there is no way back."""

@@ -90,9 +90,9 @@ def _with_pasted(record: HistoryRecord) -> str:
     return _PASTED.sub(content, string(record.display))
 
 
-def read_sessions_index(path: str) -> list[IndexedSession]:
+def read_sessions_index(path: str, root: str = "") -> list[IndexedSession]:
     """The entries of a `sessions-index.json`; none of a file that is not one."""
-    content = read_side_file(path, _MAX_INDEX_BYTES)
+    content = read_side_file(path, _MAX_INDEX_BYTES, root)
     try:
         index = msgspec.json.decode(content or b"{}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

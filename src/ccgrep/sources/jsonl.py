@@ -66,16 +66,18 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Each line with its newline; the last one comes without when it has none."""
-        while block := self._until_newline():
-            buffer = self._buffer + block
-            self._buffer = buffer
-            at, whole = self._offset, buffer.rfind(b"\n") + 1
-            for line in BytesIO(buffer[:whole]):
+        while self._has_more():
+            at = self._offset
+            end = at + self._buffer.rfind(b"\n") + 1
+            for line in BytesIO(self._buffer):
+                if at == end:
+                    break  # It has no newline yet.
                 if len(line) > MAX_LINE_BYTES:
                     self._bad.append(BadSpot(at, len(line), _TOO_LONG))
                 else:
                     yield at, line
                 at += len(line)
+            line = b""  # Long ones are not kept while the next is read.
             self._leave(at)
             if len(self._buffer) > MAX_LINE_BYTES:
                 self._skip_rest_of_line()
@@ -101,6 +103,12 @@ class Lines:
         self.end = self.mark(offset)
         self._buffer = self._buffer[offset - self._offset :]
         self._offset = offset
+
+    def _has_more(self) -> bool:
+        """Reads on; says whether there was anything."""
+        known = len(self._buffer)
+        self._buffer += self._until_newline()
+        return len(self._buffer) > known
 
     def _until_newline(self) -> bytes:
         """Blocks up to one with a newline, or up to more than a line may have; empty at the end.

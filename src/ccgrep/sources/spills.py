@@ -19,15 +19,16 @@ _MEDIA_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"
 class Spills:
     """The `tool-results` folders that a transcript may point to."""
 
-    def __init__(self, project_dir: str, session_id: str) -> None:
+    def __init__(self, project_dir: str, session_id: str, root: str = "") -> None:
         self._project_dir = project_dir
         self._session_id = session_id
+        self._root = root
 
     def resolve(self, text: str, call_id: str) -> tuple[str, list[Blob]]:
         """The whole output behind a `<persisted-output>` text, else that text as it is."""
         for session, name in self._candidates(text, call_id):
             path = os.path.join(self._project_dir, session, "tool-results", name)
-            content = read_side_file(path, MAX_SIDE_FILE_BYTES)
+            content = read_side_file(path, MAX_SIDE_FILE_BYTES, self._root)
             if content is None:
                 continue
             media_type = _MEDIA_TYPES.get(os.path.splitext(name)[1].lower())
