@@ -21,7 +21,7 @@ from ccgrep.index.freshness import described_anew, description, read_seen
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
-from ccgrep.index.sync import FirstText, choose_kinds, purge, rebuild, sync
+from ccgrep.index.sync import FirstText, choose_kinds, purge, sync
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
@@ -197,6 +197,7 @@ class _Run:
         self._before = self._commit.snapshot
         self._prepared: dict[ObjectId, Content] = {}
         self._first: FirstText | None = None
+        self._is_much = False
 
     def run(self) -> IndexReport:
         now_ns = time.time_ns()
@@ -252,11 +253,9 @@ class _Run:
 
     def _index_text(self) -> None:
         """Brings the text index to what was committed."""
-        if self._first is not None:
+        if self._is_much:
             self._let_go()
-            self._report.documents = rebuild(self._store)
-        else:
-            self._report.documents = sync(self._store, self._prepared)
+        self._report.documents = sync(self._store, self._prepared)
 
     def _let_go(self) -> None:
         """Makes room for the text index of many sessions: all of them are committed.
@@ -285,8 +284,9 @@ class _Run:
         committed = time.monotonic()
         suspects = set(todo.suspect)
         known = {task.found.path for task in tasks if task.known is not None}
+        self._is_much = is_much(tasks)
         skims = self._skims(tasks)
-        if not is_much(tasks):
+        if not self._is_much:
             tasks = [replace(task, level="whole") for task in tasks]
         skimmed = 0
         new: list[FileResult] = []
@@ -330,7 +330,7 @@ class _Run:
     def _skims(self, tasks: list[Task]) -> list[Task]:
         """What is read beforehand for what was said alone, to be searchable soon: all of it, on a
         first run, if it is much."""
-        if self._before.shards or not is_much(tasks):
+        if self._before.shards or not self._is_much:
             return []
         skims = [
             replace(task, level="discussion")
