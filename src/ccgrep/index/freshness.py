@@ -163,15 +163,10 @@ def _changed(lines: Iterable[bytes]) -> list[bytes]:
     changed = []
     stat = os.lstat
     for line in lines:
-        time, size, inode, path = line.split(b" ", 3)
-        path = path[:-1]
+        path = line[line.index(b"/") : -1]
         info = stat(path)
-        if (
-            time == b"?"
-            or info.st_mtime_ns != int(time)
-            or info.st_size != int(size)
-            or info.st_ino != int(inode)
-        ):
+        # The line as it would be: to write one takes less time than to read three numbers.
+        if line != b"%d %d %d %b\n" % (info.st_mtime_ns, info.st_size, info.st_ino, path):
             changed.append(path)
     return changed
 
