@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 _VECTORS = {"meaning": 20_000, "meaning-1m": 1_000_000}
 _TEXTS = 600
-_RUNS = 10
+_RUNS = 50
 _TIMEOUT_S = 120
+_BUDGET_S = 60
 _MODELS = "sentence-transformers"
 _MATRIX, _ONE = "all.npy", "one.npy"
 _PYTHON = [sys.executable, "-c"]
@@ -94,7 +95,7 @@ def compare(scale: str, places: Places, runs: int) -> Result:
         ways = [_ours(bench), *_plain(bench, vectors, real[0])]
         ways += _in_table(bench, site, environment)
         cases = {way.name: partial(_run, way, environment) for way in ways}
-        found = measure.interleaved(cases, min(runs, _RUNS), _TIMEOUT_S)
+        found = measure.interleaved(cases, min(runs, _RUNS), _BUDGET_S)
     tools = [Tool(way.name, way.version, "", [], _figures(way, found[way.name])) for way in ways]
     corpus = Corpus("vectors", number)
     return Result(scale, today(), machine(), corpus, tools, is_complete=True, load=load)
