@@ -111,6 +111,28 @@ def test_only_regular_files_inside_the_root_are_read(
     figure(f"placements: {len(placed)}, 0 bytes from outside")
 
 
+def opened_meanwhile(
+    path: str, root: str, swap: Callable[[], None], until: threading.Event
+) -> tuple[int, int]:
+    """How often a file is opened, and passed over, while `swap` is at work; it is always ours."""
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    opened = passed_over = 0
+    times, deadline = scale.of(1000, 10_000), time.monotonic() + 30
+    while opened + passed_over < times or not (opened and passed_over):
+        assert time.monotonic() < deadline
+        descriptor = open_regular(path, root)
+        if descriptor is None:
+            passed_over += 1
+            continue
+        opened += 1
+        assert SECRET.encode() not in os.read(descriptor, 10_000)
+        os.close(descriptor)
+    until.set()
+    swapper.join()
+    return opened, passed_over
+
+
 def test_a_file_that_is_swapped_for_a_link_is_not_followed(
     inside: ClaudeFile, outside: Path, figure: Callable[[str], None]
 ) -> None:
@@ -124,21 +146,7 @@ def test_a_file_that_is_swapped_for_a_link_is_not_followed(
             Path(plain).write_bytes(b"ours\n")
             os.replace(plain, path)
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    opened = passed_over = 0
-    times, deadline = scale.of(1000, 10_000), time.monotonic() + 30
-    while opened + passed_over < times or not (opened and passed_over):
-        assert time.monotonic() < deadline
-        descriptor = open_regular(path)
-        if descriptor is None:
-            passed_over += 1
-            continue
-        opened += 1
-        assert SECRET.encode() not in os.read(descriptor, 10_000)
-        os.close(descriptor)
-    until.set()
-    swapper.join()
+    opened, passed_over = opened_meanwhile(path, "", swap, until)
     figure(
         f"swapped for a link: {opened + passed_over} opens, {passed_over} passed over, 0 followed"
     )
@@ -162,21 +170,7 @@ def test_a_folder_that_is_swapped_for_a_link_is_not_followed(
             folder.unlink()
             plain.rename(folder)
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    opened = passed_over = 0
-    times, deadline = scale.of(1000, 10_000), time.monotonic() + 30
-    while opened + passed_over < times or not (opened and passed_over):
-        assert time.monotonic() < deadline
-        descriptor = open_regular(path, root)
-        if descriptor is None:
-            passed_over += 1
-            continue
-        opened += 1
-        assert os.read(descriptor, 10_000) == b"ours\n"
-        os.close(descriptor)
-    until.set()
-    swapper.join()
+    opened, passed_over = opened_meanwhile(path, root, swap, until)
     figure(
         f"folder swapped for a link: {opened + passed_over} opens, {passed_over} passed over, "
         "0 followed"
