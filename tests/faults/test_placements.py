@@ -115,7 +115,7 @@ def opened_meanwhile(
     path: str, root: str, swap: Callable[[], None], until: threading.Event
 ) -> tuple[int, int]:
     """How often a file is opened, and passed over, while `swap` is at work; it is always ours."""
-    swapper = threading.Thread(target=swap)
+    swapper = threading.Thread(target=swap, daemon=True)
     swapper.start()
     opened = passed_over = 0
     times, deadline = scale.of(1000, 10_000), time.monotonic() + 30
