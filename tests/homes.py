@@ -277,6 +277,15 @@ def _state(home: Home, but: Collection[str]) -> str:
     return digest.hexdigest()
 
 
+def _unequal(ours: list[tuple[Any, ...]], other: list[tuple[Any, ...]]) -> tuple[list[Any], ...]:
+    """Which sessions, but for their turns' contents, only the one and only the other store has."""
+    alone = [
+        [item for item in these if item not in those]
+        for these, those in ((ours, other), (other, ours))
+    ]
+    return tuple([item[:3] for item in items] for items in alone)
+
+
 def _differing(ours: Held, other: Held) -> list[tuple[str, set[tuple[str, int]]]]:
     """What one of two stores finds and the other does not, by query."""
     pairs = zip(QUERIES, ours.places, other.places, strict=False)
@@ -293,7 +302,7 @@ def assert_same_as_fresh(home: Home, but: Collection[str] = (), is_collected: bo
     it matters which texts were embedded together.
     """
     ours, other = held(home.config, but), fresh(home, but)
-    assert ours.sessions == other.sessions
+    assert ours.sessions == other.sessions, _unequal(ours.sessions, other.sessions)
     assert ours.places == other.places, _differing(ours, other)
     if is_collected:
         assert ours.answers[:BY_WORDS] == other.answers[:BY_WORDS]

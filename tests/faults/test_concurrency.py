@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,6 +17,8 @@ from ccgrep.errors import LostRaceError
 from ccgrep.index import build
 from ccgrep.index.sync import sync
 from ccgrep.index.text import TextReader, TextWriter
+from ccgrep.ops.append import take_in
+from ccgrep.store import refs
 from ccgrep.store.database import Store, create_store
 from tests import scale
 from tests.homes import Home, assert_same_as_fresh
@@ -238,6 +240,29 @@ def test_text_index_is_not_taken_for_one_of_a_later_snapshot(
     monkeypatch.setattr(TextWriter, "reader", late)
     with pytest.raises(LostRaceError):
         home.index()
+    home.index()
+    assert_same_as_fresh(home)
+
+
+def test_append_goes_by_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no lock keeps another, who began earlier, from committing while it is looked at what
+    has grown: by its watermark of one snapshot and the turns of the other, some would be lost."""
+    files = fill(home)
+    earlier = home.store.head()
+    for number in range(3):
+        files[0].turn(f"prompt {number} of one", "answer")
+    files[0].append()
+    home.index()
+    files[0].turn("prompt of another", "answer")
+    files[0].append()
+    is_plain = build._is_plain
+
+    def late(*arguments: Any) -> bool:
+        refs.write_head(home.store.directory, home.store.tmp_dir, earlier)
+        return is_plain(*arguments)
+
+    monkeypatch.setattr(build, "_is_plain", late)
+    assert not take_in(home.config, [str(files[0].path)])
     home.index()
     assert_same_as_fresh(home)
 

@@ -27,7 +27,7 @@ from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile, Root, Scan
 from ccgrep.store.database import Commit, Store
-from ccgrep.store.manifest import Row, Snapshot, SourceFile, forgotten_key
+from ccgrep.store.manifest import Row, SourceFile, forgotten_key
 
 COMMIT_EVERY_S = 10.0
 _MOST_SKIMMED_BYTES = 32 * 1024 * 1024
@@ -89,7 +89,8 @@ def build(
         if store.snapshot().must_collect:
             purge(store)
             _collect_garbage(store)
-        report = _Run(store, scan(), options, on_progress).run()
+        found = scan()
+        report = _Run(Commit(store), found, options, on_progress).run()
     report.seconds = round(time.monotonic() - started, 3)
     return report
 
@@ -115,24 +116,24 @@ def append(store: Store, found: Scan, options: Options) -> bool:
     """
     with store.lock(options.wait_s):
         store.clean_tmp()
-        snapshot = store.snapshot()
-        if snapshot.must_collect:
+        commit = Commit(store)
+        if commit.snapshot.must_collect:
             return False
-        rows = [store.row(_session_id(file), snapshot) for file in found.files.values()]
-        plain = [row for row in rows if row is not None and _is_plain(store, snapshot, row)]
+        rows = [commit.row(_session_id(file)) for file in found.files.values()]
+        plain = [row for row in rows if row is not None and _is_plain(commit, row)]
         if len(plain) < len(rows) or {row.files[0].path for row in plain} != {*found.files}:
             return False
-        return _Run(store, found, options, lambda _: None, plain).append()
+        return _Run(commit, found, options, lambda _: None, plain).append()
 
 
 def _session_id(found: FoundFile) -> str:
     return (claude_file if found.source == "claude_code" else codex_file)(found.path).id
 
 
-def _is_plain(store: Store, snapshot: Snapshot, row: Row) -> bool:
+def _is_plain(commit: Commit, row: Row) -> bool:
     """Whether a session has one file, and no other session its name."""
     is_alone = len(row.files) == 1 and not (row.is_superseded or row.session.is_prompt_only)
-    return is_alone and not row.is_gone and store.row(f"{row.session.id}~2", snapshot) is None
+    return is_alone and not row.is_gone and commit.row(f"{row.session.id}~2") is None
 
 
 def known_files(rows: Sequence[Row], hints: Sequence[SourceFile]) -> dict[str, SourceFile]:
@@ -176,18 +177,18 @@ def _is_restless(result: FileResult) -> bool:
 class _Run:
     def __init__(
         self,
-        store: Store,
+        commit: Commit,
         scan: Scan,
         options: Options,
         on_progress: Callable[[Progress], None],
         rows: list[Row] | None = None,
     ) -> None:
-        self._store = store
+        self._store = commit.store
         self._options = options
         self._on_progress = on_progress
-        self._commit = Commit(store)
-        self._rows = list(store.rows(self._commit.snapshot)) if rows is None else rows
-        found = remembered(scan, set(self._commit.snapshot.forgotten))
+        self._commit = commit
+        self._rows = list(self._store.rows(commit.snapshot)) if rows is None else rows
+        found = remembered(scan, set(commit.snapshot.forgotten))
         self._excluded = excluded_paths(found, self._rows, options.exclude)
         self._excluded_ids = session_ids(self._excluded, found)
         self._scan = without(found, self._rows, self._excluded)
