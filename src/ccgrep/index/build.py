@@ -17,7 +17,7 @@ from ccgrep.index import terms
 from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
 from ccgrep.index.exclude import excluded_paths, session_ids
-from ccgrep.index.freshness import described_anew, description, read_seen
+from ccgrep.index.freshness import described_anew, description
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
@@ -238,9 +238,8 @@ class _Run:
         self._index_text()
         if self._commit.snapshot != self._before:
             self._tidy(is_forgotten_seen=False)
-        seen = read_seen(self._store.directory)
-        head = self._store.head().hex()
-        self._store.write_seen(described_anew(seen, head, self._scan, self._scanned_ns))
+        directory, head = self._store.directory, self._store.head().hex()
+        self._store.write_seen(described_anew(directory, head, self._scan, self._scanned_ns))
         return True
 
     def _remember(self) -> None:

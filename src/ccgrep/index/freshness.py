@@ -1,8 +1,8 @@
 """What has changed since the last run? A child looks while the search is under way.
 
-    seen    "ccgrep seen 2 <HEAD>\\n", "root <path>\\n" for each root, then for each folder
+    seen    "ccgrep seen 3 <HEAD>\\n", "root <path>\\n" for each root, then for each folder
             "<mtime_ns> <path>\\n" (-1: it was not there), an empty line, for each transcript
-            "<mtime_ns> <size> <inode> <path>\\n", and "end\\n"
+            "<mtime_ns> <size> <inode> <path>\\n", "end\\n", and a checksum
 
 `?` stands for a time within two seconds of the look: such a file or folder can change without
 its stat saying so, and counts as changed. A folder that was not changed has the files that it
@@ -18,6 +18,7 @@ from itertools import islice
 
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.sources.scan import FoundFile, Root, Scan
+from ccgrep.store.access import read_note, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,11 +42,11 @@ def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -
     lines += [f"{_time(time, scanned_ns)} {path}\n" for path, time in scan.folders.items()]
     lines.append("\n")
     lines += [_file(file, scanned_ns) for file in files]
-    return os.fsencode("".join([*lines, "end\n"]))
+    return sealed(os.fsencode("".join([*lines, "end\n"])))
 
 
 def _head(head: str, roots: Sequence[Root]) -> list[str]:
-    return [f"ccgrep seen 2 {head}\n", *(f"root {root.path}\n" for root in roots)]
+    return [f"ccgrep seen 3 {head}\n", *(f"root {root.path}\n" for root in roots)]
 
 
 def _file(file: FoundFile, scanned_ns: int) -> str:
@@ -56,8 +57,9 @@ def _time(mtime_ns: int, scanned_ns: int) -> str:
     return str(mtime_ns) if mtime_ns <= scanned_ns - _RACY_NS else "?"
 
 
-def described_anew(seen: bytes, head: str, scan: Scan, scanned_ns: int) -> bytes:
+def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> bytes:
     """`seen` after a run that took in the few files of `scan`."""
+    seen = read_note(os.path.join(store_dir, "seen"))
     at = seen.find(b"\n\n") + 2
     folders, files = seen[seen.find(b"\n") + 1 : at], seen[at:]
     for path, file in scan.files.items():
@@ -67,15 +69,7 @@ def described_anew(seen: bytes, head: str, scan: Scan, scanned_ns: int) -> bytes
             start = files.rfind(b"\n", 0, end) + 1
             files = files[:start] + files[end + len(name) :]
         files = os.fsencode(_file(file, scanned_ns)) + files
-    return os.fsencode(_head(head, ())[0]) + folders + files
-
-
-def read_seen(store_dir: str) -> bytes:
-    try:
-        with open(os.path.join(store_dir, "seen"), "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+    return sealed(os.fsencode(_head(head, ())[0]) + folders + files)
 
 
 def read_head(store_dir: str) -> str:

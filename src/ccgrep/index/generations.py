@@ -6,7 +6,7 @@
     text/<version>-<number>/KINDS    "thinking,tool\\n", or which of them are indexed
     text/<version>-<number>/CHECKED  "<name> <size> <mtime_ns> <ctime_ns> <inode>\\n" for each file
                                      whose checksum was found right, and for files that have none
-                                     "<name> <commit> <crc32>\\n"
+                                     "<name> <commit> <crc32>\\n"; and a checksum
 
 All of it is derived and may be deleted. Tantivy does not look at the checksum that its files
 end in, and answers wrongly from damaged ones; so each file is checked once, before it is used.
@@ -23,6 +23,7 @@ from ccgrep.errors import TextIndexError
 from ccgrep.index.freshness import read_head
 from ccgrep.index.text import TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.store.access import is_damaged, read_note
 
 if TYPE_CHECKING:
     from ccgrep.kinds import Level
@@ -31,11 +32,12 @@ VERSION = "v4"
 
 ALL_KINDS = "thinking,tool"
 _KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")
-_FOOTER = rb'\{"version":\{[^}]*\},"crc":(\d+)\}'
+_FOOTER = rb'\{"version":(\{[^}]*\}),"crc":(\d+)\}'
 _COMMIT = re.compile(rb'"(?:segment_id|opstamp)": ?("[0-9a-f-]+"|\d+)')
 _MAGIC = (1337).to_bytes(4, "little")
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
 """Files without a checksum of their own; CHECKED has it. They are replaced with each commit."""
+_HINTS = ("CHECKED", "PIECES")
 _PARTS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 _BLOCK_BYTES = 1024 * 1024
 
@@ -218,11 +220,12 @@ def _stamp(entry: os.DirEntry[str], meta: bytes) -> str:
 
 
 def _checked(path: str) -> set[str]:
-    try:
-        with open(os.path.join(path, "CHECKED"), encoding="utf-8", errors="replace") as file:
-            return set(file)
-    except FileNotFoundError:
-        return set()
+    return set(read_note(os.path.join(path, "CHECKED")).decode().splitlines(keepends=True))
+
+
+def hints_damaged(path: str) -> list[str]:
+    """The hints of a generation that are not what was written."""
+    return [hint for name in _HINTS if is_damaged(hint := os.path.join(path, name))]
 
 
 def damaged_files(store_dir: str) -> list[str]:
@@ -231,6 +234,7 @@ def damaged_files(store_dir: str) -> list[str]:
     Of a generation that does not reflect HEAD nothing is said: it is being brought there.
     """
     damaged = [path for path in _notes(store_dir) if not _is_note_right(path)]
+    damaged += [hint for path in generation_paths(store_dir) for hint in hints_damaged(path)]
     found = current(store_dir)
     if found is None or found.snapshot != read_head(store_dir):
         return damaged
@@ -241,16 +245,25 @@ def damaged_files(store_dir: str) -> list[str]:
         return [*damaged, os.path.join(found.path, "meta.json")]
     lost = {line.partition(" ")[0] for line in known} - {*stamps}
     damaged += [os.path.join(found.path, name) for name in sorted(lost)]
+    versions: dict[str, bytes] = {}
     for name, stamp in stamps.items():
         path = os.path.join(found.path, name)
         try:
             if name not in _UNCHECKED:
-                check_file(path)
+                versions[path] = check_file(path)
             elif stamp not in known:
                 damaged.append(path)
         except TextIndexError:
             damaged.append(path)
-    return damaged
+    return damaged + _unlike(versions)
+
+
+def _unlike(versions: dict[str, bytes]) -> list[str]:
+    """The files that are of another version of tantivy than most. All are made by one, and no
+    checksum covers that."""
+    all_of_them = [*versions.values()]
+    usual = max(all_of_them, key=all_of_them.count, default=b"")
+    return [path for path, version in versions.items() if version != usual]
 
 
 def _notes(store_dir: str) -> list[str]:
@@ -265,8 +278,9 @@ def _is_note_right(path: str) -> bool:
     return _kinds_in(path) is not None
 
 
-def check_file(path: str) -> None:
-    """Compares a file's content with the checksum at its end: body, json, its length, a mark."""
+def check_file(path: str) -> bytes:
+    """Compares a file's content with the checksum at its end: body, json, its length, a mark.
+    Gives the version of tantivy that it is of."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -284,5 +298,6 @@ def check_file(path: str) -> None:
                 left -= len(block)
     except FileNotFoundError as error:
         raise TextIndexError(f"{path} is gone") from error
-    if footer is None or int(footer[1]) != crc:
+    if footer is None or int(footer[2]) != crc:
         raise TextIndexError(f"{path} is damaged")
+    return footer[1]

@@ -1,6 +1,7 @@
 """Which documents did each of the last commits write to the text index? Pure, but for one file.
 
-    text/<generation>/PIECES   a line for each commit since it was built: "<place> <place> …\\n"
+    text/<generation>/PIECES   a line for each commit since it was built: "<place> <place> …\\n",
+                               and a checksum
 
 Each commit is a piece of its own to tantivy, which merges everything that has fewer than some ten
 thousand documents whenever there are eight pieces. That takes seconds, and would be waited for by
@@ -11,6 +12,8 @@ tantivy merges.
 
 import os
 
+from ccgrep.store.access import read_note, sealed
+
 Piece = list[str]
 """The places that were written in one commit."""
 
@@ -20,15 +23,12 @@ _LARGE = 1000
 
 
 def read(directory: str) -> list[Piece]:
-    try:
-        with open(os.path.join(directory, "PIECES"), encoding="utf-8", errors="replace") as file:
-            return [line.split() for line in file]
-    except OSError:
-        return []
+    lines = read_note(os.path.join(directory, "PIECES")).decode().splitlines()
+    return [line.split() for line in lines]
 
 
 def described(pieces: list[Piece]) -> bytes:
-    return "".join(" ".join(piece) + "\n" for piece in pieces).encode()
+    return sealed("".join(" ".join(piece) + "\n" for piece in pieces).encode())
 
 
 def folded(pieces: list[Piece], new: Piece) -> tuple[list[Piece], Piece]:

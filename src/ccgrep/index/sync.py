@@ -35,6 +35,7 @@ from ccgrep.index.text import (
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store import fsio
+from ccgrep.store.access import sealed
 from ccgrep.store.database import Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
 
@@ -154,7 +155,8 @@ def _is_usable(store: Store, found: Generation) -> bool:
     """Whether a search can be answered by a generation as it is."""
     try:
         generations.open_reader(found.path)
-        return generations.is_as_left(found.path) and _has_wanted_kinds(store, found)
+        is_right = generations.is_as_left(found.path) and not generations.hints_damaged(found.path)
+        return is_right and _has_wanted_kinds(store, found)
     except TextIndexError:
         return False
 
@@ -271,7 +273,7 @@ class _Sync:
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         notes = {
             "PIECES": pieces.described(self._pieces),
-            "CHECKED": stamps.encode(),
+            "CHECKED": sealed(stamps.encode()),
             "SYNCED": generations.synced_text(generation).encode(),
         }
         for name, data in notes.items():

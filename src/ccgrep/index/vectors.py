@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ccgrep.errors import MissingModelError
 from ccgrep.store import fsio
+from ccgrep.store.access import is_damaged, read_note, sealed
 from ccgrep.store.database import Store
 
 try:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _MAGIC = b"ccgvec1\n"
 _HEAD = struct.Struct("<8sII")
 _ROW = np.dtype([("key", "<i8"), ("start", "<u4"), ("end", "<u4")])
+_NOTES = ("CHECKED", "DONE", "VERIFIED")
 _NAME_CHARS = 32
 MAX_VECTORS = 64 * 1024
 GRAPH_VECTORS = 16 * 1024
@@ -254,11 +256,8 @@ class _Checked:
         self._known: set[str] = set()
         self.lines: set[str] = set()
         if not is_thorough:
-            with (
-                contextlib.suppress(OSError, UnicodeDecodeError),
-                open(os.path.join(directory, "CHECKED"), encoding="utf-8") as file,
-            ):
-                self._known = set(file)
+            lines = read_note(os.path.join(directory, "CHECKED")).decode()
+            self._known = set(lines.splitlines(keepends=True))
 
     def names(self) -> list[str]:
         try:
@@ -383,14 +382,15 @@ class VectorWriter:
         names = {segment.name for segment in found.segments()}
         graphs = [name for name in found.checked.names() if "-" in name]
         gone = (name for name in graphs if name.partition("-")[0] not in names)
-        self.drop([*found.damaged, *gone])
+        notes = (name for name in _NOTES if is_damaged(os.path.join(self._directory, name)))
+        self.drop([*found.damaged, *gone, *notes])
 
     def note(self) -> None:
         """Remembers what was found right, so that it is not read again."""
         checked = Vectors(self._directory).checked
         if checked.is_news():
             path = os.path.join(self._directory, "CHECKED")
-            data = "".join(sorted(checked.lines)).encode()
+            data = sealed("".join(sorted(checked.lines)).encode())
             fsio.publish(self._tmp_dir, path, data, is_hint=True)
 
     def _write(self, rows: Any, vectors: Any) -> None:
@@ -443,4 +443,6 @@ def damaged_files(store_dir: str) -> list[str]:
             with contextlib.suppress(FileNotFoundError):
                 if not checked.is_right(name):
                     found.append(os.path.join(directory, name))
+        notes = (os.path.join(directory, name) for name in _NOTES)
+        found += [path for path in notes if is_damaged(path)]
     return found

@@ -21,6 +21,7 @@ from ccgrep.ops.search import How
 from ccgrep.search.request import Answer, Request
 from ccgrep.search.semantic import search_meaning
 from ccgrep.store import fsio
+from ccgrep.store.access import read_note, sealed
 from ccgrep.store.database import Store, open_store
 
 if TYPE_CHECKING:
@@ -138,11 +139,7 @@ def _mark(config: Config, surfaces: Sequence[str], since: int | None, vectors: V
 
 def _read_done(directory: str, mark: str) -> int | None:
     """How many texts there are, if it is known that all of them are embedded."""
-    try:
-        with open(os.path.join(directory, "DONE"), encoding="utf-8") as file:
-            known, _, total = file.read(1000).rpartition(" ")
-    except (OSError, UnicodeDecodeError):
-        return None
+    known, _, total = read_note(os.path.join(directory, "DONE")).decode().rpartition(" ")
     return int(total) if known == mark and total.isdigit() else None
 
 
@@ -150,9 +147,8 @@ def _note_done(config: Config, directory: str, mark: str, total: int) -> None:
     """Remembers it: to look at all turns takes longer than to search, if there are a million."""
     try:
         tmp_dir = open_store(config.store_dir).tmp_dir
-        fsio.publish(
-            tmp_dir, os.path.join(directory, "DONE"), f"{mark} {total}".encode(), is_hint=True
-        )
+        note = sealed(f"{mark} {total}".encode())
+        fsio.publish(tmp_dir, os.path.join(directory, "DONE"), note, is_hint=True)
     except (WriteError, OSError):
         return
 
@@ -198,17 +194,13 @@ def found_model(config: Config) -> Model:
         return model
     note = os.path.join(model_dir(config.store_dir, model.id), "VERIFIED")
     stamp = models.weights_stamp(model)
-    try:
-        with open(note, encoding="utf-8") as file:
-            if file.read() == stamp:
-                return model
-    except (OSError, UnicodeDecodeError):
-        pass
+    if read_note(note) == stamp.encode():
+        return model
     models.verify(model)
     try:
         tmp_dir = open_store(config.store_dir).tmp_dir
         _made(os.path.dirname(note))
-        fsio.publish(tmp_dir, note, stamp.encode(), is_hint=True)
+        fsio.publish(tmp_dir, note, sealed(stamp.encode()), is_hint=True)
     except (WriteError, OSError):
         return model
     return model

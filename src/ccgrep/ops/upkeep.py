@@ -16,6 +16,7 @@ from ccgrep.ops.indexing import index
 from ccgrep.store import fsck as checks
 from ccgrep.store import fsio, tallies
 from ccgrep.store import gc as collector
+from ccgrep.store.access import is_damaged
 from ccgrep.store.database import Store, new_store_dir, open_store, stores_set_aside
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.gc import GcReport
@@ -36,11 +37,13 @@ def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckR
     with store.lock(wait_s), _nobody_embeds(config, wait_s):
         report = checks.check(store)
         lost = [] if report.is_clean else checks.repair(store)
-        vectors = _damaged_vectors(config)
-        report.damaged += [*_damaged_texts(config), *vectors, *_damaged_tallies(store)]
-        for path in vectors:
-            fsio.remove(path)  # What is not there is embedded again.
-        if not report.is_clean:
+        vectors, seen = _damaged_vectors(config), _damaged_seen(store)
+        report.damaged += [*_damaged_texts(config), *_damaged_tallies(store)]
+        is_rebuilt = not report.is_clean
+        report.damaged += [*vectors, *seen]
+        for path in (*vectors, *seen):
+            fsio.remove(path)  # What is not there is embedded or noted again.
+        if is_rebuilt:
             # Built anew by indexing: it may lack turns that could not be read.
             for path in generations.generation_paths(config.store_dir):
                 fsio.remove_tree(path)
@@ -61,7 +64,7 @@ def _check(config: Config) -> FsckReport:
         before = _state(store)
         report = checks.check(store)
         report.damaged += [*_damaged_texts(config), *_damaged_vectors(config)]
-        report.damaged += _damaged_tallies(store)
+        report.damaged += [*_damaged_tallies(store), *_damaged_seen(store)]
         if report.is_clean or before == _state(store):
             return report
 
@@ -110,6 +113,11 @@ def _drop_dead(config: Config, store: Store, is_gc: bool) -> None:
             fsio.remove_tree(directory)  # What was forgotten cannot be told from the rest.
         return
     drop_dead(config, store, is_model_dropped=is_gc)
+
+
+def _damaged_seen(store: Store) -> list[str]:
+    path = os.path.join(store.directory, "seen")
+    return [path] if is_damaged(path) else []
 
 
 def _damaged_texts(config: Config) -> list[str]:
