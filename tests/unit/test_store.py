@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,16 @@ def test_object_is_named_by_kind_length_and_content() -> None:
     raw = b"\x81\xa6prompt\xa5hello"
     assert thaw(frame) == raw
     assert frame.id == hashlib.sha256(b"turn 14\0" + raw).digest()
+
+
+def test_threads_freeze_side_by_side() -> None:
+    """Each with a compressor of its own, which is used again."""
+    turns = [Turn(prompt=f"hello {number} " * number) for number in range(300)]
+    alone = [freeze("turn", turn) for turn in turns]
+    with ThreadPoolExecutor(4) as pool:
+        made = [*pool.map(lambda _: [freeze("turn", turn) for turn in turns], range(8))]
+    assert all(frames == alone for frames in made)
+    assert all(thaw(frame) for frame in alone)
 
 
 def test_damaged_object_is_never_given_out(home: Home) -> None:

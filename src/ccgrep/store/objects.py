@@ -9,6 +9,7 @@ keys of free-form maps sorted, and numbers that msgpack cannot hold turned into 
 
 import hashlib
 import sys
+from _thread import _local  # `threading.local`, without the rest of that
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -31,6 +32,20 @@ _MAX_DEPTH = 200
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
 T = TypeVar("T")
+
+
+class _Compressor(_local):
+    """One for each thread: to make one takes a third of the time of compressing a turn."""
+
+    def __init__(self) -> None:
+        self._made = zstd.ZstdCompressor(_LEVEL)
+
+    def frame(self, raw: bytes) -> bytes:
+        self._made.set_pledged_input_size(len(raw))
+        return self._made.compress(raw, self._made.FLUSH_FRAME)
+
+
+_COMPRESSOR = _Compressor()
 
 
 class Frame(NamedTuple):
@@ -87,7 +102,7 @@ def decode(raw: bytes, kind: type[T]) -> T:
 def freeze(kind: ObjectKind, value: msgspec.Struct) -> Frame:
     """`value` as an object, ready for a pack."""
     raw = encode(value)
-    return Frame(object_id(kind, raw), kind, len(raw), zstd.compress(raw, _LEVEL))
+    return Frame(object_id(kind, raw), kind, len(raw), _COMPRESSOR.frame(raw))
 
 
 def thaw(frame: Frame) -> bytes:
