@@ -18,7 +18,7 @@ from itertools import islice
 
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.sources.scan import FoundFile, Root, Scan
-from ccgrep.store.access import read_note, sealed
+from ccgrep.store.notes import read_note, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

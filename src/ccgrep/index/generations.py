@@ -23,7 +23,7 @@ from ccgrep.errors import TextIndexError
 from ccgrep.index.freshness import read_head
 from ccgrep.index.text import TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
-from ccgrep.store.access import is_damaged, read_note
+from ccgrep.store.notes import is_damaged, read_note
 
 if TYPE_CHECKING:
     from ccgrep.kinds import Level

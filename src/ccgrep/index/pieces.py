@@ -12,7 +12,7 @@ tantivy merges.
 
 import os
 
-from ccgrep.store.access import read_note, sealed
+from ccgrep.store.notes import read_note, sealed
 
 Piece = list[str]
 """The places that were written in one commit."""

@@ -35,9 +35,9 @@ from ccgrep.index.text import (
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store import fsio
-from ccgrep.store.access import sealed
 from ccgrep.store.database import Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
+from ccgrep.store.notes import sealed
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
 _HUGE_BYTES = 256 * 1024 * 1024

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ccgrep.errors import MissingModelError
 from ccgrep.store import fsio
-from ccgrep.store.access import is_damaged, read_note, sealed
 from ccgrep.store.database import Store
+from ccgrep.store.notes import is_damaged, read_note, sealed
 
 try:
     import numpy as np

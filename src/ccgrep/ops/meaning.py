@@ -21,8 +21,8 @@ from ccgrep.ops.search import How
 from ccgrep.search.request import Answer, Request
 from ccgrep.search.semantic import search_meaning
 from ccgrep.store import fsio
-from ccgrep.store.access import read_note, sealed
 from ccgrep.store.database import Store, open_store
+from ccgrep.store.notes import read_note, sealed
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,12 +16,12 @@ from ccgrep.ops.indexing import index
 from ccgrep.store import fsck as checks
 from ccgrep.store import fsio, tallies
 from ccgrep.store import gc as collector
-from ccgrep.store.access import is_damaged
 from ccgrep.store.database import Store, new_store_dir, open_store, stores_set_aside
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.gc import GcReport
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import Row
+from ccgrep.store.notes import is_damaged
 
 
 class FsckResult(Struct, frozen=True):

@@ -1,8 +1,7 @@
-"""May this user and this ccgrep use the store, and is a note in it what was written?
+"""May this user and this ccgrep use the store? Asked before anything of it is read.
 
 FORMAT   "ccgrep store\\nformat 1\\nfeatures \\n": a number, and words that a reader must know
 
-A hint, which may be lost or wrong, ends in "crc32 <8 hex digits>\\n", so that `fsck` finds damage.
 Imports nothing that a search does not need.
 """
 
@@ -10,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import zlib
 
 from ccgrep.errors import FormatError, StoreError
 
@@ -19,35 +17,6 @@ FEATURES: frozenset[str] = frozenset()
 FORMAT_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures {' '.join(sorted(FEATURES))}\n"
 
 _ANY_FORMAT = r"ccgrep store\nformat ([1-9]\d*)\nfeatures ?([a-z0-9 -]*)\n"
-
-
-def sealed(note: bytes) -> bytes:
-    """A note with its checksum behind it."""
-    return b"%bcrc32 %08x\n" % (note, zlib.crc32(note))
-
-
-def unsealed(data: bytes) -> bytes | None:
-    """The note without its checksum; nothing if it is damaged, or of an earlier version."""
-    note = data[:-15]
-    return note if data == sealed(note) else None
-
-
-def read_note(path: str) -> bytes:
-    """What a note says; nothing if it is damaged or not there."""
-    try:
-        with open(path, "rb") as file:
-            return unsealed(file.read()) or b""
-    except OSError:
-        return b""
-
-
-def is_damaged(path: str) -> bool:
-    """Whether a note is there, and is not what was written."""
-    try:
-        with open(path, "rb") as file:
-            return unsealed(file.read()) is None
-    except FileNotFoundError:
-        return False
 
 
 def check_format(directory: str, is_repair: bool = False) -> None:
