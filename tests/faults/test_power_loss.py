@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ccgrep.store.fsio import remove_tree
+from ccgrep.store.notes import unsealed
 from tests import scale
 from tests.faults.disk import Disk, Operation, read_log
 from tests.faults.faulty import Fault, assert_heals, needs_shim, run
@@ -107,5 +108,7 @@ def assert_trusted_is_synced(disk: Disk, made: Operation) -> None:
     """What CHECKED calls right is never read again: it must not change by a power loss."""
     directory, _, name = made.to.rpartition("/")
     if made.name == "rename" and name == "CHECKED":
-        for line in disk.content(made.path).decode().splitlines():
+        noted = unsealed(disk.content(made.path))
+        assert noted
+        for line in noted.decode().splitlines():
             disk.assert_synced(directory, line.split()[0])
