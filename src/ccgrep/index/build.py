@@ -8,7 +8,6 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -99,14 +98,6 @@ def _collect_garbage(store: Store) -> None:
     from ccgrep.store.gc import collect_garbage  # noqa: PLC0415 - seldom, and a search may wait
 
     collect_garbage(store)
-
-
-def _give_back() -> None:
-    """What was freed goes back to the system, where the library for C can do that."""
-    import ctypes  # noqa: PLC0415 - only after a large first run
-
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def append(store: Store, found: Scan, options: Options) -> bool:
@@ -262,6 +253,8 @@ class _Run:
 
         A few small things that are left here and there would keep most of it from being free.
         """
+        from ccgrep.index.mapped import give_back  # noqa: PLC0415 - only after a large first run
+
         self._rows = []
         self._first = None
         self._prepared = {}
@@ -269,7 +262,7 @@ class _Run:
         self._commit.let_go()
         terms.let_go()
         gc.collect()
-        _give_back()
+        give_back()
 
     def _mark(self, todo: Plan) -> None:
         self._merge.mark_back(self._rows)

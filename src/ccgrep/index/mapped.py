@@ -1,4 +1,4 @@
-"""Keeps the pages of a text index from filling the memory while tantivy merges it.
+"""Keeps a text index from filling the memory while tantivy merges it.
 
 Tantivy maps the files that it merges, and touches all of them: as much would be in memory as there
 is index. The pages are the kernel's to take back, but it does so only when memory is short. Here it
@@ -27,6 +27,7 @@ def kept_small(directory: str, most_bytes: int = _MOST_BYTES) -> Iterator[None]:
     if size < most_bytes:
         yield
         return
+    give_back()  # What documents took that are written.
     is_done = threading.Event()
     watcher = threading.Thread(target=_watch, args=(directory, most_bytes, is_done), daemon=True)
     watcher.start()
@@ -44,6 +45,13 @@ def _watch(directory: str, most_bytes: int, is_done: threading.Event) -> None:
             if _mapped_bytes() > most_bytes:
                 for start, end in _places(directory):
                     madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_PAGEOUT)
+                give_back()
+
+
+def give_back() -> None:
+    """What was freed goes back to the system, where the library for C can do that."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _mapped_bytes() -> int:
