@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class _Compressor(_local):
-    """One for each thread: to make one takes a third of the time of compressing a turn."""
+    """One for each thread: to make one takes a quarter of the time of compressing a turn."""
 
     def __init__(self) -> None:
         self._made = zstd.ZstdCompressor(_LEVEL)
