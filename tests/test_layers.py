@@ -216,7 +216,8 @@ def test_only_fsio_writes() -> None:
         name = str(path.relative_to(SOURCE))
         if name == "store/fsio.py" or room(path) == "cli":
             continue
-        assert not attributes(path, "os") & WRITES, f"{name} writes past fsio"
+        allowed = {"write"} if name == "index/freshness.py" else set()  # A child, into a pipe.
+        assert not attributes(path, "os") & WRITES - allowed, f"{name} writes past fsio"
         assert not attributes(path, "shutil") & WRITES, f"{name} writes past fsio"
         for mode in open_modes(path):
             assert set(mode) <= set("rb"), f"{name} opens a file for writing"

@@ -73,7 +73,10 @@ def _dispatch(typed: list[str], context: Context) -> int:
 
         import_msgspec()
     try:
-        return _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
+        code = _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
+        for check in early:
+            check.close()
+        return code
     except RefError as error:
         refs = getattr(arguments, "ref", ())
         if isinstance(refs, str) or len(refs) < 2 or not all(map(str.isalpha, refs)):

@@ -100,8 +100,11 @@ def _collect_garbage(store: Store) -> None:
     collect_garbage(store)
 
 
-def append(store: Store, found: Scan, options: Options) -> bool:
-    """Takes in transcripts that only grew, without looking at any other.
+def append(
+    store: Store, found: Scan, options: Options, on_ready: Callable[[], object] = lambda: None
+) -> bool:
+    """Takes in transcripts that only grew, without looking at any other; `on_ready` is called when
+    they can be searched, before the store is put in order.
 
     Says whether it did; anything less plain, such as copies of the session, is left to `build`.
     """
@@ -114,7 +117,7 @@ def append(store: Store, found: Scan, options: Options) -> bool:
         plain = [row for row in rows if row is not None and _is_plain(commit, row)]
         if len(plain) < len(rows) or {row.files[0].path for row in plain} != {*found.files}:
             return False
-        return _Run(commit, found, options, lambda _: None, plain).append()
+        return _Run(commit, found, options, lambda _: None, plain).append(on_ready)
 
 
 def _session_id(found: FoundFile) -> str:
@@ -215,7 +218,7 @@ class _Run:
         self._remember()
         return self._report
 
-    def append(self) -> bool:
+    def append(self, on_ready: Callable[[], object]) -> bool:
         """The same for files that are known to belong to one session each."""
         known = known_files(self._rows, ())
         todo = plan(known, self._scan, time.time_ns())
@@ -227,6 +230,7 @@ class _Run:
                 return False
             self._publish()
         self._index_text()
+        on_ready()
         if self._commit.snapshot != self._before:
             self._tidy(is_forgotten_seen=False)
         directory, head = self._store.directory, self._store.head().hex()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.named import TYPE_CHECKING, Protocol
 from ccgrep.sources.scan import FoundFile, Root, Scan
 from ccgrep.store.notes import read_note, sealed
 
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Literal
 
     Outcome = Literal["fresh", "stale", "taken in"]
+    TakeIn = Callable[[list[str], Callable[[], object]], bool]
+    """Takes in a few transcripts, says when they can be searched, and whether it could at all."""
 
 _RACY_NS = 2_000_000_000
 _NEWEST = 64  # transcripts that are looked at first
 OUTCOMES: dict[int, Outcome] = {0: "fresh", 1: "stale", 2: "taken in"}
 _FRESH, _STALE, _TAKEN_IN = OUTCOMES
+_RUNNING = -1000  # no exit code, and no signal
+_CHANGE, _READY = b"c", b"r"
 
 
 def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -> bytes | None:
@@ -172,34 +176,57 @@ class Look(Protocol):
 
     def outcome(self) -> Outcome: ...
 
+    def close(self) -> None: ...
 
-class Check(NamedTuple):
-    """A look at the source files: a child looks at the transcripts, the asker at the folders."""
 
-    child: int
-    store_dir: str
-    roots: Sequence[Root]
-    pipe: int  # that the child closes when it knows of a change, or is done
+class Check:
+    """A look at the source files: a child looks at the transcripts, the asker at the folders.
+
+    Through the pipe the child says when it knows of a change, and when what has changed can be
+    searched. It goes on then to put the store in order, until `close`.
+    """
+
+    def __init__(self, child: int, store_dir: str, roots: Sequence[Root], pipe: int) -> None:
+        self._child = child
+        self._store_dir = store_dir
+        self._roots = roots
+        self._pipe = pipe
+        self._said = b""
+        self._exit_code = _RUNNING
 
     def is_decided(self) -> bool:
         """Whether something has changed for sure, or the answer is there: no time to be used."""
         try:
-            return os.read(self.pipe, 1) == b""
+            self._hear()
         except BlockingIOError:
             return False
+        return True
 
     def outcome(self) -> Outcome:
         """Waits for the answer; a child that died gives none, and then it is stale."""
-        os.close(self.pipe)
-        is_same = is_same_folders(self.store_dir, self.roots)
-        _, status = os.waitpid(self.child, 0)
-        found = OUTCOMES.get(os.waitstatus_to_exitcode(status), "stale")
-        return found if is_same else "stale"
+        is_same = is_same_folders(self._store_dir, self._roots)
+        os.set_blocking(self._pipe, True)
+        while is_same and _READY not in self._said and self._hear():
+            pass
+        if is_same and _READY in self._said:
+            return "taken in"
+        self.close()
+        return OUTCOMES.get(self._exit_code, "stale") if is_same else "stale"
+
+    def close(self) -> None:
+        """Waits until the child has ended."""
+        if self._exit_code == _RUNNING:
+            self._exit_code = os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
+            os.close(self._pipe)  # Only now: the child may be about to say something.
+
+    def _hear(self) -> bool:
+        """Takes what the child says; it may have nothing more to say."""
+        said = os.read(self._pipe, 16)
+        self._said += said
+        return said != b""
 
 
-def start_check(
-    store_dir: str, roots: Sequence[Root], load: Callable[[], Callable[[list[str]], bool]]
-) -> Check:
+def start_check(store_dir: str, roots: Sequence[Root], load: Callable[[], TakeIn]) -> Check:
     """Begins to look, and if few transcripts have changed, to take them in by what `load` gives.
 
     A fork, because the look would hold Python's lock in a thread.
@@ -211,13 +238,17 @@ def start_check(
         code = _STALE
 
         def on_change() -> None:
-            os.close(end)
+            os.write(end, _CHANGE)
             load()
+
+        def on_ready() -> None:
+            os.write(end, _READY)
 
         try:
             changed = changed_files(store_dir, roots, on_change)
             if changed is not None:
-                code = _FRESH if not changed else _TAKEN_IN if load()(changed) else _STALE
+                is_taken_in = bool(changed) and load()(changed, on_ready)
+                code = _FRESH if not changed else _TAKEN_IN if is_taken_in else _STALE
         finally:
             os._exit(code)
     os.close(end)

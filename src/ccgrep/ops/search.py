@@ -305,7 +305,7 @@ def search(
 ) -> tuple[Result, Searcher]:
     """Answers a request from a store that is up to date, as far as that is quickly done.
 
-    `check` is a look at the source files that was begun before.
+    `check` is a look at the source files that was begun before; who began it, closes it.
     """
     if not any(pattern.strip() for pattern in request.patterns):
         raise UsageError("Query required: give a word to search for")
@@ -315,7 +315,10 @@ def search(
     request = request._replace(patterns=tuple(patterns))
     coverage = Coverage()
     if how.is_refreshed:
-        tried, coverage = _search_fresh(config, request, how, check or begin_check(config))
+        look = check or begin_check(config)
+        tried, coverage = _search_fresh(config, request, how, look)
+        if check is None:
+            look.close()
     else:
         tried, coverage = _try(config, request, how), Coverage(is_fresh=False)
     if tried is None:

@@ -56,7 +56,10 @@ def _report(asked: Asked, make: Callable[[Report], T]) -> tuple[T, Coverage]:
 
 
 def _fresh(asked: Asked) -> Coverage:
-    if (asked.check or begin_check(asked.config)).outcome() != "stale":
+    check = asked.check or begin_check(asked.config)
+    outcome = check.outcome()
+    check.close()
+    if outcome != "stale":
         return Coverage()
     from ccgrep.ops.refresh import refresh  # noqa: PLC0415 - only if something changed
 

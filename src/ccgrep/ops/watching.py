@@ -40,6 +40,9 @@ class Watched:
     def outcome(self) -> "Outcome":
         return "fresh"
 
+    def close(self) -> None:
+        pass
+
 
 def keep_fresh(
     config: Config,
