@@ -75,6 +75,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
     try:
         code = _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
         for check in early:
+            sys.stdout.flush()  # It may be putting the store in order.
             check.close()
         return code
     except RefError as error:
