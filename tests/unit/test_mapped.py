@@ -1,14 +1,20 @@
 """Pages of an index that is being merged are given back to the kernel when they are many."""
 
+import gc
 import mmap
 import os
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import tantivy
 
-from ccgrep.index.mapped import _mapped_bytes, kept_small
+from ccgrep.index import text
+from ccgrep.index.document import Document
+from ccgrep.index.mapped import _mapped_bytes, keep_small
+from tests.homes import Home
 
 MEGABYTE = 1024 * 1024
 
@@ -21,19 +27,43 @@ def test_what_is_mapped_is_kept_small(tmp_path: Path, is_removed: bool) -> None:
         os.fsync(written.fileno())  # as tantivy does: what is not on the disk stays in memory
     least = _mapped_bytes()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
-        with kept_small(str(tmp_path), 16 * MEGABYTE):
-            if is_removed:
-                path.unlink()
-            assert pages[:: mmap.PAGESIZE] == b"x" * (64 * MEGABYTE // mmap.PAGESIZE)
-            deadline = time.monotonic() + 10
-            while _mapped_bytes() > least + 20 * MEGABYTE and time.monotonic() < deadline:
-                time.sleep(0.01)
-            assert _mapped_bytes() < least + 20 * MEGABYTE
+        end = keep_small(str(tmp_path), 16 * MEGABYTE)
+        if is_removed:
+            path.unlink()
+        assert pages[:: mmap.PAGESIZE] == b"x" * (64 * MEGABYTE // mmap.PAGESIZE)
+        deadline = time.monotonic() + 10
+        while _mapped_bytes() > least + 20 * MEGABYTE and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert _mapped_bytes() < least + 20 * MEGABYTE
+        end()
         assert pages[-1] == ord("x")
 
 
-def test_little_is_not_looked_at(tmp_path: Path) -> None:
-    (tmp_path / "segment").write_bytes(b"x" * MEGABYTE)
+@pytest.mark.parametrize("is_failing", [False, True])
+def test_a_writer_of_many_is_watched_until_it_ends(
+    home: Home, monkeypatch: pytest.MonkeyPatch, is_failing: bool
+) -> None:
+    """From the first of many documents on: what is written is merged while more are added."""
+    seen: list[int] = []
+    add = text._made
+
+    def made(document: Document) -> tantivy.Document:
+        seen.append(threading.active_count())
+        if is_failing and len(seen) == 4:
+            raise ValueError
+        return add(document)
+
+    monkeypatch.setattr(text, "_MANY", 2)
+    monkeypatch.setattr(text, "_made", made)
+    file = home.claude(1)
+    for number in range(5):
+        file.turn(f"prompt {number}", "answer")
+    file.write()
     threads = threading.active_count()
-    with kept_small(str(tmp_path)):
-        assert threading.active_count() == threads
+
+    with suppress(ValueError):
+        home.index()
+
+    assert [count - threads for count in seen[:4]] == [0, 0, 1, 1]
+    gc.collect()
+    assert threading.active_count() == threads

@@ -9,8 +9,8 @@ that, whatever else may be at an address meanwhile. Where the kernel cannot do i
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 _MOST_BYTES = 64 * 1024 * 1024
 _EVERY_S = 0.01
@@ -19,23 +19,18 @@ _MADV_PAGEOUT = 21
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-@contextmanager
-def kept_small(directory: str, most_bytes: int = _MOST_BYTES) -> Iterator[None]:
-    """While this lasts, no more of the files in `directory` is in memory than that, or little."""
-    with os.scandir(directory) as listing:
-        size = sum(entry.stat().st_size for entry in listing if entry.is_file())
-    if size < most_bytes:
-        yield
-        return
-    give_back()  # What documents took that are written.
+def keep_small(directory: str, most_bytes: int = _MOST_BYTES) -> Callable[[], None]:
+    """From here on, no more of the files in `directory` is in memory than that, or little; what is
+    given ends it."""
     is_done = threading.Event()
     watcher = threading.Thread(target=_watch, args=(directory, most_bytes, is_done), daemon=True)
     watcher.start()
-    try:
-        yield
-    finally:
+
+    def end() -> None:
         is_done.set()
         watcher.join()
+
+    return end
 
 
 def _watch(directory: str, most_bytes: int, is_done: threading.Event) -> None:

@@ -41,7 +41,6 @@ from ccgrep.store.notes import sealed
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
 _HUGE_BYTES = 256 * 1024 * 1024
-_MANY = 1000  # documents
 
 Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
@@ -245,15 +244,6 @@ class _Sync:
 
     def _commit(self) -> None:
         """Commits, and waits for merges, which may be of all that there is."""
-        if self.writer.added < _MANY or not self._path:
-            self._merged()
-            return
-        from ccgrep.index.mapped import kept_small  # noqa: PLC0415 - not for an append
-
-        with kept_small(self._path):
-            self._merged()
-
-    def _merged(self) -> None:
         self.writer.commit()
         self.writer.close()
 

@@ -21,7 +21,7 @@ from ccgrep.index.terms import MAX_WORD_CHARS, expand, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from ccgrep.index.document import Document
@@ -39,6 +39,7 @@ _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started"
 _MAX_TITLE_CHARS = 1000
 _MOST_WAITING = 16_000_000  # characters that tantivy has not taken in
 _CATCH_UP_S = 30.0
+_MANY = 1000  # documents
 _KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
@@ -155,11 +156,13 @@ class TextWriter:
     def __init__(self, directory: str | None, means: Means) -> None:
         self._is_new = means.is_new
         self._directory = directory or "the memory"
+        self._is_in_memory = directory is None
         self._index = self._guarded(_open, directory)
         heap = means.heap * means.threads
         self._writer = self._guarded(self._index.writer, heap, means.threads)
         self.added = 0
         self._waiting = 0
+        self._keeps_small: Callable[[], object] | None = None
 
     def put(self, document: Document) -> None:
         """Writes a turn anew."""
@@ -167,6 +170,8 @@ class TextWriter:
             self.delete(place_of(document.session, document.turn))
         self._guarded(self._writer.add_document, _made(document))
         self.added += 1
+        if self.added == _MANY and not self._is_in_memory:
+            self._keep_small()
         content = document.content
         self._waiting += len(content.said) + sum(map(len, content.words.values()))
         if self._waiting > _MOST_WAITING:
@@ -180,6 +185,14 @@ class TextWriter:
         while _is_at_work() and time.monotonic() < deadline:
             time.sleep(0.002)
 
+    def _keep_small(self) -> None:
+        """What is written is merged meanwhile: that is not to fill the memory."""
+        from weakref import finalize  # noqa: PLC0415 - not for an append
+
+        from ccgrep.index.mapped import keep_small  # noqa: PLC0415
+
+        self._keeps_small = finalize(self, keep_small(self._directory))
+
     def delete(self, place: str) -> None:
         self._guarded(self._writer.delete_documents_by_term, "place", place)
 
@@ -187,11 +200,17 @@ class TextWriter:
         self._guarded(self._writer.delete_documents_by_term, "session", session)
 
     def commit(self) -> None:
+        if self._keeps_small is not None:
+            from ccgrep.index.mapped import give_back  # noqa: PLC0415
+
+            give_back()  # What documents took that are written.
         self._guarded(self._writer.commit)
 
     def close(self) -> None:
         """Waits for merges, so that nothing changes behind the caller's back."""
         self._guarded(self._writer.wait_merging_threads)
+        if self._keeps_small is not None:
+            self._keeps_small()
 
     def _guarded(self, work: Any, *arguments: Any) -> Any:
         """In a new directory there is nothing that could be damaged: it cannot be written."""
