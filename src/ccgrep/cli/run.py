@@ -75,7 +75,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
     try:
         code = _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
         for check in early:
-            sys.stdout.flush()  # It may be putting the store in order.
+            _flush()  # It may be putting the store in order.
             check.close()
         return code
     except RefError as error:
@@ -85,6 +85,14 @@ def _dispatch(typed: list[str], context: Context) -> int:
         # `ccgrep show me the auth bug`: words, not REFs.
         words = one_line(" ".join(typed))
         raise RefError(f"{error}\nto search for these words: `ccgrep search {words}`") from None
+
+
+def _flush() -> None:
+    """Whether all could be written is asked once more at the end, and told there."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return
 
 
 def _shows_secrets(name: str, arguments: SimpleNamespace, context: Context) -> bool:
