@@ -129,18 +129,15 @@ def write_index(pack_dir: str, tmp_dir: str, name: str, offsets: dict[ObjectId, 
 
 def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
     ids = sorted(offsets)
-    firsts = [id[0] for id in ids]
+    firsts = bytes(id[0] for id in ids)
     fanout = [bisect_right(firsts, byte) for byte in range(256)]
-    body = b"".join(
-        [
-            _INDEX_MAGIC,
-            _COUNT.pack(len(ids)),
-            _FANOUT.pack(*fanout),
-            *ids,
-            *(_COUNT.pack(offsets[id]) for id in ids),
-        ]
-    )
-    return body + hashlib.sha256(body).digest()
+    body = bytearray(_INDEX_MAGIC + _COUNT.pack(len(ids)) + _FANOUT.pack(*fanout))
+    for id in ids:  # One after the other: there may be millions.
+        body += id
+    for id in ids:
+        body += _COUNT.pack(offsets[id])
+    body += hashlib.sha256(body).digest()
+    return bytes(body)
 
 
 class Pack:
