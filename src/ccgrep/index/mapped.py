@@ -28,7 +28,8 @@ def keep_small(directory: str, most_bytes: int = _MOST_BYTES) -> Callable[[], No
 
     def end() -> None:
         is_done.set()
-        watcher.join()
+        if threading.current_thread() is not watcher:  # It may be the one that collects garbage.
+            watcher.join()
 
     return end
 
