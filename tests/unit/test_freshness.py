@@ -1,5 +1,6 @@
 """The look at the source files that a search begins with."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ccgrep.index.freshness import Check, start_check
+from ccgrep.index import freshness
+from ccgrep.index.freshness import Check, changed_files, start_check
 from tests.homes import Home
 
 if TYPE_CHECKING:
@@ -74,3 +76,69 @@ def test_a_child_that_says_nothing_is_asked_by_its_exit(home: Home, is_taken_in:
     grown(home)
     outcome = begun(home, lambda *_: is_taken_in).outcome()
     assert outcome == ("taken in" if is_taken_in else "stale")
+
+
+def many(home: Home, number: int) -> list[Path]:
+    """Sessions that were taken in and are at rest, the newest last."""
+    paths = []
+    for name in range(number):
+        file = home.claude(name)
+        file.turn(f"why {name}", "because")
+        paths.append(file.write())
+    home.rest()
+    home.index()
+    return paths
+
+
+def look(home: Home) -> list[str] | None:
+    return changed_files(home.config.store_dir, home.config.roots)
+
+
+@pytest.mark.parametrize("changed", [(), (0,), (5,), (0, 5), tuple(range(6))])
+def test_two_processes_that_share_a_look_see_what_one_sees(
+    home: Home, monkeypatch: pytest.MonkeyPatch, changed: tuple[int, ...]
+) -> None:
+    paths = many(home, 6)
+    monkeypatch.setattr(freshness, "_NEWEST", 1)
+    monkeypatch.setattr(freshness, "_MANY", 2)
+    for number in changed:
+        with paths[number].open("ab") as file:
+            file.write(b"\n")
+
+    assert sorted(look(home) or []) == sorted(str(paths[number]) for number in changed)
+
+
+@pytest.mark.parametrize("gone", range(4))
+def test_a_transcript_that_is_gone_is_noticed_by_whoever_looks_at_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch, gone: int
+) -> None:
+    paths = many(home, 4)
+    monkeypatch.setattr(freshness, "_NEWEST", 1)
+    monkeypatch.setattr(freshness, "_MANY", 1)
+    assert look(home) == []
+    paths[gone].unlink()
+
+    assert look(home) is None
+
+
+def test_no_length_to_which_the_note_is_cut_makes_a_look_say_that_nothing_changed(
+    home: Home,
+) -> None:
+    many(home, 2)
+    note = home.store_dir / "seen"
+    whole = note.read_bytes()
+    end = whole.rindex(b"crc32 ")
+    for length in range(end):
+        note.write_bytes(whole[:length])
+        assert look(home) is None, length
+    note.write_bytes(whole[:end])
+    assert look(home) == []
+
+
+def test_a_time_that_is_no_number_of_a_stat_counts_as_changed(home: Home) -> None:
+    """Before 1970: such a time cannot be kept."""
+    (path,) = many(home, 1)
+    os.utime(path, (-1000, -1000))
+    home.index()
+
+    assert look(home) == [str(path)]

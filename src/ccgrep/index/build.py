@@ -234,7 +234,9 @@ class _Run:
         if self._commit.snapshot != self._before:
             self._tidy(is_forgotten_seen=False)
         directory, head = self._store.directory, self._store.head().hex()
-        self._store.write_seen(described_anew(directory, head, self._scan, self._scanned_ns))
+        seen = described_anew(directory, head, self._scan, self._scanned_ns)
+        if seen is not None:
+            self._store.write_seen(seen)
         return True
 
     def _remember(self) -> None:

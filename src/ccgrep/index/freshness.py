@@ -1,27 +1,28 @@
 """What has changed since the last run? A child looks while the search is under way.
 
-    seen    "ccgrep seen 3 <HEAD>\\n", "root <path>\\n" for each root, then for each folder
-            "<mtime_ns> <path>\\n" (-1: it was not there), an empty line, for each transcript
-            "<mtime_ns> <size> <inode> <path>\\n", "end\\n", and a checksum
+    seen    "ccgrep seen 4 <HEAD>\\n", "root <path>\\n" for each root, then for each folder
+            "<mtime_ns> <path>\\n" (-1: it was not there), an empty line, "<path>\\n" for each
+            transcript, an empty line, for each transcript mtime_ns, size and inode as 8 bytes,
+            as this machine orders them, and a checksum
 
-`?` stands for a time within two seconds of the look: such a file or folder can change without
-its stat saying so, and counts as changed. A folder that was not changed has the files that it
-had, so nothing is listed. The newest transcripts come first: what changes is mostly what was
-changed last. What only recovers lost sessions is not looked at: a run that reads anything new
-takes that in. Derived: without it, or when it is wrong, a search looks for itself.
+`?`, or all bits of the 8 bytes, stands for a time within two seconds of the look: such a file or
+folder can change without its stat saying so, and counts as changed. A folder that was not changed
+has the files that it had, so nothing is listed. The newest transcripts come first: what changes is
+mostly what was changed last. What only recovers lost sessions is not looked at: a run that reads
+anything new takes that in. Derived: without it, or when it is wrong, a search looks for itself.
 """
 
 from __future__ import annotations
 
 import os
-from itertools import islice
+import sys
 
-from ccgrep.named import TYPE_CHECKING, Protocol
+from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.sources.scan import FoundFile, Root, Scan
 from ccgrep.store.notes import read_note, sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import BinaryIO, Literal
 
     Outcome = Literal["fresh", "stale", "taken in"]
@@ -29,51 +30,87 @@ if TYPE_CHECKING:
     """Takes in a few transcripts, says when they can be searched, and whether it could at all."""
 
 _RACY_NS = 2_000_000_000
+_NEVER = 2**64 - 1  # no file's time
+_NUMBERS_BYTES = 24  # of a transcript
 _NEWEST = 64  # transcripts that are looked at first
+_MANY = 10_000  # transcripts that two processes look at
 OUTCOMES: dict[int, Outcome] = {0: "fresh", 1: "stale", 2: "taken in"}
 _FRESH, _STALE, _TAKEN_IN = OUTCOMES
 _RUNNING = -1000  # no exit code, and no signal
 _CHANGE, _READY = b"c", b"r"
 
 
+class Transcripts(NamedTuple):
+    """Paths of transcripts, and of each what its stat was: time, size and inode."""
+
+    paths: Sequence[bytes]
+    numbers: Sequence[int]
+
+    def part(self, start: int, end: int | None = None) -> Transcripts:
+        last = len(self.paths) if end is None else end
+        return Transcripts(self.paths[start:last], self.numbers[3 * start : 3 * last])
+
+    def changed(self) -> list[bytes]:
+        """Those that are not as they were."""
+        stat = os.lstat
+        found = []
+        numbers = iter(self.numbers)
+        for path, time, size, inode in zip(self.paths, numbers, numbers, numbers, strict=True):
+            info = stat(path)
+            if info.st_mtime_ns != time or info.st_size != size or info.st_ino != inode:
+                found.append(path)
+        return found
+
+
 def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -> bytes | None:
     """What `seen` is to hold after a run that took in everything that `scan` saw."""
     if scan.troubles or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
-    lines = _head(head, roots)
     files = [file for file in scan.files.values() if file.kind == "session"]
     files.sort(key=lambda file: file.mtime_ns, reverse=True)
-    lines += [f"{_time(time, scanned_ns)} {path}\n" for path, time in scan.folders.items()]
-    lines.append("\n")
-    lines += [_file(file, scanned_ns) for file in files]
-    return sealed(os.fsencode("".join([*lines, "end\n"])))
+    folders = [
+        f"{time if _is_settled(time, scanned_ns) else '?'} {path}\n"
+        for path, time in scan.folders.items()
+    ]
+    start = os.fsencode("".join([*_head(head, roots), *folders]))
+    paths = [os.fsencode(file.path) for file in files]
+    return _described(start, paths, b"".join(_numbers(file, scanned_ns) for file in files))
+
+
+def _described(start: bytes, paths: Sequence[bytes], numbers: bytes) -> bytes:
+    return sealed(b"\n".join((start, *paths, b"", numbers)))
 
 
 def _head(head: str, roots: Sequence[Root]) -> list[str]:
-    return [f"ccgrep seen 3 {head}\n", *(f"root {root.path}\n" for root in roots)]
+    return [f"ccgrep seen 4 {head}\n", *(f"root {root.path}\n" for root in roots)]
 
 
-def _file(file: FoundFile, scanned_ns: int) -> str:
-    return f"{_time(file.mtime_ns, scanned_ns)} {file.size} {file.inode} {file.path}\n"
+def _numbers(file: FoundFile, scanned_ns: int) -> bytes:
+    is_settled = file.mtime_ns >= 0 and _is_settled(file.mtime_ns, scanned_ns)
+    numbers = (file.mtime_ns if is_settled else _NEVER, file.size, file.inode)
+    return b"".join(number.to_bytes(8, sys.byteorder) for number in numbers)
 
 
-def _time(mtime_ns: int, scanned_ns: int) -> str:
-    return str(mtime_ns) if mtime_ns <= scanned_ns - _RACY_NS else "?"
+def _is_settled(mtime_ns: int, scanned_ns: int) -> bool:
+    return mtime_ns <= scanned_ns - _RACY_NS
 
 
-def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> bytes:
-    """`seen` after a run that took in the few files of `scan`."""
-    seen = read_note(os.path.join(store_dir, "seen"))
-    at = seen.find(b"\n\n") + 2
-    folders, files = seen[seen.find(b"\n") + 1 : at], seen[at:]
+def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> bytes | None:
+    """`seen` after a run that took in the few files of `scan`; nothing if it is damaged."""
+    try:
+        start, files = _split(read_note(os.path.join(store_dir, "seen")))
+    except ValueError:
+        return None
+    paths, numbers = list(files.paths), bytearray(files.numbers)
     for path, file in scan.files.items():
-        name = os.fsencode(f" {path}\n")
-        end = files.find(name)
-        if end >= 0:
-            start = files.rfind(b"\n", 0, end) + 1
-            files = files[:start] + files[end + len(name) :]
-        files = os.fsencode(_file(file, scanned_ns)) + files
-    return sealed(os.fsencode(_head(head, ())[0]) + folders + files)
+        name = os.fsencode(path)
+        if name in paths:
+            at = paths.index(name)
+            del paths[at], numbers[at * _NUMBERS_BYTES : (at + 1) * _NUMBERS_BYTES]
+        paths.insert(0, name)
+        numbers[:0] = _numbers(file, scanned_ns)
+    _, _, start = start.partition(b"\n")
+    return _described(os.fsencode(_head(head, ())[0]) + start, paths, bytes(numbers))
 
 
 def read_head(store_dir: str) -> str:
@@ -92,7 +129,7 @@ def is_same_folders(store_dir: str, roots: Sequence[Root]) -> bool:
         with open(os.path.join(store_dir, "seen"), "rb") as seen:
             if _first_lines(seen, roots)[1:] != _head("", roots)[1:]:
                 return False
-            for line in _section(seen, b"\n"):
+            while (line := seen.readline()) != b"\n":
                 time, _, path = line[:-1].partition(b" ")
                 try:
                     is_same = os.stat(path).st_mtime_ns == int(time)
@@ -117,56 +154,54 @@ def changed_files(
         with open(os.path.join(store_dir, "seen"), "rb") as seen:
             if _first_lines(seen, roots) != _head(read_head(store_dir), roots):
                 return None
-            # Line by line: memory that is touched here has to be copied first.
-            for _ in _section(seen, b"\n"):
-                pass
-            files = _section(seen, b"end\n")
-            changed = _changed(islice(files, _NEWEST))
-            if not changed or on_change is None:
-                changed += _changed(files)
-            elif not _is_same_beside(files, on_change):
+            _, files = _split(seen.read())
+        changed = files.part(0, _NEWEST).changed()
+        rest = files.part(_NEWEST)
+        if changed and on_change is not None:
+            if not _is_same_beside(rest, on_change):
                 return changed_files(store_dir, roots)
+        elif len(rest.paths) > _MANY:
+            half = len(rest.paths) // 2
+            look = rest.part(half).changed
+            if not _is_same_beside(rest.part(0, half), lambda: changed.extend(look())):
+                changed = files.changed()
+        else:
+            changed += rest.changed()
     except (OSError, ValueError):
         return None
     return [os.fsdecode(path) for path in changed]
 
 
-def _is_same_beside(files: Iterable[bytes], on_change: Callable[[], object]) -> bool:
-    """Whether the rest of the transcripts is as it was: a child looks during `on_change`."""
+def _is_same_beside(files: Transcripts, work: Callable[[], object]) -> bool:
+    """Whether transcripts are as they were: a child looks during `work`."""
     child = os.fork()
     if child == 0:
         code = 1
         os.nice(5)  # What is done meanwhile takes longer.
         try:
-            code = 1 if _changed(files) else 0
+            code = 1 if files.changed() else 0
         finally:
             os._exit(code)
-    on_change()
-    return os.waitpid(child, 0)[1] == 0
+    try:
+        work()
+    finally:
+        status = os.waitpid(child, 0)[1]
+    return status == 0
 
 
 def _first_lines(seen: BinaryIO, roots: Sequence[Root]) -> list[str]:
     return [os.fsdecode(seen.readline()) for _ in _head("", roots)]
 
 
-def _section(seen: BinaryIO, end: bytes) -> Iterator[bytes]:
-    for line in seen:
-        if line == end:
-            return
-        yield line
-    raise ValueError("it is not whole")
-
-
-def _changed(lines: Iterable[bytes]) -> list[bytes]:
-    changed = []
-    stat = os.lstat
-    for line in lines:
-        path = line[line.index(b"/") : -1]
-        info = stat(path)
-        # The line as it would be: to write one takes less time than to read three numbers.
-        if line != b"%d %d %d %b\n" % (info.st_mtime_ns, info.st_size, info.st_ino, path):
-            changed.append(path)
-    return changed
+def _split(seen: bytes) -> tuple[bytes, Transcripts]:
+    """What comes before the transcripts, and these."""
+    at = seen.index(b"\n\n") + 2
+    end = seen.index(b"\n\n", at - 1)  # There may be none.
+    paths = seen[at:end].split(b"\n") if end > at else []
+    numbers = memoryview(seen)[end + 2 :][: len(paths) * _NUMBERS_BYTES]
+    if len(numbers) < len(paths) * _NUMBERS_BYTES:
+        raise ValueError("it is not whole")
+    return seen[: at - 1], Transcripts(paths, numbers.cast("Q"))
 
 
 class Look(Protocol):
