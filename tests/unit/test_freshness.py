@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ccgrep.index import freshness
-from ccgrep.index.freshness import Check, changed_files, start_check
+from ccgrep.index import look
+from ccgrep.index.look import Check, begin, changed_since
 from tests.homes import Home
 
 if TYPE_CHECKING:
-    from ccgrep.index.freshness import TakeIn
+    from ccgrep.index.look import TakeIn
 
 _TIDYING_S = 1.0
 
@@ -30,7 +30,13 @@ def grown(home: Home) -> Path:
 
 
 def begun(home: Home, take_in: "TakeIn") -> Check:
-    return start_check(home.config.store_dir, home.config.roots, lambda: take_in)
+    check = begin(home.config.store_dir, lambda: take_in)
+    check.want(roots(home))
+    return check
+
+
+def roots(home: Home) -> list[str]:
+    return [root.path for root in home.config.roots]
 
 
 def test_what_was_taken_in_is_told_before_the_store_is_in_order(home: Home, tmp_path: Path) -> None:
@@ -52,13 +58,10 @@ def test_what_was_taken_in_is_told_before_the_store_is_in_order(home: Home, tmp_
     assert marker.read_text() == str(path)
 
 
-def test_nobody_refreshes_while_the_child_is_at_work(home: Home, tmp_path: Path) -> None:
-    """A new file makes it stale, and the writer's lock has to be free for what follows."""
-    marker = tmp_path / "tidied"
+def test_a_new_file_leaves_everything_to_a_refresh(home: Home, tmp_path: Path) -> None:
+    marker = tmp_path / "taken in"
 
-    def take_in(_: list[str], on_ready: Callable[[], object]) -> bool:
-        on_ready()
-        time.sleep(_TIDYING_S)
+    def take_in(*_: object) -> bool:
         marker.touch()
         return True
 
@@ -68,7 +71,7 @@ def test_nobody_refreshes_while_the_child_is_at_work(home: Home, tmp_path: Path)
     other.write()
 
     assert begun(home, take_in).outcome() == "stale"
-    assert marker.exists()
+    assert not marker.exists()
 
 
 @pytest.mark.parametrize("is_taken_in", [True, False])
@@ -90,8 +93,8 @@ def many(home: Home, number: int) -> list[Path]:
     return paths
 
 
-def look(home: Home) -> list[str] | None:
-    return changed_files(home.config.store_dir, home.config.roots)
+def changed_in(home: Home) -> list[str] | None:
+    return changed_since(home.config.store_dir, roots(home))
 
 
 @pytest.mark.parametrize("changed", [(), (0,), (5,), (0, 5), tuple(range(6))])
@@ -99,13 +102,13 @@ def test_two_processes_that_share_a_look_see_what_one_sees(
     home: Home, monkeypatch: pytest.MonkeyPatch, changed: tuple[int, ...]
 ) -> None:
     paths = many(home, 6)
-    monkeypatch.setattr(freshness, "_NEWEST", 1)
-    monkeypatch.setattr(freshness, "_MANY", 2)
+    monkeypatch.setattr(look, "_NEWEST", 1)
+    monkeypatch.setattr(look, "_MANY", 2)
     for number in changed:
         with paths[number].open("ab") as file:
             file.write(b"\n")
 
-    assert sorted(look(home) or []) == sorted(str(paths[number]) for number in changed)
+    assert sorted(changed_in(home) or []) == sorted(str(paths[number]) for number in changed)
 
 
 @pytest.mark.parametrize("gone", range(4))
@@ -113,12 +116,12 @@ def test_a_transcript_that_is_gone_is_noticed_by_whoever_looks_at_it(
     home: Home, monkeypatch: pytest.MonkeyPatch, gone: int
 ) -> None:
     paths = many(home, 4)
-    monkeypatch.setattr(freshness, "_NEWEST", 1)
-    monkeypatch.setattr(freshness, "_MANY", 1)
-    assert look(home) == []
+    monkeypatch.setattr(look, "_NEWEST", 1)
+    monkeypatch.setattr(look, "_MANY", 1)
+    assert changed_in(home) == []
     paths[gone].unlink()
 
-    assert look(home) is None
+    assert changed_in(home) is None
 
 
 def test_no_length_to_which_the_note_is_cut_makes_a_look_say_that_nothing_changed(
@@ -130,9 +133,9 @@ def test_no_length_to_which_the_note_is_cut_makes_a_look_say_that_nothing_change
     end = whole.rindex(b"crc32 ")
     for length in range(end):
         note.write_bytes(whole[:length])
-        assert look(home) is None, length
+        assert changed_in(home) is None, length
     note.write_bytes(whole[:end])
-    assert look(home) == []
+    assert changed_in(home) == []
 
 
 def test_a_time_that_is_no_number_of_a_stat_counts_as_changed(home: Home) -> None:
@@ -141,4 +144,62 @@ def test_a_time_that_is_no_number_of_a_stat_counts_as_changed(home: Home) -> Non
     os.utime(path, (-1000, -1000))
     home.index()
 
-    assert look(home) == [str(path)]
+    assert changed_in(home) == [str(path)]
+
+
+def test_a_look_that_nobody_wants_takes_nothing_in(home: Home, tmp_path: Path) -> None:
+    marker = tmp_path / "taken in"
+
+    def take_in(*_: object) -> bool:
+        marker.touch()
+        return True
+
+    grown(home)
+    unwanted = begin(home.config.store_dir, lambda: take_in)
+    while not unwanted.is_decided():
+        time.sleep(0.001)
+    unwanted.close()
+    unwanted.close()
+
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("others", [[], ["/somewhere/else"], ["twice", "twice"]])
+def test_a_look_at_other_roots_is_stale(home: Home, others: list[str]) -> None:
+    grown(home)
+    check = begin(home.config.store_dir, lambda: lambda *_: True)
+    check.want(others)
+
+    assert check.outcome() == "stale"
+
+
+def test_a_look_without_a_store_is_stale(tmp_path: Path) -> None:
+    check = begin(str(tmp_path / "nowhere"), lambda: lambda *_: True)
+    check.want(["/somewhere"])
+
+    assert check.outcome() == "stale"
+
+
+def test_who_asks_may_die_before_saying_so(home: Home, tmp_path: Path) -> None:
+    """A child that waits to be told is not left behind."""
+    many(home, 1)
+    asker = os.fork()
+    if asker == 0:
+        check = begin(home.config.store_dir, lambda: lambda *_: True)
+        (tmp_path / "child").write_text(str(check._child))
+        os._exit(0)
+    os.waitpid(asker, 0)
+    child = int((tmp_path / "child").read_text())
+    deadline = time.monotonic() + 10
+    while _is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    assert not _is_running(child)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"

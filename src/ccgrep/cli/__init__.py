@@ -14,6 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from ccgrep.config import Config
+    from ccgrep.index.look import Check
+
+LOOKING = ("search", "stats")
+"""Commands that take in what has changed before they answer."""
+
 
 def entry() -> NoReturn:
     """The program. It neither looks for garbage while it is loading, nor takes itself down piece
@@ -31,13 +37,18 @@ def main(arguments: list[str] | None = None) -> int:
         word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         for word in (sys.argv[1:] if arguments is None else arguments)
     ]
+    check = None
     try:
         # Here, so that Ctrl-C while loading is quiet.
         if typed[:1] == ["__complete"]:
-            from ccgrep.cli.live import run  # noqa: PLC0415 - a shell waits, with a key pressed
+            from ccgrep.cli.live import run as complete  # noqa: PLC0415 - a key is pressed
+
+            code = complete(typed)
         else:
+            check = _early_check() if _is_maybe_looking(typed) else None
             from ccgrep.cli.run import run  # noqa: PLC0415
-        code = run(typed)
+
+            code = run(typed, check)
         sys.stdout.flush()
         return code
     except OSError as error:
@@ -54,6 +65,37 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("ccgrep: interrupted; what was committed is kept\n")
         return 130
+    finally:
+        if check is not None:
+            check.close()
+
+
+def _is_maybe_looking(typed: list[str]) -> bool:
+    """Whether this may be a command that takes in what has changed, before what was typed is
+    understood: words are searched for unless the first is the name of another command."""
+    first = typed[0] if typed else "--help"
+    if first in ("-h", "--help", "--version") or first.startswith("__") or "--no-refresh" in typed:
+        return False
+    module = os.path.join(os.path.dirname(__file__), "commands", f"{first}.py")
+    return first in LOOKING or not (first.isalpha() and os.path.exists(module))
+
+
+def _early_check() -> Check:
+    """A look at the source files, while Python is importing the rest: a second core has nothing
+    to do then. The store is where it is by default, unless a variable says so; if it is not, the
+    look is of no use, and another will be begun."""
+    from ccgrep.ops.check import begin_early  # noqa: PLC0415 - not for every command
+
+    def config() -> Config:
+        from ccgrep.config import make_config  # noqa: PLC0415 - only if something changed
+
+        return make_config(dict(os.environ))
+
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(
+        os.environ.get("HOME", ""), ".local", "share"
+    )
+    store = os.environ.get("CCGREP_DIR") or os.path.join(data, "ccgrep")
+    return begin_early(os.path.abspath(store), config)
 
 
 def _drop_output() -> None:

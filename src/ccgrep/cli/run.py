@@ -6,11 +6,11 @@ import sys
 from types import SimpleNamespace
 
 from ccgrep import __version__
+from ccgrep.cli import LOOKING
 from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError, RefError, UsageError
-from ccgrep.index.freshness import Check
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.check import begin_check
 from ccgrep.text import escape, one_line, show_secrets
@@ -18,8 +18,7 @@ from ccgrep.text import escape, one_line, show_secrets
 if TYPE_CHECKING:
     from typing import Any
 
-_LOOKING = ("search", "stats")
-"""Commands that take in what has changed before they answer."""
+    from ccgrep.index.look import Check
 
 _WITHOUT_MSGSPEC = ("completions", "mcp", "search", "setup")
 
@@ -27,10 +26,11 @@ _PICK = "__pick"
 """What fzf calls. No part of the table: nobody types it."""
 
 
-def run(typed: list[str]) -> int:
+def run(typed: list[str], check: Check | None = None) -> int:
+    """Runs what was typed; `check` is a look at the source files for whom that is of use."""
     context = Context.from_process()
     try:
-        return _dispatch(typed, context)
+        return _dispatch(typed, context, check)
     except CcgrepError as error:
         sys.stdout.flush()
         context.say(f"ccgrep: {escape(str(error))}")
@@ -43,7 +43,7 @@ def run(typed: list[str]) -> int:
         return 2
 
 
-def _dispatch(typed: list[str], context: Context) -> int:
+def _dispatch(typed: list[str], context: Context, check: Check | None) -> int:
     if not typed or typed[0] in ("-h", "--help"):
         return _introduced(typed, context)
     if typed[0] == _PICK:
@@ -67,16 +67,17 @@ def _dispatch(typed: list[str], context: Context) -> int:
         context.write(f"ccgrep {__version__}")
         return 0
     show_secrets(_shows_secrets(command.name, arguments, context))
-    early = _begun(arguments, context) if command.name in _LOOKING else ()
+    is_looking = command.name in LOOKING and not arguments.no_refresh
+    checks = (begin_check(context.config(), check),) if is_looking else ()
     if command.name not in _WITHOUT_MSGSPEC:
         from ccgrep.quick import import_msgspec  # noqa: PLC0415 - not for a plain search
 
         import_msgspec()
     try:
-        code = _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *early)
-        for check in early:
+        code = _called(f"ccgrep.cli.commands.{command.name}", arguments, context, *checks)
+        for wanted in checks:
             _flush()  # It may be putting the store in order.
-            check.close()
+            wanted.close()
         return code
     except RefError as error:
         refs = getattr(arguments, "ref", ())
@@ -117,8 +118,3 @@ def _introduced(typed: list[str], context: Context) -> int:
     is_whole = typed[:1] == ["--help"]
     context.write((overview if is_whole else brief_overview)(context.width))
     return 0 if typed else 2
-
-
-def _begun(arguments: SimpleNamespace, context: Context) -> tuple[Check, ...]:
-    """They look for changes first of all: while Python is importing the rest of it."""
-    return () if arguments.no_refresh else (begin_check(context.config()),)

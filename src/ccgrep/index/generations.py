@@ -20,7 +20,7 @@ import re
 import zlib
 
 from ccgrep.errors import TextIndexError
-from ccgrep.index.freshness import read_head
+from ccgrep.index.look import read_head
 from ccgrep.index.text import TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.store.notes import is_damaged, read_note

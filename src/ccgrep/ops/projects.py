@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from ccgrep.config import Config
-from ccgrep.index.freshness import read_head
+from ccgrep.index.look import read_head
 from ccgrep.store.database import open_store
 
 

@@ -11,7 +11,7 @@ import time
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
 from ccgrep.index import generations
-from ccgrep.index.freshness import Look, read_head
+from ccgrep.index.look import Look, read_head
 from ccgrep.index.text import Stored, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.ops.check import begin_check

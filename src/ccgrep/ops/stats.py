@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from ccgrep.config import Config
 from ccgrep.errors import TallyError
-from ccgrep.index.freshness import Check
+from ccgrep.index.look import Check
 from ccgrep.ops.check import begin_check
 from ccgrep.ops.common import read
 from ccgrep.ops.search import Coverage, How

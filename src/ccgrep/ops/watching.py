@@ -15,14 +15,14 @@ from watchfiles import watch
 
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, LockedError
-from ccgrep.index.freshness import changed_files, is_same_folders
+from ccgrep.index.look import changed_since
 from ccgrep.ops import indexing
 from ccgrep.ops.append import take_in
 from ccgrep.store.database import create_store
 from ccgrep.store.lock import WriterLock
 
 if TYPE_CHECKING:
-    from ccgrep.index.freshness import Outcome
+    from ccgrep.index.look import Outcome
 
 _STEP_MS = 100
 _DEBOUNCE_MS = 1000
@@ -145,7 +145,7 @@ def _take_in(config: Config, note: Callable[[str], None], on_taken_in: Callable[
 
 def _take_in_little(config: Config) -> bool:
     """Takes in what only grew, if that is all; says whether it was."""
-    changed = changed_files(config.store_dir, config.roots)
-    if changed is None or not is_same_folders(config.store_dir, config.roots):
+    changed = changed_since(config.store_dir, [root.path for root in config.roots])
+    if changed is None:
         return False
     return not changed or take_in(config, changed)

@@ -14,7 +14,7 @@ from ccgrep.cli.filters import context_of, filters_of
 from ccgrep.cli.inside import asking, is_agent
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
-from ccgrep.index.freshness import Check
+from ccgrep.index.look import Check
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
 from ccgrep.output import records

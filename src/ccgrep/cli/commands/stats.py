@@ -11,7 +11,7 @@ from ccgrep.cli.asked import close_bar, how_of
 from ccgrep.cli.context import Context
 from ccgrep.cli.filters import filters_of
 from ccgrep.errors import UsageError
-from ccgrep.index.freshness import Check
+from ccgrep.index.look import Check
 from ccgrep.ops import stats as ops
 from ccgrep.output import stats_charts, stats_json, stats_lines
 from ccgrep.output.json import dumps
