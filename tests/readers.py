@@ -30,27 +30,6 @@ def read(reader: str, data: bytes, start: Mark = _START, before: Before | None =
     return claude.read(stream, start, File("some-session"), before, sink, _NO_SPILLS)
 
 
-def said(reader: str, data: bytes, file: File, is_skimmed: bool) -> list[tuple[str, list[Said]]]:
-    """The sessions of a file, and what was said in each of their turns."""
-    turns: dict[ObjectId, Said] = {}
-
-    def keep(turn: Turn) -> ObjectId:
-        id = ObjectId(len(turns).to_bytes(32))
-        tools = sorted({call.name for call in turn.calls()} - {"unknown"})
-        turns[id] = turn.prompt, turn.said(), tools
-        return id
-
-    stream = io.BytesIO(data)
-    if reader == "codex":
-        reading = codex.read(stream, _START, file, None, keep, is_skimmed)
-    else:
-        reading = claude.read(stream, _START, file, None, keep, _NO_SPILLS, is_skimmed)
-    return [
-        (part.session.title, [turns[entry.turn] for entry in part.entries])
-        for part in reading.sessions
-    ]
-
-
 def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:
     """As the indexer does it: each time from where the first open turn began."""
     reading: Reading | None = None

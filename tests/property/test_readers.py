@@ -1,16 +1,14 @@
 """The readers survive any bytes, and reading on gives what reading anew gives."""
 
 import json
+import zlib
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ccgrep.kinds import SessionKind
-from ccgrep.sources.reading import File
 from tests import scale
-from tests.readers import read, read_in_pieces, said, same
+from tests.readers import read, read_in_pieces, same
 
 words = st.sampled_from(["fix it", "go on", "stop", "/init", "Warmup", "", "日本"])
 ids = st.sampled_from(["m1", "m2", "m3"])
@@ -127,28 +125,24 @@ def test_codex_read_on_is_the_same_as_read_anew(data: bytes, cuts: list[int]) ->
     assert same(read_in_pieces("codex", data, cuts)) == same(fresh)
 
 
-def distinct_lines(records: list[dict[str, Any]]) -> bytes:
-    """Lines of records, each with an id of its own, as real ones have."""
-    for number, record in enumerate(records):
-        if "uuid" in record:
-            record["uuid"] = f"00000000-0000-4000-8000-{number:012d}"
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+INJECTED_LAST = b"".join(
+    json.dumps(record).encode() + b"\n"
+    for record in (
+        {"type": "summary", "summary": "before"},
+        {"type": "queue-operation", "operation": "remove", "content": "fix it"},
+        {"type": "summary", "summary": "after"},
+    )
+)
+"""A prompt that begins its turn only at the end of the file, behind another record."""
 
 
-@pytest.mark.parametrize("kind", ["main", "subagent", "worker"])
-@settings(max_examples=scale.of(160, 1000))
-@given(st.lists(claude_records, max_size=14).map(distinct_lines), damage | st.just(b""))
-def test_claude_skimmed_gives_the_same_turns(kind: SessionKind, data: bytes, bad: bytes) -> None:
-    file = File("some-session", kind)
-    whole, skimmed = (said("claude", bad + data + data, file, skim) for skim in (False, True))
-    assert skimmed == whole
-
-
-@settings(max_examples=scale.of(160, 1000))
-@given(file_of(codex_records))
-def test_codex_skimmed_gives_the_same_turns(data: bytes) -> None:
-    file = File("some-session")
-    assert said("codex", data, file, is_skimmed=True) == said("codex", data, file, is_skimmed=False)
+@settings(max_examples=scale.of(160, 400))
+@given(st.sampled_from(["claude", "codex"]), file_of(claude_records | codex_records))
+@example("claude", INJECTED_LAST)
+def test_checksums_are_of_what_stands_before(reader: str, data: bytes) -> None:
+    found = read(reader, data)
+    assert found.resume_crc == zlib.crc32(data[: found.resume])
+    assert found.end_crc == zlib.crc32(data[: found.end])
 
 
 @settings(max_examples=scale.of(120, 300))

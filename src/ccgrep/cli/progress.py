@@ -34,9 +34,6 @@ class Bar:
         if now < self._after or now - self._drawn < _EVERY_S or not progress.bytes:
             return
         files = f"{progress.files_done:,}/{progress.files:,} files"
-        if not progress.bytes_done:
-            self._draw(now, progress.files_done / progress.files, f"{files} skimmed")
-            return
         rate = progress.bytes_done / max(now - self._started, 0.001)
         left = (progress.bytes - progress.bytes_done) / max(rate, 1)
         share = progress.bytes_done / progress.bytes

@@ -6,22 +6,29 @@ Little work is done like this, in the calling process; the workers of `pool.py` 
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from ccgrep.index.document import Content, said_content, turn_content
 from ccgrep.index.reader import Emit, FileResult, Task, failed, read_file
+from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
-from ccgrep.store.objects import Frame, freeze, object_id
+from ccgrep.store.objects import Frame, freeze
 
 _INLINE_BYTES = 8 * 1024 * 1024
 """Below this, starting workers costs more than it saves."""
 _BATCH_BYTES = 1024 * 1024
 _ZST_RATIO = 20
+_CONTENTS: dict[Level | None, Callable[[Turn], Content] | None] = {
+    None: None,
+    "discussion": said_content,
+    "whole": turn_content,
+}
+"""What is made ready of a turn."""
 
 
 class Batch(msgspec.Struct, frozen=True, tag="batch"):
     """Objects that a file gave so far, and what is to be indexed of them."""
 
+    path: str
     frames: list[Frame]
     contents: list[tuple[ObjectId, Content]]
 
@@ -54,43 +61,28 @@ def _work(task: Task) -> int:
 
 def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
     """Reads one file; its objects go to `send`, many at a time."""
-    if task.level == "discussion":
-        return _skim(task)
     batcher = _Batcher(task, send)
     result = _safely(task, batcher.add)
     batcher.flush()
     return result
 
 
-def _skim(task: Task) -> FileResult:
-    """What was said in a file. Ids are made of that alone: the rest of a turn is not known here."""
-    contents: dict[ObjectId, Content] = {}
-
-    def add(turn: Turn) -> ObjectId:
-        content = said_content(turn)
-        id = object_id("turn", content.said.encode("utf-8", "replace"))
-        contents[id] = content
-        return id
-
-    result = _safely(task, add)
-    return replace(result, said=contents)
-
-
 class _Batcher:
     """Gathers what a task gives, and passes it on many objects at a time."""
 
     def __init__(self, task: Task, send: Callable[[Batch], None]) -> None:
-        self._is_indexed = task.level is not None
+        self._path = task.found.path
+        self._content = _CONTENTS[task.level]
         self._send = send
-        self._batch = Batch([], [])
+        self._batch = Batch(self._path, [], [])
         self._size = 0
 
     def add(self, turn: Turn) -> ObjectId:
         frame = freeze("turn", turn)
         self._batch.frames.append(frame)
         self._size += len(frame.data)
-        if self._is_indexed:
-            content = turn_content(turn)
+        if self._content is not None:
+            content = self._content(turn)
             self._batch.contents.append((frame.id, content))
             self._size += len(content.said) + sum(map(len, content.words.values()))
         if self._size > _BATCH_BYTES:
@@ -100,7 +92,7 @@ class _Batcher:
     def flush(self) -> None:
         if self._batch.frames:
             self._send(self._batch)
-        self._batch = Batch([], [])
+        self._batch = Batch(self._path, [], [])
         self._size = 0
 
 

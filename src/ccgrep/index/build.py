@@ -22,15 +22,13 @@ from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
 from ccgrep.index.sync import FirstText, choose_kinds, purge, sync
 from ccgrep.model import ObjectId
-from ccgrep.sources.identity import claude_file, codex_file
+from ccgrep.sources.identity import claude_file, codex_file, is_of_agent
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile, Root, Scan
 from ccgrep.store.database import Commit, Store
 from ccgrep.store.manifest import Row, SourceFile, forgotten_key
 
 COMMIT_EVERY_S = 10.0
-_MOST_SKIMMED_BYTES = 32 * 1024 * 1024
-"""Of a file: while one process skims it, another may read it, and a line may be all of it."""
 _GARBAGE_SHARE = 0.25
 _GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
 
@@ -262,7 +260,6 @@ class _Run:
         from ccgrep.index.mapped import give_back  # noqa: PLC0415 - only after a large first run
 
         self._rows = []
-        self._first = None
         self._prepared = {}
         self._merge = Merge(self._commit, (), ())
         self._commit.let_go()
@@ -284,27 +281,20 @@ class _Run:
         suspects = set(todo.suspect)
         known = {task.found.path for task in tasks if task.known is not None}
         self._is_much = is_much(tasks)
-        skims = self._skims(tasks)
-        if not self._is_much:
-            tasks = [replace(task, level="whole") for task in tasks]
-        skimmed = 0
+        tasks = self._leveled(tasks)
         new: list[FileResult] = []
         deadline = committed + (self._options.budget_s or float("inf"))
-        for reply in read_files([*skims, *tasks], self._options.cores):
+        for reply in read_files(tasks, self._options.cores):
             if isinstance(reply, Batch):
                 self._report.new_objects += sum(map(self._commit.add, reply.frames))
-                self._prepared.update(reply.contents)
-                continue
-            if reply.outcome == "skimmed":
-                skimmed += 1
-                self._take_said(reply, is_last=skimmed == len(skims))
-                self._on_progress(Progress(reply.path, skimmed, len(skims), 0, total))
+                self._prepare(reply)
                 continue
             # A new file may be a copy of a known one, so it is compared with what that is now.
             known.discard(reply.path)
             new.append(reply)
             while new and (not known or self._merge.files.get(new[-1].path)):
                 self._take(new.pop(), suspects)
+            self._take_said(reply)
             files_done += 1
             done += sizes[reply.path]
             self._on_progress(Progress(reply.path, files_done, len(tasks), done, total))
@@ -326,25 +316,31 @@ class _Run:
             self._count(result.reading, self._merge.owners(result.path))
         self._merge.take(result)
 
-    def _skims(self, tasks: list[Task]) -> list[Task]:
-        """What is read beforehand for what was said alone, to be searchable soon: all of it, on a
-        first run, if it is much."""
-        if self._before.shards or not self._is_much:
-            return []
-        skims = [
-            replace(task, level="discussion")
-            for task in tasks
-            if task.found.size <= _MOST_SKIMMED_BYTES
-        ]
-        self._first = FirstText(self._store) if skims else None
-        return skims
+    def _leveled(self, tasks: list[Task]) -> list[Task]:
+        """Tasks with what each is to make ready for the text index: of little, everything. Of much,
+        on a first run, what was said in people's sessions, which come first, to be searchable soon;
+        what agents said to each other follows with what tools did."""
+        if not self._is_much:
+            return [replace(task, level="whole") for task in tasks]
+        if self._before.shards:
+            return tasks
+        said = [task for task in tasks if not is_of_agent(task.found.path)]
+        rest = [task for task in tasks if is_of_agent(task.found.path)]
+        self._first = FirstText(self._store, {task.found.path for task in said}) if said else None
+        return [*(replace(task, level="discussion") for task in said), *rest]
 
-    def _take_said(self, result: FileResult, is_last: bool) -> None:
-        assert self._first is not None
-        for part in result.reading.sessions if result.reading is not None else ():
-            self._first.put(part.session, part.entries, result.said)
-        if is_last:
+    def _prepare(self, batch: Batch) -> None:
+        if self._first is None:
+            self._prepared.update(batch.contents)
+        else:
+            self._first.prepare(batch.path, batch.contents)
+
+    def _take_said(self, result: FileResult) -> None:
+        """Makes what was said searchable, when it has all been read; what is found can be shown."""
+        if self._first is not None and self._first.take(result.path, result.reading):
+            self._publish()
             self._first.finish()
+            self._first = None
 
     def _count(self, reading: Reading, before: Sequence[Row]) -> None:
         """Adds what was found behind `reading.start`: the rest was counted earlier."""

@@ -1,8 +1,7 @@
 """Reads one source file for the index: from its watermark when it only grew, else anew.
 
 Runs in the indexing process or in a worker. Turns leave as stored objects while the file
-is being read, so memory holds the open turns and nothing else. A file that is skimmed gives what
-was said alone, and nothing to store.
+is being read, so memory holds the open turns and nothing else.
 """
 
 import os
@@ -14,7 +13,6 @@ from typing import BinaryIO, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.index.document import Content
 from ccgrep.kinds import Level
 from ccgrep.model import BadSpot, ObjectId, Turn
 from ccgrep.sources import claude
@@ -28,7 +26,7 @@ from ccgrep.store.manifest import SourceFile
 
 _BLOCK_BYTES = 1024 * 1024
 
-Outcome = Literal["read", "appended", "unchanged", "vanished", "failed", "skimmed"]
+Outcome = Literal["read", "appended", "unchanged", "vanished", "failed"]
 Emit = Callable[[Turn], ObjectId]
 """Takes a turn that is complete, gives its id."""
 
@@ -40,7 +38,7 @@ class Task(Struct, frozen=True, tag="task"):
     known: SourceFile | None = None
     before: Before | None = None
     is_full: bool = False
-    level: Level | None = None  # what is made ready for the text index; skimmed for "discussion"
+    level: Level | None = None  # what is made ready for the text index
 
 
 class FileResult(Struct, frozen=True, tag="result"):
@@ -51,13 +49,11 @@ class FileResult(Struct, frozen=True, tag="result"):
     file: SourceFile | None = None
     reading: Reading | None = None
     reason: str = ""
-    said: dict[ObjectId, Content] = {}  # of a file that was skimmed
 
 
 def failed(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileResult:
-    """The result of a file that cannot be read. Skimming it was an attempt, and no trouble."""
-    is_skim = task.level == "discussion"
-    return FileResult(task.found.path, "skimmed" if is_skim else outcome, reason=reason)
+    """The result of a file that cannot be read."""
+    return FileResult(task.found.path, outcome, reason=reason)
 
 
 def read_file(task: Task, emit: Emit) -> FileResult:
@@ -80,9 +76,6 @@ def _read(task: Task, file: BinaryIO, emit: Emit) -> FileResult:
     read_ns = time.time_ns()
     info = os.fstat(file.fileno())
     stat = SourceFile(found.path, found.root, info.st_size, info.st_mtime_ns, info.st_ino, read_ns)
-    if task.level == "discussion":
-        reading = _parse(file, Mark(0, 0), found, None, emit, is_skimmed=True)
-        return FileResult(found.path, "skimmed", reading=reading)
     if known is not None and not task.is_full and _is_prefix_same(file, info, known):
         if _is_compressed(found.path) or info.st_size == known.size == known.end:
             return FileResult(found.path, "unchanged", _marked(stat, known))
@@ -100,20 +93,19 @@ def _parse(
     found: FoundFile,
     before: Before | None,
     emit: Emit,
-    is_skimmed: bool = False,
 ) -> Reading:
     file.seek(start.offset)
     if found.source == "claude_code":
         spills = Spills(*session_folder(found.path), found.root)
         name = claude_file(found.path)
-        return claude.read(file, start, name, before, emit, spills, is_skimmed)
+        return claude.read(file, start, name, before, emit, spills)
     from ccgrep.sources import codex  # noqa: PLC0415 - the one agent's reader is enough for most
     from ccgrep.sources.zst import ZstStream  # noqa: PLC0415
 
     if not _is_compressed(found.path):
-        return codex.read(file, start, codex_file(found.path), before, emit, is_skimmed)
+        return codex.read(file, start, codex_file(found.path), before, emit)
     stream = ZstStream(file, found.size)
-    reading = codex.read(stream, start, codex_file(found.path), before, emit, is_skimmed)
+    reading = codex.read(stream, start, codex_file(found.path), before, emit)
     return _with_problem(reading, stream.problem) if stream.problem else reading
 
 

@@ -8,7 +8,7 @@ the index says which snapshot it reflects.
 
 import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from ccgrep.errors import (
@@ -34,6 +34,7 @@ from ccgrep.index.text import (
 )
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
+from ccgrep.sources.reading import Reading
 from ccgrep.store import fsio
 from ccgrep.store.database import Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
@@ -327,15 +328,33 @@ def _filled(store: Store, path: str | None) -> tuple[TextReader, int]:
 class FirstText:
     """What was said, searchable while a large first run is still reading.
 
-    A generation of its own, of files that were only skimmed; a whole one takes its place. Only
-    what was said is indexed twice, which is little.
+    A generation of its own; a whole one takes its place. Only what was said is indexed twice,
+    which is little.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, paths: set[str]) -> None:
+        """Of the files `paths`."""
         self._sync = _Sync(store, _new_generation(store), means=NEW)
         self._turns: dict[str, int] = {}
+        self._left = paths
+        self._contents: dict[str, dict[ObjectId, Content]] = {}
 
-    def put(self, session: Session, entries: Sequence[Entry], contents: Prepared) -> None:
+    def prepare(self, path: str, contents: Iterable[tuple[ObjectId, Content]]) -> None:
+        """Keeps what a file gave so far."""
+        if path in self._left:
+            self._contents.setdefault(path, {}).update(contents)
+
+    def take(self, path: str, reading: Reading | None) -> bool:
+        """Adds what was said in a file that was read; says whether it was the last."""
+        if path not in self._left:
+            return False
+        self._left.remove(path)
+        contents = self._contents.pop(path, {})
+        for part in reading.sessions if reading is not None else ():
+            self._put(part.session, part.entries, contents)
+        return not self._left
+
+    def _put(self, session: Session, entries: Sequence[Entry], contents: Prepared) -> None:
         """Adds a session; of several files with one, the longest counts."""
         known = self._turns.get(session.id)
         if known is not None and known >= len(entries):

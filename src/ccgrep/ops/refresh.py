@@ -101,6 +101,7 @@ def _unhealed(store: Store, how: How, error: Exception) -> Opened:
     except TextIndexError:
         how.on_note(f"there is no text index, so this takes a while: {error}")
         return *temporary(store), True
-    what = "what is indexed so far" if found[2] else "what was said; the rest is being indexed"
+    said = "what was said; tools and sub-agents are being indexed"
+    what = "what is indexed so far" if found[2] else said
     how.on_note(f"searching {what}: {error}")
     return found

@@ -54,7 +54,7 @@ class Coverage(NamedTuple):
     is_fresh: bool = True
     behind_files: int = 0
     behind_bytes: int = 0
-    is_whole: bool = True  # False: tool output is still being indexed
+    is_whole: bool = True  # False: tools and sub-agents are still being indexed
     embedded: Covered | None = None  # how many texts, when searched by meaning
 
 

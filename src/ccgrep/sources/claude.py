@@ -18,7 +18,6 @@ from ccgrep.sources.claude_records import (
     CALLS,
     NOISE,
     Record,
-    Skim,
     State,
     Taken,
     attached_text,
@@ -58,11 +57,9 @@ def read(
     before: Before | None,
     sink: Sink,
     spills: Spills,
-    is_skimmed: bool = False,
 ) -> Reading:
-    """Reads `stream`, which stands at `start`, to its end; skimmed, for what was said alone."""
-    skim = Skim(file.kind) if is_skimmed else None
-    records = Records(stream, start, Record, is_record, skim)
+    """Reads `stream`, which stands at `start`, to its end."""
+    records = Records(stream, start, Record, is_record)
     return _Reader(file, before, sink, spills, records).read(start)
 
 
@@ -124,6 +121,8 @@ class _Reader:
                 string(record.gitBranch),
                 uuid,
             )
+            if self._state.injected:
+                self._turns.pin()
             self._envelope(record)
             if kind == "assistant":
                 self._assistant(record)
@@ -398,6 +397,8 @@ class _Reader:
             case "popAll":
                 queue.clear()
         self._state = replace(self._state, queue=tuple(queue), injected=injected)
+        if injected:
+            self._turns.pin()
 
     def _attachment(self, record: Record) -> None:
         attachment = attachment_of(record)

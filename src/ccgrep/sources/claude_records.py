@@ -1,8 +1,6 @@
 """The shapes of Claude Code's lines, what is in them, and what the reader carries along.
 
-Everything in a line may be anything, so every field is `Any` until it has been looked at. `Skim`
-gives the lines that say something, and of those only what they say: results, thoughts and what
-calls were given, which is most of the bytes, are passed over without being decoded.
+Everything in a line may be anything, so every field is `Any` until it has been looked at.
 """
 
 from typing import Any
@@ -10,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from ccgrep.kinds import SessionKind
 from ccgrep.model import Usage
 from ccgrep.sources import prompts
 from ccgrep.sources.values import count, string
@@ -58,74 +55,7 @@ class Record(Struct):
     continuedInSessionId: Any = None
 
 
-class _SkimmedBlock(Struct):
-    type: str = ""
-    text: Any = None
-    id: Any = None
-    name: Any = None
-
-
-class _SkimmedMessage(Struct, frozen=True):
-    id: Any = None
-    model: Any = None
-    content: str | list[_SkimmedBlock] = ""
-
-
-class _Skimmed(Record):
-    message: _SkimmedMessage = _SkimmedMessage()
-
-
-_DECODE = msgspec.json.Decoder(Record).decode
-_SKIM = msgspec.json.Decoder(_Skimmed).decode
 CALLS = frozenset(["tool_use", "server_tool_use", "mcp_tool_use"])
-
-
-class Skim:
-    """Gives the lines of a file with what they say alone, and none that only has results of calls.
-
-    Until the agent has answered, anything may begin a turn; so may it in a worker's file, which can
-    begin anew. Threads inside a main file are told by the parents of their lines. There, nothing is
-    left out.
-    """
-
-    def __init__(self, kind: SessionKind) -> None:
-        self._is_main = kind == "main"
-        self._is_worker = kind == "worker"
-        self._is_begun = False
-
-    def __call__(self, line: bytes) -> Record | None:
-        """Raises as decoding does, and on shapes that are seldom."""
-        if not self._is_begun:
-            return self._first(line)
-        record = _SKIM(line)
-        kind, message = record.type, record.message
-        if kind not in ("user", "assistant"):
-            return None if isinstance(kind, str) and kind in NOISE else record
-        if self._is_main and record.isSidechain is True:
-            return _DECODE(line)
-        content: Any = message.content
-        if isinstance(content, list):
-            said = [block for block in content if block.type == "text" or block.type in CALLS]
-            if kind == "user" and len(said) < len(content):
-                if any(block.type not in ("text", "tool_result") for block in content):
-                    return _DECODE(line)  # An image may be a prompt.
-                if not said:
-                    return None
-            content = [
-                {"type": block.type, "text": block.text, "id": block.id, "name": block.name}
-                for block in said
-            ]
-        plain: Any = {"id": message.id, "model": message.model, "content": content}
-        record.message = plain
-        return record
-
-    def _first(self, line: bytes) -> Record:
-        record = _DECODE(line)
-        is_own = not (self._is_main and record.isSidechain is True)
-        if record.type == "assistant" and is_own and isinstance(record.message, dict):
-            is_begun = is_answer(record, string(record.message.get("model")))
-            self._is_begun = is_begun and not self._is_worker
-        return record
 
 
 def is_answer(record: Record, model: str) -> bool:

@@ -21,7 +21,6 @@ from ccgrep.sources.codex_records import (
     MAX_UNPAIRED,
     NOISE,
     Record,
-    Skim,
     State,
     branch_of,
     images_of,
@@ -48,10 +47,9 @@ def read(
     file: File,
     before: Before | None,
     sink: Sink,
-    is_skimmed: bool = False,
 ) -> Reading:
-    """Reads `stream`, which stands at `start`, to its end; skimmed, for what was said alone."""
-    records = Records(stream, start, Record, is_record, Skim() if is_skimmed else None)
+    """Reads `stream`, which stands at `start`, to its end."""
+    records = Records(stream, start, Record, is_record)
     return _Reader(file, before, sink, records).read(start)
 
 

@@ -1,14 +1,13 @@
 """The shapes of Codex's lines, what is in them, and what the reader carries along.
 
-Everything in a line may be anything, so every field is `Any` until it has been looked at. `Skim`
-gives the lines that say something alone.
+Everything in a line may be anything, so every field is `Any` until it has been looked at.
 """
 
 import re
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob
@@ -66,53 +65,6 @@ class Record(Struct):
     def item(self) -> dict[str, Any]:
         """The fields of a bare item, as a payload would hold them."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
-
-
-class _Skimmed(Struct):
-    type: Any = None
-    timestamp: Any = None
-    payload: Raw = Raw()
-
-
-class _SkimmedPayload(Struct):
-    type: Any = None
-    name: Any = None
-    call_id: Any = None
-
-
-_DECODE = msgspec.json.Decoder(Record).decode
-_SKIM = msgspec.json.Decoder(_Skimmed).decode
-_SKIM_PAYLOAD = msgspec.json.Decoder(_SkimmedPayload).decode
-_CALLS = frozenset(["function_call", "custom_tool_call", "local_shell_call"])
-_SILENT = frozenset(
-    "reasoning agent_reasoning function_call_output custom_tool_call_output tool_search_output"
-    " token_count exec_command_begin exec_command_end patch_apply_begin patch_apply_end".split()
-)
-
-
-class Skim:
-    """Gives the lines of a file that say something, and of calls only which tool it was.
-
-    Until a call has begun a turn anything may; there, nothing is left out.
-    """
-
-    def __init__(self) -> None:
-        self._is_begun = False
-
-    def __call__(self, line: bytes) -> Record | None:
-        """Raises as decoding does."""
-        record = _SKIM(line)
-        if not record.payload or record.type not in ("response_item", "event_msg"):
-            return _DECODE(line)
-        payload = _SKIM_PAYLOAD(record.payload)
-        kind = string(payload.type)
-        if kind in _SILENT and self._is_begun:
-            return None
-        if kind not in _CALLS:
-            return _DECODE(line)
-        self._is_begun = self._is_begun or record.type == "response_item"
-        call = {"type": kind, "name": payload.name, "call_id": payload.call_id}
-        return Record(record.type, record.timestamp, call)
 
 
 class State(Struct, frozen=True, omit_defaults=True):

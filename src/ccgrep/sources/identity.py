@@ -26,16 +26,21 @@ def safe_id(name: str) -> str:
     return "x" + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
+def is_of_agent(path: str) -> bool:
+    """Whether a transcript of Claude Code is that of a sub-agent or worker, not of a person."""
+    folder, name = os.path.split(path)
+    return name.startswith("agent-") or "subagents" in folder.split(os.sep)
+
+
 def claude_file(path: str) -> File:
     """Id, kind and parent of a transcript under `projects/<slug>/`."""
     folder, name = os.path.split(path)
     stem = name.removesuffix(".jsonl")
-    above = folder.split(os.sep)
-    is_nested = "subagents" in above
-    if not is_nested and not stem.startswith("agent-"):
+    if not is_of_agent(path):
         return File(safe_id(stem))
     parent = ""
-    if is_nested:
+    above = folder.split(os.sep)
+    if "subagents" in above:
         parent = safe_id(above[len(above) - 1 - above[::-1].index("subagents") - 1])
     meta = _meta(os.path.join(folder, stem + ".meta.json"))
     return File(

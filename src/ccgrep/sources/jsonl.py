@@ -59,8 +59,6 @@ class Lines:
         self._buffer = b""  # what is being split
         self._offset = start.offset  # where that begins
         self._known = start  # the last place whose checksum was made
-        self._told = start
-        self.told = start.offset  # where the record begins that was told last
         self.end = start
         self.bytes_read = 0
 
@@ -85,21 +83,15 @@ class Lines:
             yield self._offset, self._buffer
 
     def mark(self, offset: int) -> Mark:
-        """The checksum of everything before `offset`: a place in the line that was told last, not
-        before the one that was asked for last, or where the last record began."""
-        if offset == self._told.offset:
-            return self._told
+        """The checksum of everything before `offset`: a place in the line that was told last, and
+        not before the one that was asked for last."""
         begin = self._known.offset - self._offset
         part = memoryview(self._buffer)[begin : offset - self._offset]
         self._known = Mark(offset, zlib.crc32(part, self._known.crc))
         return self._known
 
     def _leave(self, offset: int) -> None:
-        """Goes on at `offset`, with all checksums that may still be asked for."""
-        if self.told > self._known.offset:
-            self._told = self.mark(self.told)
-        elif self.told == self._known.offset:
-            self._told = self._known
+        """Goes on at `offset`."""
         self.end = self.mark(offset)
         self._buffer = self._buffer[offset - self._offset :]
         self._offset = offset
@@ -143,8 +135,7 @@ class Records(Generic[T]):
     """The whole records of a stream, decoded to `record_type`.
 
     `is_record` tells a record from an object that merely stood inside one; it is only
-    asked on damaged lines. `end` is where the last whole record ended. With `skim`, only the
-    records that it gives are told, as it gives them; what it cannot take is decoded after all.
+    asked on damaged lines. `end` is where the last whole record ended.
     """
 
     def __init__(
@@ -153,12 +144,10 @@ class Records(Generic[T]):
         start: Mark,
         record_type: type[T],
         is_record: Callable[[dict[str, Any]], bool],
-        skim: Callable[[bytes], T | None] | None = None,
     ) -> None:
         self.bad: list[BadSpot] = []
         self._lines = Lines(stream, start, self.bad)
         self._decode = msgspec.json.Decoder(record_type).decode
-        self._skim = skim
         self._is_record = is_record
         self._tail_end: Mark | None = None
 
@@ -176,8 +165,8 @@ class Records(Generic[T]):
 
     def __iter__(self) -> Iterator[tuple[int, int, T]]:
         """Each record: where it begins, the offset behind it, and its value."""
-        lines, decode = self._lines, self._skim or self._decode
-        for start, line in lines:
+        decode = self._decode
+        for start, line in self._lines:
             if line == b"\n":
                 continue  # Finding out by an error takes ten times as long, and there may be many.
             if len(line) > _HEAVY_BYTES and _values(line) > _MAX_VALUES:
@@ -192,16 +181,13 @@ class Records(Generic[T]):
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 yield from self._damaged(start, line)
                 continue
-            if value is not None:
-                lines.told = start
-                yield start, start + len(line), value
+            yield start, start + len(line), value
 
     def _unfinished(self, start: int, line: bytes) -> Iterator[tuple[int, int, T]]:
         """A last line without newline counts if it is whole, and is awaited if not."""
         value = self._lenient(line)
         if value is not None:
             end = start + len(line)
-            self._lines.told = start
             self._tail_end = Mark(end, zlib.crc32(line, self._lines.end.crc))
             yield start, end, value
 
@@ -210,14 +196,12 @@ class Records(Generic[T]):
             return
         value = self._lenient(line)
         if value is not None:
-            self._lines.told = start
             yield start, start + len(line), value
             return
         lost_from = 0
         for begin, end, value in self._salvage(line):
             self._note_lost(start, line, lost_from, begin)
             lost_from = end
-            self._lines.told = start + begin
             yield start + begin, start + end, value
         self._note_lost(start, line, lost_from, len(line))
 

@@ -165,6 +165,7 @@ class TurnBuilder:
         self._held: list[_Held] = []
         self._held_command: int | None = None
         self._place: _Place = (0, 0, None, None, "", "", b"")
+        self._pinned: Mark | None = None
         self.turn_of: dict[bytes, int] = {
             entry.uuids[i : i + 16]: number
             for number, entry in enumerate(self._entries)
@@ -183,6 +184,11 @@ class TurnBuilder:
     ) -> None:
         """The record that the following calls come from."""
         self._place = (start, end, state, time, cwd, branch, uuid)
+
+    def pin(self) -> None:
+        """A turn may begin with this record when others have been told, and its checksum can no
+        longer be made."""
+        self._pinned = self._mark(self._place[0])
 
     @property
     def count(self) -> int:
@@ -335,12 +341,17 @@ class TurnBuilder:
     ) -> None:
         """A new turn that begins with the earliest of: what was held, the command, here."""
         here = command.place if command else self._place
-        mark = command.mark if command else self._mark(here[0])
+        mark = command.mark if command else self._begin_of(here)
         first = min([(mark, here), *((held.mark, held.place) for held in self._held)], key=_begin)
         draft = _Draft(first[0], first[1][2], prompt, attached)
         self._open.append(draft)
         self._take_held(draft)
         self._touch(draft, here)
+
+    def _begin_of(self, place: _Place) -> Mark:
+        if self._pinned is not None and self._pinned.offset == place[0]:
+            return self._pinned
+        return self._mark(place[0])
 
     def _current(self) -> _Draft:
         if not self._open:

@@ -1,23 +1,16 @@
 """Small conversions of untrusted values that both readers need: times, uuids, counts."""
 
 import hashlib
-import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-_MINUTE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(value: Any) -> int | None:
     """Milliseconds since 1970 of an ISO time, or of a number of seconds or milliseconds."""
     if isinstance(value, str):
-        if len(value) == 24 and value[19] == "." and value[23] == "Z":
-            # As both agents write it: of one minute there are many, and what is left is a number.
-            minute, digits = _minute(value[:17]), value[17:19] + value[20:23]
-            if minute is not None and digits.isascii() and digits.isdigit() and digits < "60":
-                return minute + int(digits)
         return _iso_time(value)
     if isinstance(value, int | float) and 0 <= value < 1e14:
         return int(value if value >= 1e11 else value * 1000)
@@ -33,11 +26,6 @@ def _iso_time(value: str) -> int | None:
         time = time.replace(tzinfo=UTC)
     delta = time - _EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
-
-
-@lru_cache(maxsize=256)
-def _minute(start: str) -> int | None:
-    return _iso_time(start + "00Z") if _MINUTE.fullmatch(start) else None
 
 
 def uuid_bytes(value: Any) -> bytes:
