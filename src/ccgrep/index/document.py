@@ -95,8 +95,8 @@ def turn_content(turn: Turn) -> Content:
         "assistant": distinct(answered),
         "tool": expand(distinct(tool[:MAX_INDEXED_CHARS])),
         "note": expand(distinct(note[:MAX_INDEXED_CHARS])),
-        "output": distinct(output[:MAX_INDEXED_CHARS]),
-        "thinking": distinct(thinking[:MAX_INDEXED_CHARS]),
+        "output": output[:MAX_INDEXED_CHARS],
+        "thinking": thinking[:MAX_INDEXED_CHARS],
         "trigram": gram_text(f"{prompt[:MAX_INDEXED_CHARS]}\n{answer[:MAX_INDEXED_CHARS]}"),
     }
     texts = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
