@@ -101,6 +101,8 @@ class Merge:
         return placed
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
+        if not self.forgotten:
+            return False
         session, entries = reading.session, reading.entries
         keys = {forgotten_key(session.id), forgotten_key(session.parent)}
         keys.add(conversation_key(session.id, entries[0].turn if entries else None))

@@ -6,10 +6,11 @@ closed then.
 """
 
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 
 import msgspec
 
@@ -62,41 +63,50 @@ class _Pool:
     def __init__(self, tasks: Sequence[Task], size: int) -> None:
         self._waiting = list(reversed(tasks))
         self._size = size
-        self._workers: list[_Worker] = []
+        self._busy: dict[int, _Worker] = {}  # by the descriptor that their replies come from
+        self._poll = select.poll()
 
     def run(self) -> Iterator[Batch | FileResult]:
         try:
-            self._workers = [_Worker() for _ in range(self._size)]
-            for worker in self._workers:
-                worker.start(self._waiting.pop())
-            while busy := {w.replies: w for w in self._workers if w.task is not None}:
-                for connection in wait(list(busy)):
-                    yield self._receive(busy[connection])  # type: ignore[index]
+            for _ in range(self._size):
+                self._add()
+            while self._busy:
+                for descriptor, _ in self._poll.poll():
+                    yield self._receive(descriptor, self._busy[descriptor])
         finally:
-            for worker in self._workers:
+            for worker in self._busy.values():
                 worker.stop()
 
-    def _receive(self, worker: _Worker) -> Batch | FileResult:
+    def _add(self) -> None:
+        worker = _Worker()
+        descriptor = worker.replies.fileno()
+        self._busy[descriptor] = worker
+        self._poll.register(descriptor, select.POLLIN)
+        worker.start(self._waiting.pop())
+
+    def _end(self, descriptor: int) -> None:
+        self._poll.unregister(descriptor)
+        self._busy.pop(descriptor).stop()
+
+    def _receive(self, descriptor: int, worker: _Worker) -> Batch | FileResult:
         try:
             reply: Batch | FileResult = _REPLY.decode(worker.replies.recv_bytes())
         except (EOFError, OSError):
-            return self._replace(worker)
+            return self._replace(descriptor, worker)
         if isinstance(reply, FileResult):
-            worker.task = None
             if self._waiting:
                 worker.start(self._waiting.pop())
+            else:
+                self._end(descriptor)
         return reply
 
-    def _replace(self, worker: _Worker) -> FileResult:
+    def _replace(self, descriptor: int, worker: _Worker) -> FileResult:
         """A worker died of its file (out of memory, say): the others go on without it."""
         task = worker.task
         assert task is not None
-        worker.stop()
-        self._workers.remove(worker)
+        self._end(descriptor)
         if self._waiting:
-            fresh = _Worker()
-            self._workers.append(fresh)
-            fresh.start(self._waiting.pop())
+            self._add()
         return failed(task, "the reading process died")
 
 
