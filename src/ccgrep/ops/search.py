@@ -15,9 +15,7 @@ from ccgrep.index.look import Look, read_head
 from ccgrep.index.text import Stored, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.ops.check import begin_check
-from ccgrep.search.engine import search_words
 from ccgrep.search.filters import Texts, scope, short_ids
-from ccgrep.search.query import content_units, parse
 from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
 from ccgrep.store.access import check_usable
@@ -108,6 +106,8 @@ class Searcher:
         if request.mode in MEANING:
             return self._run_meaning(request)
         if request.mode == "words" and isinstance(self._texts, TextReader):
+            from ccgrep.search.engine import search_words  # noqa: PLC0415 - not for exact searches
+
             answer = search_words(self._texts, request, self._newest, self._field_text)
             if answer is not None:
                 return answer, _word_marks(self._texts, request, answer)
@@ -293,6 +293,8 @@ def _rest(turn: Turn) -> Iterator[tuple[str, str]]:
 
 
 def _word_marks(reader: TextReader, request: Request, answer: Answer) -> Marks:
+    from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
+
     units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
     return WordMarks(units if answer.tier == "all" else content_units(units))
 

@@ -59,7 +59,7 @@ def line(pieces: Iterable[Piece], width: int, style: Style) -> str:
     left = width
     is_start = True
     for piece in pieces:
-        text = visible(_SPACE.sub(" ", piece.text))
+        text = visible(_single_spaced(piece.text))
         if is_start:
             text = text.lstrip()
         if not text:
@@ -82,4 +82,10 @@ def matches(found: FoundHit) -> Iterator[str]:
         spans = [(span.start, span.end) for span in one.spans if one.kind != "title"]
         text, spans = redact(one.text, spans)
         # Several in one secret are one.
-        yield from (visible(_SPACE.sub(" ", text[at:end])) for at, end in dict.fromkeys(spans))
+        yield from (visible(_single_spaced(text[at:end])) for at, end in dict.fromkeys(spans))
+
+
+def _single_spaced(text: str) -> str:
+    if text.isprintable() and "  " not in text:
+        return text  # What is printable has no other space.
+    return _SPACE.sub(" ", text)
