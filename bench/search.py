@@ -159,16 +159,19 @@ def report_build(bench: Bench) -> None:
     decode, rebuild = [*decode, _decode_seconds(paths)], [*rebuild, *_rebuild_seconds(bench)]
     stored = sum(path.stat().st_size for path in bench.store.rglob("*") if path.is_file())
 
-    _row("decode every line once", f"{min(decode):.2f} s")
+    # Before and after: what else the machine does hits what is compared alike.
+    once = statistics.mean(decode)
+    _row("decode every line once", f"{once:.2f} s")
     ratios = []
     if rebuild:
-        _row("fr --rebuild", f"{min(rebuild):.2f} s")
-        ratios = [Ratio(said / min(rebuild), 3, "fr --rebuild")]
+        rebuilt = statistics.mean(rebuild)
+        _row("fr --rebuild", f"{rebuilt:.2f} s")
+        ratios = [Ratio(said / rebuilt, 3, "fr --rebuild")]
     else:
         _row("fr --rebuild", "not found")
     _row("some discussion is searchable", f"{first:.2f} s")
     _row("all discussion is searchable", f"{said:.2f} s", *ratios)
-    _row("index", f"{build.seconds:.2f} s", Ratio(build.seconds / min(decode), 8, "decode"))
+    _row("index", f"{build.seconds:.2f} s", Ratio(build.seconds / once, 8, "decode"))
     peak = build.peak_bytes
     _row("index, peak memory", f"{peak / 1e6:.0f} MB", Ratio(peak / 400e6, 1, "400 MB"))
     _row("store", f"{stored / 1e6:.1f} MB", Ratio(stored / size, 0.15, "transcripts"))

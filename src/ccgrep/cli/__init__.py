@@ -80,10 +80,10 @@ def _is_maybe_looking(typed: list[str]) -> bool:
     return first in LOOKING or not (first.isalpha() and os.path.exists(module))
 
 
-def _early_check() -> Check:
+def _early_check() -> Check | None:
     """A look at the source files, while Python is importing the rest: a second core has nothing
     to do then. The store is where it is by default, unless a variable says so; if it is not, the
-    look is of no use, and another will be begun."""
+    look is of no use, and another will be begun. So it is if there can be no child now."""
     from ccgrep.ops.check import begin_early  # noqa: PLC0415 - not for every command
 
     def config() -> Config:
@@ -95,7 +95,10 @@ def _early_check() -> Check:
         os.environ.get("HOME", ""), ".local", "share"
     )
     store = os.environ.get("CCGREP_DIR") or os.path.join(data, "ccgrep")
-    return begin_early(os.path.abspath(store), config)
+    try:
+        return begin_early(os.path.abspath(store), config)
+    except OSError:
+        return None
 
 
 def _drop_output() -> None:
