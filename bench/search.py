@@ -154,6 +154,7 @@ def report_build(bench: Bench) -> None:
     paths = _transcripts(bench)
     size = sum(os.stat(path).st_size for path in paths)
     print(f"{len(paths):,} files, {size / 1e6:,.0f} MB")
+    _decode_seconds(paths)  # for warmth
     decode, rebuild = [_decode_seconds(paths)], [*_rebuild_seconds(bench)]
     build, first, said = _build(bench)
     decode, rebuild = [*decode, _decode_seconds(paths)], [*rebuild, *_rebuild_seconds(bench)]
