@@ -8,7 +8,7 @@ checker alone.
 
 from __future__ import annotations
 
-from operator import itemgetter
+from _operator import itemgetter  # operator takes half a millisecond
 
 __all__ = ["TYPE_CHECKING", "NamedTuple", "Protocol"]
 

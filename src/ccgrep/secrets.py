@@ -1,18 +1,18 @@
 """Shapes of secrets: one table, and where in a text they stand. Pure.
 
 This is pattern matching, not detection: what has no known shape, and no telling name before it, is
-not found. A row is looked at only if one of its literals stands in the text, so ordinary text
-costs a quick scan; patterns are compiled when they are needed. Each is anchored by its literal and
-has no nested repetition that could match in two ways, so time grows with the text alone.
+not found. A row is looked at only if one of its literals stands in the text and, where that is an
+ordinary word, if there may be a secret behind it: so ordinary text costs a quick scan and no
+regular expression. Each of these is anchored by its literal and has no nested repetition that could
+match in two ways, so time grows with the text alone.
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from itertools import pairwise
 
 from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ _CUT = r"(?=(?:…|\.\.\.)?\Z)"
 """The end of a text that was cut, as titles are: there the beginning of a secret is one."""
 
 _PLACEHOLDERS = (
-    r"example|placeholder|your[_-]|redacted|changeme|dummy|insert|replace|x{6}|\*{3}|\.{3}"
+    r"(?i)example|placeholder|your[_-]|redacted|changeme|dummy|insert|replace|x{6}|\*{3}|\.{3}"
     "|12345678|abcdefgh"
 )
 _DUMMIES = frozenset(
@@ -40,6 +40,13 @@ _NAMES = (
 )
 _ASSIGN = r"""[=:]{1,2}>?[ \t]{0,4}\\{0,2}["'`]?"""
 _VALUE = "[A-Za-z0-9!#%*+./:?@^_~=-]{11,255}[A-Za-z0-9!#%*+@^_~=-]"
+_NAMED = rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$"
+"""A name that tells, and what stands between it and its value."""
+_WORDY = r"^(?:[A-Za-z_]+\d{0,2}[.:/])+|^[\d.,:/TZ+-]+$"
+"""Dotted names and paths; numbers and times."""
+_DIGIT = "[0-9]"
+_WORDS = "[a-z]{5,}"
+_RUN = "[A-Za-z0-9_]{8,}"
 _BEFORE = 64
 """So much of what stands before a secret is looked at."""
 
@@ -60,12 +67,14 @@ def _word(literal: str, chars: str = _ALNUM) -> str:
 
 class Rule(NamedTuple):
     """A family of secrets. The pattern's first group is the secret, if it has one; `is_real` is
-    told it and what stands before, and says whether it is one and no placeholder."""
+    told it and what stands before, and says whether it is one and no placeholder. `is_likely` says
+    of a text that has a literal whether the pattern could match."""
 
     name: str
     literals: tuple[str, ...]
     pattern: str
     is_real: Callable[[str, str], bool]
+    is_likely: Callable[[str], bool] = bool
 
 
 class Secret(NamedTuple):
@@ -76,32 +85,66 @@ class Secret(NamedTuple):
     rule: str
 
 
+def _values(text: str) -> Iterator[tuple[str, str]]:
+    """The words in it as `_VALUE` and its like are, with a digit, and the word before each."""
+    for before, word in pairwise(["", *text.split()]):
+        if len(word) > 11 and any(map(str.isdigit, word)):
+            yield before, word
+
+
+def _has_flag(text: str) -> bool:
+    return any("-" in before for before, _ in _values(text))
+
+
+def _has_bearer(text: str) -> bool:
+    return any(before.lower().endswith("bearer") for before, _ in _values(text))
+
+
+def _has_assigned(text: str) -> bool:
+    return any(
+        before.endswith(("=", ":", ">")) or "=" in w or ":" in w for before, w in _values(text)
+    )
+
+
+def _has_authority(text: str) -> bool:
+    """Whether there is a URL in it that may have a password."""
+    for rest in text.split("://")[1:]:
+        authority = rest.partition("/")[0]
+        if ":" in authority and ("@" in authority or authority == rest):
+            return True
+    return False
+
+
 def _is_varied(value: str, _: str = "") -> bool:
     """Not a run of few characters, and no word that stands for something else."""
-    return len(set(value)) >= min(8, len(value) // 2) and not _placeholders().search(value)
+    return len(set(value)) >= min(8, len(value) // 2) and not compiled(_PLACEHOLDERS).search(value)
 
 
 def _is_key(value: str, _: str) -> bool:
     """Varied, and with a run that no words joined by dashes have."""
-    runs = re.findall("[A-Za-z0-9_]{8,}", value)
-    return any(map(_digit().search, runs)) and _is_varied(value)
+    runs = compiled(_RUN).findall(value)
+    return any(map(compiled(_DIGIT).search, runs)) and _is_varied(value)
 
 
 def _is_dashed_key(value: str, _: str) -> bool:
     """The same, but capitals will do: what it begins with is no word."""
-    runs = re.findall("[A-Za-z0-9_]{8,}", value)
+    runs = compiled(_RUN).findall(value)
     return any(not run.islower() for run in runs) and _is_varied(value)
 
 
 def _is_password(value: str, _: str) -> bool:
-    return value.lower() not in _DUMMIES and not _placeholders().search(value)
+    return value.lower() not in _DUMMIES and not compiled(_PLACEHOLDERS).search(value)
 
 
 def _is_random(value: str, _: str = "") -> bool:
     """Of several kinds of characters that change often: no name, path, number or call."""
-    if not _digit().search(value) or _wordy().search(value) or not _is_varied(value):
+    if (
+        not compiled(_DIGIT).search(value)
+        or compiled(_WORDY).search(value)
+        or not _is_varied(value)
+    ):
         return False
-    if sum(map(len, _words().findall(value))) * 3 > len(value):
+    if sum(map(len, compiled(_WORDS).findall(value))) * 3 > len(value):
         return False
     kinds = [char.isdigit() + 2 * char.isupper() for char in value if char.isalnum()]
     changes = sum(a != b for a, b in pairwise(kinds))
@@ -109,11 +152,13 @@ def _is_random(value: str, _: str = "") -> bool:
 
 
 def _is_named(value: str, before: str) -> bool:
-    return bool(_named().search(before)) and _is_varied(value)
+    return bool(compiled(_NAMED).search(before)) and _is_varied(value)
 
 
 def _is_named_random(value: str, before: str) -> bool:
-    return bool(_digit().search(value) and _named().search(before)) and _is_random(value)
+    return bool(compiled(_DIGIT).search(value) and compiled(_NAMED).search(before)) and _is_random(
+        value
+    )
 
 
 def _is_authorized(value: str, before: str) -> bool:
@@ -261,6 +306,7 @@ RULES: tuple[Rule, ...] = (
         ("earer ", "EARER "),
         r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{11,}[A-Za-z0-9_~+/=-])",
         _is_key,
+        _has_bearer,
     ),
     Rule(
         "basic-auth",
@@ -280,12 +326,14 @@ RULES: tuple[Rule, ...] = (
         r"://[^\s/:@\"'<>]{0,100}:(?!\[redacted|//|[0-9]+(?:[^0-9@]|\Z))([^\s/@:\"'<>${}\[\]]{3,})"
         rf"(?:@(?=[A-Za-z0-9\[$<{{])|@?{_CUT})",
         _is_password,
+        _has_authority,
     ),
     Rule(
         "password",
         ("--pass", "--token", "--secret", "--api-key", "-token ", "-key "),
         rf"(?<!-)--(?=[a-z])[a-z-]{{0,30}}(?:pass[a-z]{{0,6}}|token|secret|key) [\"']?({_VALUE})",
         _is_random,
+        _has_flag,
     ),
     Rule(
         "password",
@@ -293,6 +341,7 @@ RULES: tuple[Rule, ...] = (
         # Looked ahead to, since what is assigned may be an assignment itself.
         rf"{_ASSIGN}(?=({_VALUE}))",
         _is_named_random,
+        _has_assigned,
     ),
 )
 _LITERALS = tuple((literal, rule) for rule in RULES for literal in rule.literals)
@@ -304,49 +353,17 @@ def find(text: str) -> list[Secret]:
         return []
     near = dict.fromkeys([rule for literal, rule in _LITERALS if literal in text])
     found = sorted(
-        (secret for rule in near for secret in _matches(rule, text)),
+        (secret for rule in near if rule.is_likely(text) for secret in _matches(rule, text)),
         key=lambda secret: secret.start,
     )
     return _apart(found) if found else found
 
 
 def _matches(rule: Rule, text: str) -> Iterator[Secret]:
-    for match in _compiled(rule.pattern).finditer(text):
+    for match in compiled(rule.pattern).finditer(text):
         start, end = match.span(match.lastindex or 0)
         if rule.is_real(text[start:end], text[max(start - _BEFORE, 0) : start]):
             yield Secret(start, end, rule.name)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-@cache
-def _named() -> re.Pattern[str]:
-    """A name that tells, and what stands between it and its value."""
-    return re.compile(rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$")
-
-
-@cache
-def _digit() -> re.Pattern[str]:
-    return re.compile("[0-9]")
-
-
-@cache
-def _words() -> re.Pattern[str]:
-    return re.compile("[a-z]{5,}")
-
-
-@cache
-def _wordy() -> re.Pattern[str]:
-    """Dotted names and paths; numbers and times."""
-    return re.compile(r"^(?:[A-Za-z_]+\d{0,2}[.:/])+|^[\d.,:/TZ+-]+$")
-
-
-@cache
-def _placeholders() -> re.Pattern[str]:
-    return re.compile(_PLACEHOLDERS, re.IGNORECASE)
 
 
 def _apart(secrets: Sequence[Secret]) -> list[Secret]:

@@ -8,15 +8,12 @@ so that no half of a secret is left.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from bisect import bisect_left
-from functools import cache
-
 from ccgrep import secrets
 from ccgrep.named import TYPE_CHECKING
+from ccgrep.patterns import compiled
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
     from typing import Any
 
@@ -28,14 +25,31 @@ _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff\ud800-\udfff%s]"
+    "\U000e0000-\U000e0fff\ud800-\udfff"
+    + "".join(chr(plane << 16 | last) for plane in range(1, 17) for last in (0xFFFE, 0xFFFF))
+    + "]"
 )
 _NARROW_NBSP = "\u202f"  # a space in French and Mongolian text: kept
 _JOINERS = "\u200c\u200d"  # inside emoji and in Indic and Persian words: kept there
 _JOINING = (("\u0600", "\u0dff"), ("\u1000", "\u109f"), ("\u1780", "\u18af"), ("\ufb50", "\ufdff"))
 _PRESENTATION = "\ufe0e\ufe0f"
-_MARKS = "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{30})"
+_MARKS = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_HEAP = f"({_MARKS}{{30}})({_MARKS}+)"
 """So many marks on one letter are none of any language; what follows would cover other lines."""
+_PLAIN = (
+    ("\x80", "\u02ff"),  # Latin
+    ("\u0370", "\u0482"),  # Greek, Cyrillic
+    ("\u2010", "\u2027"),  # dashes, quotation marks, the ellipsis
+    ("\u2030", "\u205e"),
+    ("\u20a0", "\u20cf"),  # currencies
+    ("\u2100", "\u2bff"),  # arrows, lines, symbols
+    ("\u3001", "\u3029"),
+    ("\u3041", "\u3096"),  # kana
+    ("\u30a0", "\u30ff"),
+    ("\u4e00", "\u9fff"),  # Chinese
+    ("\uac00", "\ud7a3"),  # Korean
+)
+"""Where nothing that is printable acts, or belongs to the character before."""
 
 
 def _is_kept(match: re.Match[str]) -> bool:
@@ -59,13 +73,19 @@ def _joins(text: str, at: int) -> bool:
     before, after = text[at - 1], text[at + 1]
     if before in _PRESENTATION and at > 1:
         before = text[at - 2]
-    is_emoji = all(unicodedata.category(char) in ("So", "Sk") for char in (before, after))
+    is_emoji = all(_category(char) in ("So", "Sk") for char in (before, after))
     return is_emoji or (_uses_joiners(before) and _uses_joiners(after))
 
 
 def _is_pictured(char: str) -> bool:
     """Arrows, symbols and emoji, and the colours of skin."""
-    return char >= "\u2190" and unicodedata.category(char) in ("So", "Sm", "Sk")
+    return char >= "\u2190" and _category(char) in ("So", "Sm", "Sk")
+
+
+def _category(char: str) -> str:
+    from unicodedata import category  # noqa: PLC0415 - not for plain text
+
+    return category(char)
 
 
 def _uses_joiners(char: str) -> bool:
@@ -97,6 +117,8 @@ def redact(text: str, spans: Iterable[tuple[int, int]]) -> tuple[str, list[tuple
         marks.append(f"[redacted:{secret.rule}]")
         kept += [text[at : secret.start], marks[-1]]
         at = secret.end
+    from bisect import bisect_left  # noqa: PLC0415 - few texts have secrets
+
     made = "".join((*kept, text[at:]))
     starts = [secret.start for secret in found]
     moves = [0]
@@ -142,9 +164,15 @@ def escape(text: str) -> str:
 
 def visible(text: str) -> str:
     """The same for what was redacted already."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or _is_plain(text)):
         return text
-    return _unsafe().sub(_escape_match, _without_heaps(text))
+    return compiled(_UNSAFE).sub(_escape_match, _without_heaps(text))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether all that is not ASCII is known to be harmless, if it is printable."""
+    beyond = [char for char in set(text) if char > "\x7f"]
+    return all(any(low <= char <= high for low, high in _PLAIN) for char in beyond)
 
 
 def cleaned(text: str) -> str:
@@ -154,30 +182,19 @@ def cleaned(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return redacted(text)
-    plain = _unsafe().sub(lambda found: found.group() if _is_kept(found) else "", text)
-    return redacted(_heap().sub(lambda found: found[1], plain))
+    plain = compiled(_UNSAFE).sub(lambda found: found.group() if _is_kept(found) else "", text)
+    return redacted(compiled(_HEAP).sub(lambda found: found[1], plain))
 
 
 def _without_heaps(text: str) -> str:
     """`text` with the marks of a letter that has more than thirty made visible."""
-    return _heap().sub(lambda found: found[1] + "".join(map(_made_visible, found[2])), text)
-
-
-@cache
-def _heap() -> re.Pattern[str]:
-    return re.compile(_MARKS + _MARKS.replace("{30}", "+"))
+    made = compiled(_HEAP)
+    return made.sub(lambda found: found[1] + "".join(map(_made_visible, found[2])), text)
 
 
 def _made_visible(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
-
-
-@cache
-def _unsafe() -> re.Pattern[str]:
-    # Takes a millisecond, and most text does not need it.
-    ends = "".join(chr(plane << 16 | last) for plane in range(1, 17) for last in (0xFFFE, 0xFFFF))
-    return re.compile(_UNSAFE % ends)
 
 
 def one_line(text: str) -> str:
@@ -210,20 +227,24 @@ def columns(text: str) -> int:
 
 def _is_narrow(text: str) -> bool:
     """Whether each character takes one column, and none belongs to the one before."""
-    return text.isascii() or max(text) < "\u0300"
+    return text.isascii() or all(
+        char < "\u0300" or "\u2010" <= char <= "\u2027" for char in set(text)
+    )
 
 
 def _char_columns(char: str) -> int:
     if char < "\u0300":
         return 1
-    if unicodedata.combining(char) or char in _JOINERS or "\ufe00" <= char <= "\ufe0f":
+    from unicodedata import combining, east_asian_width  # noqa: PLC0415 - not for plain text
+
+    if combining(char) or char in _JOINERS or "\ufe00" <= char <= "\ufe0f":
         return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return 2 if east_asian_width(char) in "WF" else 1
 
 
 def json_escape(document: str) -> str:
     """A JSON document with the unsafe characters inside its strings as `\\u` escapes."""
-    return _unsafe().sub(_json_escape_match, _heap().sub(_json_heap, document))
+    return compiled(_UNSAFE).sub(_json_escape_match, compiled(_HEAP).sub(_json_heap, document))
 
 
 def _json_heap(found: re.Match[str]) -> str:

@@ -8,11 +8,12 @@ import pytest
 from tests.homes import Home
 
 HEAVY = {
-    "argparse", "asyncio", "backports.zstd", "compression", "ctypes", "hashlib", "inspect", "json",
+    "argparse", "asyncio", "backports.zstd", "bisect", "collections", "compression", "ctypes", "enum",
+    "functools", "hashlib", "inspect", "json",
     "ccgrep.mcp", "ccgrep.ops.watching", "mcp", "mcp_types", "msgspec", "multiprocessing", "numpy",
-    "onnxruntime", "pydantic", "re2", "sentence_transformers", "shutil", "socket", "subprocess",
-    "tempfile", "tokenizers", "torch", "transformers", "tree_sitter", "typing_extensions",
-    "usearch", "watchfiles",
+    "onnxruntime", "pydantic", "re", "re2", "sentence_transformers", "shutil", "socket", "subprocess",
+    "tempfile", "tokenizers", "torch", "transformers", "tree_sitter", "typing", "typing_extensions",
+    "unicodedata", "usearch", "watchfiles",
 }  # fmt: skip
 
 PROBE = """
@@ -53,8 +54,28 @@ def test_word_search_imports_nothing_heavy(zoo: Home, options: tuple[str, ...]) 
     assert imported(zoo, *options, "zebra") & HEAVY == set()
 
 
-def test_exact_search_imports_re2_and_nothing_else_heavy(zoo: Home) -> None:
-    assert imported(zoo, "-F", "zebra") & HEAVY == {"re2"}
+def test_exact_search_for_one_literal_imports_nothing_heavy(zoo: Home) -> None:
+    assert imported(zoo, "-F", "zebra") & HEAVY == set()
+
+
+@pytest.mark.parametrize("options", [("-F", "-i"), ("-F", "-w"), ("-F", "-e", "lion"), ("-E",)])
+def test_other_exact_searches_import_re2_and_what_that_takes_along(
+    zoo: Home, options: tuple[str, ...]
+) -> None:
+    wanted = imported(zoo, *options, "-e", "zebra") & HEAVY
+    assert wanted - {"collections", "functools"} == {"re2"}
+
+
+def test_ordinary_text_needs_no_regular_expression(home: Home) -> None:
+    file = home.claude()
+    file.turn(
+        "where is the zebra … “the” token\tis a secret: see https://example.org/zoo?key=one",
+        "in the zoo – key, password and bearer of the api-key: none\n\n  ✓ señor 斑马",
+    )
+    file.write()
+    home.rest()
+    home.index()
+    assert imported(home, "zebra") & {"re"} == set()
 
 
 @pytest.mark.parametrize("typed", [("session", ""), ("ref", "@")])

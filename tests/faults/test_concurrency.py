@@ -16,7 +16,8 @@ import pytest
 from ccgrep.errors import LostRaceError
 from ccgrep.index import build
 from ccgrep.index.sync import sync
-from ccgrep.index.text import TextReader, TextWriter
+from ccgrep.index.text import TextReader
+from ccgrep.index.text_writer import TextWriter
 from ccgrep.ops.append import take_in
 from ccgrep.store import refs
 from ccgrep.store.database import Store, create_store

@@ -3,7 +3,8 @@
 import pytest
 
 from ccgrep.index import generations
-from ccgrep.index.text import CHANGE, TextWriter, place_of
+from ccgrep.index.text import place_of
+from ccgrep.index.text_writer import CHANGE, TextWriter
 from tests.faults.test_kill import fill, grow
 from tests.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import tantivy
 
-from ccgrep.index import text
+from ccgrep.index import text_writer
 from ccgrep.index.document import Document
 from ccgrep.index.mapped import _mapped_bytes, keep_small
 from tests.homes import Home
@@ -45,7 +45,7 @@ def test_a_writer_of_many_is_watched_until_it_ends(
 ) -> None:
     """From the first of many documents on: what is written is merged while more are added."""
     seen: list[int] = []
-    add = text._made
+    add = text_writer._made
 
     def made(document: Document) -> tantivy.Document:
         seen.append(threading.active_count())
@@ -53,8 +53,8 @@ def test_a_writer_of_many_is_watched_until_it_ends(
             raise ValueError
         return add(document)
 
-    monkeypatch.setattr(text, "_MANY", 2)
-    monkeypatch.setattr(text, "_made", made)
+    monkeypatch.setattr(text_writer, "_MANY", 2)
+    monkeypatch.setattr(text_writer, "_made", made)
     file = home.claude(1)
     for number in range(5):
         file.turn(f"prompt {number}", "answer")

@@ -7,7 +7,8 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccgrep.index.terms import expand, fold, mixed_words
+from ccgrep.index.expand import expand, mixed_words
+from ccgrep.index.terms import fold
 
 
 def whole(text: str) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
-from functools import cached_property
 
 from ccgrep.config import Config, make_config, settings_of
 from ccgrep.errors import UsageError
@@ -30,6 +28,7 @@ class Context:
         self.is_terminal = is_terminal
         self.is_error_terminal = is_error_terminal
         self.width = width
+        self._settings: dict[str, Setting] | None = None
 
     @classmethod
     def from_process(cls) -> Context:
@@ -63,10 +62,12 @@ class Context:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
 
-    @cached_property
+    @property
     def settings(self) -> dict[str, Setting]:
         """What is set, read once and not before it is needed."""
-        return settings_of(self.environment)
+        if self._settings is None:
+            self._settings = settings_of(self.environment)
+        return self._settings
 
     def shows_secrets(self, is_asked: bool) -> bool:
         """Whether secrets are shown: by `--no-redact`, or because it is set so."""
@@ -126,7 +127,7 @@ def refs_from(typed: list[str]) -> list[str]:
             refs.append(ref)
             continue
         given = sys.stdin.buffer.read().decode("utf-8", "replace")
-        for line in re.split(r"[\n\0]", given):
+        for line in given.replace("\0", "\n").split("\n"):
             if line.strip():
                 refs.append(line.partition("\t")[0])
     if not refs:

@@ -10,11 +10,11 @@ rollout that began in this directory and grows. With two sessions in one directo
 from __future__ import annotations
 
 import os
-import re
 import time
 
 from ccgrep.config import Config
 from ccgrep.named import TYPE_CHECKING
+from ccgrep.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def asking(
 def _growing(folders: list[str], directory: str) -> Iterator[str]:
     """The session of the directory, or of the nearest above it, that was written to last."""
     while True:
-        name = re.sub(r"[^A-Za-z0-9]", "-", directory)
+        name = compiled(r"[^A-Za-z0-9]").sub("-", directory)
         found = [entry for folder in folders for entry in _transcripts(os.path.join(folder, name))]
         if found:
             time_s, id = max(found)

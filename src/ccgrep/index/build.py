@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.index import terms
+from ccgrep.index import expand
 from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
 from ccgrep.index.exclude import excluded_paths, session_ids
@@ -263,7 +263,7 @@ class _Run:
         self._prepared = {}
         self._merge = Merge(self._commit, (), ())
         self._commit.let_go()
-        terms.let_go()
+        expand.let_go()
         gc.collect()
         give_back()
 

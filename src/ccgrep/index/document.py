@@ -6,8 +6,9 @@ Also says what the text of a turn is, by kind: the exact modes verify on the sam
 from collections.abc import Collection
 from typing import Any, NamedTuple, get_args
 
+from ccgrep.index.expand import distinct, expand
 from ccgrep.index.surfaces import SURFACES, surface_of, text_key
-from ccgrep.index.terms import distinct, expand, gram_text
+from ccgrep.index.terms import gram_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Entry, Note, Session, ToolCall, Turn
 

@@ -16,13 +16,13 @@ A time of modification can be set back, that of a file's last change by nobody.
 from __future__ import annotations
 
 import os
-import re
 import zlib
 
 from ccgrep.errors import TextIndexError
 from ccgrep.index.look import read_head
 from ccgrep.index.text import TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.patterns import compiled
 from ccgrep.store.notes import is_damaged, read_note
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ VERSION = "v4"
 ALL_KINDS = "thinking,tool"
 _KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")
 _FOOTER = rb'\{"version":(\{[^}]*\}),"crc":(\d+)\}'
-_COMMIT = re.compile(rb'"(?:segment_id|opstamp)": ?("[0-9a-f-]+"|\d+)')
 _MAGIC = (1337).to_bytes(4, "little")
 _UNCHECKED = frozenset(["meta.json", ".managed.json"])
 """Files without a checksum of their own; CHECKED has it. They are replaced with each commit."""
@@ -179,8 +178,14 @@ def pieces(path: str) -> set[str]:
 
 
 def _pieces(meta: bytes) -> set[str]:
-    ids = [found for found in _COMMIT.findall(meta) if found.startswith(b'"')]
-    return {id.strip(b'"').replace(b"-", b"").decode() for id in ids}
+    ids = [value for value in _commit(meta) if value.startswith(b'"')]
+    return {id.strip(b'"').replace(b"-", b"").decode("utf-8", "replace") for id in ids}
+
+
+def _commit(meta: bytes) -> list[bytes]:
+    """What tells one commit from another: the segments in meta.json, and numbers of operations."""
+    parts = meta.replace(b'"opstamp":', b'"segment_id":').split(b'"segment_id":')[1:]
+    return [part.replace(b"}", b",").partition(b",")[0].strip() for part in parts]
 
 
 def _meta(path: str) -> bytes:
@@ -216,7 +221,7 @@ def _stamp(entry: os.DirEntry[str], meta: bytes) -> str:
     if entry.name != "meta.json":
         with open(entry.path, "rb") as file:
             data = file.read()
-    return f"{zlib.crc32(b' '.join(_COMMIT.findall(data)))} {zlib.crc32(data)}"
+    return f"{zlib.crc32(b' '.join(_commit(data)))} {zlib.crc32(data)}"
 
 
 def _checked(path: str) -> set[str]:
@@ -290,7 +295,7 @@ def check_file(path: str) -> bytes:
             if tail[4:] != _MAGIC or body < 0:
                 raise TextIndexError(f"{path} is damaged")
             file.seek(body)
-            footer = re.fullmatch(_FOOTER, file.read(size - 8 - body))
+            footer = compiled(_FOOTER).fullmatch(file.read(size - 8 - body))
             file.seek(0)
             crc, left = 0, body
             while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):

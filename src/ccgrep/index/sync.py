@@ -22,16 +22,8 @@ from ccgrep.errors import (
 from ccgrep.index import generations, pieces
 from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
 from ccgrep.index.generations import Generation
-from ccgrep.index.text import (
-    CHANGE,
-    NEW,
-    NEW_HUGE,
-    NEW_LARGE,
-    Means,
-    TextReader,
-    TextWriter,
-    place_of,
-)
+from ccgrep.index.text import TextReader, place_of
+from ccgrep.index.text_writer import CHANGE, NEW, NEW_HUGE, NEW_LARGE, Means, TextWriter
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.sources.reading import Reading

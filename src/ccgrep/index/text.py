@@ -1,4 +1,4 @@
-"""The text index: the only module that knows tantivy.
+"""The text index, and how it is asked; with `text_writer` the only module that knows tantivy.
 
 A document is a turn at its place, `session:turn`, and an upsert by that. One field, `said`, has the
 whole discussion and carries the score; fields for each kind of text serve `--type` and what is not
@@ -8,57 +8,33 @@ without opening the document. Imports nothing that a search does not need.
 
 from __future__ import annotations
 
-import os
-import time
 import zlib
 
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 from ccgrep.errors import TextIndexError
-from ccgrep.index.surfaces import KEY_FIELDS, NO_TEXT, text_key
-from ccgrep.index.terms import MAX_WORD_CHARS, expand, fold
+from ccgrep.index.surfaces import KEY_FIELDS
+from ccgrep.index.terms import MAX_WORD_CHARS, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
-
-    from ccgrep.index.document import Document
 
     Said = tuple[bytes, bytes]
     """A prompt and its answer, in UTF-8."""
 
-__all__ = ["Hit", "Query", "Stored", "TextReader", "TextWriter", "key_of", "place_of"]
+__all__ = ["Hit", "Query", "Stored", "TextReader", "key_of", "place_of"]
 
 EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
 STEMMED = ("user", "assistant", "tool", "note")
 TOKENS = ("output", "thinking")
 KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
-_MAX_TITLE_CHARS = 1000
-_MOST_WAITING = 16_000_000  # characters that tantivy has not taken in
-_CATCH_UP_S = 30.0
-_MANY = 1000  # documents
 _KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
-
-
-class Means(NamedTuple):
-    """What tantivy may use. Much memory gives few segments: less to merge, and fewer bytes."""
-
-    threads: int
-    heap: int  # bytes for each thread
-    is_new: bool = True  # nothing to replace: what is added was never there
-
-
-CHANGE = Means(1, 15_000_000, is_new=False)  # the least that it takes
-NEW = Means(1, 80_000_000)
-NEW_LARGE = Means(2, 80_000_000)
-"""Two are fed by what makes the documents; with one, documents would queue up in memory."""
-NEW_HUGE = Means(2, 36_000_000)
-"""Merges have their files in memory too, and they are as large as what is merged."""
 
 
 class Hit(NamedTuple):
@@ -123,7 +99,7 @@ def _analyzer(*filters: Filter) -> tantivy.TextAnalyzer:
     return builder.build()
 
 
-def _open(directory: str | None) -> tantivy.Index:
+def open_tantivy(directory: str | None) -> tantivy.Index:
     index = tantivy.Index(_schema(), path=directory) if directory else tantivy.Index(_schema())
     index.register_tokenizer("words", _analyzer(Filter.stemmer("english")))
     index.register_tokenizer("tokens", _analyzer())
@@ -147,132 +123,8 @@ def guarded(work: Any, *arguments: Any) -> Any:
         raise
 
 
-class TextWriter:
-    """Changes a generation; `commit` makes the changes visible and durable.
-
-    Without a directory it is in memory, and `reader` the only way to it.
-    """
-
-    def __init__(self, directory: str | None, means: Means) -> None:
-        self._is_new = means.is_new
-        self._directory = directory or "the memory"
-        self._is_in_memory = directory is None
-        self._index = self._guarded(_open, directory)
-        heap = means.heap * means.threads
-        self._writer = self._guarded(self._index.writer, heap, means.threads)
-        self.added = 0
-        self._waiting = 0
-        self._keeps_small: Callable[[], object] | None = None
-
-    def put(self, document: Document) -> None:
-        """Writes a turn anew."""
-        if not self._is_new:
-            self.delete(place_of(document.session, document.turn))
-        self._guarded(self._writer.add_document, _made(document))
-        self.added += 1
-        if self.added == _MANY and not self._is_in_memory:
-            self._keep_small()
-        content = document.content
-        self._waiting += len(content.said) + sum(map(len, content.words.values()))
-        if self._waiting > _MOST_WAITING:
-            self._catch_up()
-
-    def _catch_up(self) -> None:
-        """Waits until tantivy has taken in what was added. It lets ten thousand documents wait,
-        whatever their size, and does not say how many do; its threads sleep when there are none."""
-        self._waiting = 0
-        deadline = time.monotonic() + _CATCH_UP_S
-        while _is_at_work() and time.monotonic() < deadline:
-            time.sleep(0.002)
-
-    def _keep_small(self) -> None:
-        """What is written is merged meanwhile: that is not to fill the memory."""
-        from weakref import finalize  # noqa: PLC0415 - not for an append
-
-        from ccgrep.index.mapped import keep_small  # noqa: PLC0415
-
-        self._keeps_small = finalize(self, keep_small(self._directory))
-
-    def delete(self, place: str) -> None:
-        self._guarded(self._writer.delete_documents_by_term, "place", place)
-
-    def delete_session(self, session: str) -> None:
-        self._guarded(self._writer.delete_documents_by_term, "session", session)
-
-    def commit(self) -> None:
-        if self._keeps_small is not None:
-            from ccgrep.index.mapped import give_back  # noqa: PLC0415
-
-            give_back()  # What documents took that are written.
-        self._guarded(self._writer.commit)
-
-    def close(self) -> None:
-        """Waits for merges, so that nothing changes behind the caller's back."""
-        self._guarded(self._writer.wait_merging_threads)
-        if self._keeps_small is not None:
-            self._keeps_small()
-
-    def _guarded(self, work: Any, *arguments: Any) -> Any:
-        """In a new directory there is nothing that could be damaged: it cannot be written."""
-        try:
-            return guarded(work, *arguments)
-        except TextIndexError as error:
-            if not self._is_new:
-                raise
-            from ccgrep.store.fsio import refused  # noqa: PLC0415 - only if it fails
-
-            raise refused(str(error.__cause__), self._directory) from error
-
-    def reader(self) -> TextReader:
-        """A reader of what was committed, without opening the index once more."""
-        self._guarded(self._index.reload)
-        return TextReader(self._index)
-
-
-def _is_at_work() -> bool:
-    """Whether a thread that takes in documents is running; where that cannot be told, none is."""
-    try:
-        for task in os.listdir("/proc/self/task"):
-            with open(f"/proc/self/task/{task}/stat", "rb") as file:
-                name, _, state = file.read().partition(b"(")[2].rpartition(b") ")
-            if name.startswith(b"thrd-tantivy") and state[:1] in (b"R", b"D"):
-                return True
-    except OSError:  # It ended meanwhile, or there is no such directory.
-        return False
-    return False
-
-
-def _made(document: Document) -> tantivy.Document:
-    content = document.content
-    made = tantivy.Document()
-    made.add_text("place", place_of(document.session, document.turn))
-    made.add_text("session", document.session)
-    for name, values in document.exact.items():
-        for value in values:
-            made.add_text(name, value)
-    made.add_integer("session_key", key_of(document.session))
-    made.add_integer("parent_key", key_of(document.parent))
-    made.add_integer("object_key", int(document.object[:14], 16))
-    made.add_integer("turn", document.turn)
-    made.add_integer("kind", KINDS.index(document.kind))
-    made.add_integer("started", document.started)
-    keys = (*(content.keys or (NO_TEXT,) * 3), text_key(document.title))
-    for name, key in zip(KEY_FIELDS, keys, strict=True):
-        made.add_integer(name, key)
-    if document.title:
-        made.add_text("title", expand(document.title))
-        made.add_text("shown_title", document.title[:_MAX_TITLE_CHARS])
-    made.add_text("said", content.said)
-    for name, words in content.words.items():
-        made.add_text(name, words)
-    if content.said or content.words:
-        # What was said alone is soon replaced: as fast as can be.
-        level = 3 if content.words else 0
-        made.add_bytes("text", _packed(content.prompt, content.answer, level))
-    return made
-
-
-def _packed(prompt: str, answer: str, level: int) -> bytes:
+def packed(prompt: str, answer: str, level: int) -> bytes:
+    """What is stored of what was said."""
     said = prompt.encode()
     return zlib.compress(b"%d\n%s%s" % (len(said), said, answer.encode()), level)
 
@@ -311,7 +163,7 @@ class TextReader:
     """Searches a generation."""
 
     def __init__(self, of: str | tantivy.Index) -> None:
-        self._index = guarded(_open, of) if isinstance(of, str) else of
+        self._index = guarded(open_tantivy, of) if isinstance(of, str) else of
         self._schema = self._index.schema
         self._searcher = guarded(self._index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))

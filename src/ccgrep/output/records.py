@@ -8,8 +8,6 @@ the rest of the line, whatever it contains. Lines of context have `-` for `:`.
 
 from __future__ import annotations
 
-import re
-
 from ccgrep.named import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 WIDTH = 200
-_SPACE = re.compile(r"\s{2,}|[^\S ]")  # A single space stays as it is.
 
 
 def shown_score(score: float) -> str:
@@ -88,4 +85,6 @@ def matches(found: FoundHit) -> Iterator[str]:
 def _single_spaced(text: str) -> str:
     if text.isprintable() and "  " not in text:
         return text  # What is printable has no other space.
-    return _SPACE.sub(" ", text)
+    inside = " ".join(text.split())
+    before, after = text[:1].isspace(), text[-1:].isspace()
+    return f"{' ' * before}{inside}{' ' * (after and bool(inside))}"

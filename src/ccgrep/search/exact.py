@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _thread
 import time
-from functools import partial
 
 from ccgrep.index.text import KINDS, Query, TextReader
 from ccgrep.index.text import Hit as Found
@@ -137,11 +136,10 @@ def _query(reader: TextReader, matcher: Matcher, types: tuple[TextKind, ...]) ->
     """What a turn must have to match in one of the kinds of text."""
     ways = []
     if {"user", "assistant"} & set(types):
-        ways.append(_planned(reader, matcher.plan, partial(_grams, reader, matcher)))
-    for kind, fields in _WORD_FIELDS.items():
+        ways.append(_planned(reader, matcher.plan, lambda text: _grams(reader, matcher, text)))
+    for kind in _WORD_FIELDS:
         if kind in types:
-            make = partial(_words, reader, matcher, fields)
-            ways.append(_planned(reader, matcher.plan, make))
+            ways.append(_planned(reader, matcher.plan, _words_in(reader, matcher, kind)))
     if not all(ways):
         return reader.everything()
     unsure = reader.any_value("partial", types)
@@ -168,12 +166,13 @@ def _grams(reader: TextReader, matcher: Matcher, literal: str) -> list[Query]:
     return [reader.term("trigram", gram) for gram in trigrams(literal, matcher.ignore_case)]
 
 
-def _words(
-    reader: TextReader, matcher: Matcher, fields: tuple[str, ...], literal: str
-) -> list[Query]:
-    queries = []
-    for word in whole_words(literal, matcher.ignore_case):
-        (token,), (stem,) = reader.tokens(word), reader.stems(word)
-        terms = [reader.term(f, stem if f == "tool" else token) for f in fields]
-        queries.append(reader.any_of(terms))
-    return queries
+def _words_in(reader: TextReader, matcher: Matcher, kind: TextKind) -> Callable[[str], list[Query]]:
+    """Makes queries of the words of a literal that stand whole in a kind of text."""
+
+    def queries(literal: str) -> Iterator[Query]:
+        for word in whole_words(literal, matcher.ignore_case):
+            (token,), (stem,) = reader.tokens(word), reader.stems(word)
+            fields = _WORD_FIELDS[kind]
+            yield reader.any_of([reader.term(f, stem if f == "tool" else token) for f in fields])
+
+    return lambda literal: list(queries(literal))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ccgrep.index.terms import expand
 from ccgrep.index.text import TOKENS, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Unit
@@ -37,6 +36,8 @@ class Phrases:
     def _words(self, text: str, field: str) -> list[str]:
         if field in TOKENS:
             return self._reader.tokens(text)
+        from ccgrep.index.expand import expand  # noqa: PLC0415 - few queries have phrases
+
         return self._reader.stems(expand(text))
 
 

@@ -7,19 +7,16 @@ parts, and Chinese, Japanese or Korean becomes pairs of neighbouring characters.
 
 from __future__ import annotations
 
-import re
-
 from ccgrep.errors import UsageError
 from ccgrep.index.terms import camel_parts, cjk_runs, cjk_words, fold, without_cjk
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Analyze = Callable[[str], list[str]]
 
-_UNIT = re.compile(r'"([^"]*)"|([^\s"]+)')
 _MAX_UNITS = 200
 _MAX_CHARS = 8192
 
@@ -63,10 +60,8 @@ def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
     if len(text) > _MAX_CHARS:
         raise UsageError(f"a query has at most {_MAX_CHARS} characters: ask for less")
     units: dict[Unit, None] = {}
-    for match in _UNIT.finditer(text):
-        quoted, bare = match[1], match[2]
-        unit = _unit(quoted if quoted is not None else bare, stems, tokens)
-        unit = unit._replace(is_quoted=quoted is not None)
+    for typed, is_quoted in _typed(text):
+        unit = _unit(typed, stems, tokens)._replace(is_quoted=is_quoted)
         if unit.stems or unit.grams or unit.tokens:
             units.setdefault(unit)
         if len(units) > _MAX_UNITS:
@@ -74,6 +69,17 @@ def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
                 f"{clip(one_line(text), 40)} has more than {_MAX_UNITS} words: ask for less"
             )
     return list(units)
+
+
+def _typed(text: str) -> Iterator[tuple[str, bool]]:
+    """What stands between blanks or in quotes, and which of them. A quote without another one
+    behind it is none."""
+    pieces = text.split('"')
+    for number, piece in enumerate(pieces):
+        if number % 2 and number < len(pieces) - 1:
+            yield piece, True
+        else:
+            yield from ((word, False) for word in piece.split())
 
 
 def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:

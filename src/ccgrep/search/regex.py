@@ -1,20 +1,16 @@
 """Exact patterns: which trigrams a match must have, and what matches. Pure.
 
-A pattern is matched by RE2, line by line as grep does, on UTF-8. The plan says which literals
-every match contains, as far as that is plain from the pattern; what it does not understand it
-leaves out, so it may let too much through and never too little.
+A pattern is matched by RE2, line by line as grep does, on UTF-8; one literal needs no RE2. The plan
+says which literals every match contains, as far as that is plain from the pattern; what it does not
+understand it leaves out, so it may let too much through and never too little.
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
-import re2
-
 from ccgrep.errors import UsageError
 from ccgrep.index.terms import MAX_WORD_CHARS, gram_text
 from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.patterns import compiled
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:
@@ -24,7 +20,7 @@ if TYPE_CHECKING:
 MAX_PATTERN_CHARS = 4096
 _MAX_COUNT = 1000
 _WORD = r"\pL\pN_"
-_REPEAT = r"\{(\d+)(?:,\d*)?\}|[*+?]"
+_COUNT = r"\{(\d+)(?:,\d*)?\}"
 _CLASS = r"(?s)\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]"
 _GROUP = r"\((?:\?:|\?P?<\w+>)?"
 _QUOTED = r"(?s)((?<!\\)(?:\\\\)*)\\Q(.*?)(?:\\E|$)"
@@ -53,19 +49,21 @@ class Matcher:
                 _compile(line, ignore_case)  # So that an error names the one that is wrong.
         if not is_literal:
             lines = [_unquoted(line) for line in lines]
-        sources = [re2.escape(line) if is_literal else line for line in lines]
-        joined = "|".join(f"(?:{source})" for source in sources)
-        self._group = 1 if whole_word else 0
-        if whole_word:
-            joined = f"(?:^|[^{_WORD}])({joined})(?:[^{_WORD}]|$)"
-        self._regexp = _compile(joined, ignore_case)
         plans = [line if is_literal else _plan_of(line) for line in lines]
         self.plan = _any(plans)
         self.ignore_case = ignore_case
         self._needed = () if ignore_case else tuple(map(str.encode, _needed(self.plan)))
+        is_plain = is_literal and len(lines) == 1 and not (ignore_case or whole_word)
+        self._literal = lines[0].encode() if is_plain else b""
+        self._group = 1 if whole_word else 0
+        self._regexp: Any = (
+            None if self._literal else _joined(lines, is_literal, ignore_case, whole_word)
+        )
 
     def count(self, data: bytes) -> int:
         """How many matches there are; one that is empty is a match too."""
+        if self._literal:
+            return min(data.count(self._literal), _MAX_COUNT)
         if not self._may_match(data):
             return 0
         number = 0
@@ -77,6 +75,11 @@ class Matcher:
 
     def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Where the matches that are not empty stand, from left to right, in bytes."""
+        if self._literal:
+            return _occurrences(self._literal, data)
+        return self._regexp_spans(data)
+
+    def _regexp_spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         at = 0 if self._may_match(data) else len(data) + 1
         while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
             start, end = match.span(self._group)
@@ -89,12 +92,33 @@ class Matcher:
         return all(literal in data for literal in self._needed)
 
 
+def _occurrences(literal: bytes, data: bytes) -> Iterator[tuple[int, int]]:
+    end = 0
+    while (start := data.find(literal, end)) >= 0:
+        end = start + len(literal)
+        yield start, end
+
+
+def _joined(lines: Sequence[str], is_literal: bool, ignore_case: bool, whole_word: bool) -> Any:
+    """The alternatives as one pattern, its first group being the match if that is a whole word."""
+    joined = "|".join(f"(?:{_quoted(line) if is_literal else line})" for line in lines)
+    if whole_word:
+        joined = f"(?:^|[^{_WORD}])({joined})(?:[^{_WORD}]|$)"
+    return _compile(joined, ignore_case)
+
+
+def _quoted(literal: str) -> str:
+    import re2  # noqa: PLC0415 - not for one literal
+
+    return str(re2.escape(literal))
+
+
 def _unquoted(pattern: str) -> str:
     """A pattern with what stands between \\Q and \\E escaped one by one, as it means the same:
     a quotation may also end with the pattern, and would then run on into the next one."""
     if "\\Q" not in pattern:
         return pattern
-    return _compiled(_QUOTED).sub(lambda found: found[1] + re2.escape(found[2]), pattern)
+    return compiled(_QUOTED).sub(lambda found: found[1] + _quoted(found[2]), pattern)
 
 
 def _next_character(data: bytes, at: int) -> int:
@@ -105,6 +129,8 @@ def _next_character(data: bytes, at: int) -> int:
 
 
 def _compile(source: str, ignore_case: bool) -> Any:
+    import re2  # noqa: PLC0415 - not for one literal
+
     options = re2.Options()
     options.never_nl = True
     options.longest_match = True
@@ -120,12 +146,6 @@ def _compile(source: str, ignore_case: bool) -> Any:
             f"{shown} is not a pattern that RE2 takes ({one_line(words)}); "
             "-F searches for the text as it is, and lookaround and backreferences have no place"
         ) from None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Made when first needed: each takes half a millisecond, and a literal needs none."""
-    return re.compile(pattern)
 
 
 # The plan.
@@ -175,7 +195,7 @@ def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
     """One character, class or group; `None` is whatever has no fixed text."""
     char = pattern[at]
     if char == "(":
-        opening = _compiled(_GROUP).match(pattern, at)
+        opening = compiled(_GROUP).match(pattern, at)
         if opening is None or pattern[opening.end() : opening.end() + 1] == "?":
             raise _UnknownError
         plan, end = _alternatives(pattern, opening.end())
@@ -183,7 +203,7 @@ def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
             raise _UnknownError
         return (Plan("all", (plan,)) if isinstance(plan, str) else plan), end + 1
     if char == "[":
-        found = _compiled(_CLASS).match(pattern, at)
+        found = compiled(_CLASS).match(pattern, at)
         if found is None:
             raise _UnknownError
         return None, found.end()
@@ -204,10 +224,13 @@ def _escaped(pattern: str, at: int) -> tuple[Plan | str | None, int]:
 def _repeat(pattern: str, at: int) -> tuple[int | None, int]:
     """How often the atom before must stand there at least; `None` without a repetition."""
     least: int | None = None
-    while found := _compiled(_REPEAT).match(pattern, at):
-        once = int(found[1]) if found[1] else int(found[0] == "+")
+    while char := pattern[at : at + 1]:
+        found = compiled(_COUNT).match(pattern, at) if char == "{" else None
+        if found is None and char not in "*+?":
+            break
+        once = int(found[1]) if found else int(char == "+")
         least = min(once, 1) if least is None else min(least, once)
-        at = found.end()
+        at = found.end() if found else at + 1
     return least, at
 
 
@@ -246,5 +269,5 @@ def whole_words(literal: str, ignore_case: bool) -> list[str]:
     """
     if not literal.isascii():
         return []
-    words = (word for word in _compiled(_INNER_WORD).findall(literal) if len(word) < MAX_WORD_CHARS)
-    return [word for word in words if not (ignore_case and _compiled(_UNSAFE_FOLDED).search(word))]
+    words = (word for word in compiled(_INNER_WORD).findall(literal) if len(word) < MAX_WORD_CHARS)
+    return [word for word in words if not (ignore_case and compiled(_UNSAFE_FOLDED).search(word))]

@@ -5,10 +5,9 @@ What comes out has no secrets, but is not yet safe to print: `output` escapes it
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 
-from ccgrep.index.terms import cjk_runs, fold
+from ccgrep.index.terms import MAX_WORD_CHARS, cjk_runs, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.query import Unit
 from ccgrep.text import redact
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ccgrep.search.regex import Matcher
 
 MAX_SPANS = 100  # of one word in one text
+_MAX_GAP = 1000  # between two words of a phrase
 _NAMED_CHARS = 100  # between a secret and what tells that it is one
 _MAX_WORD = 8192
 _MAX_KEY = 32768
@@ -80,27 +80,36 @@ class _Words:
     and then by all that must follow."""
 
     def __init__(self, unit: Unit) -> None:
-        words = [_shared(s, t) for s, t in zip(unit.stems, unit.words, strict=False)]
-        self._first = words[0] if words else ""
-        self._all = re.compile(
-            # Possessive: what does not match at once does not match.
-            r"[\W_]*+".join(re.escape(word) + r"[^\W_]*+" for word in words),
-            re.IGNORECASE,
-        )
+        self._words = [_shared(s, t) for s, t in zip(unit.stems, unit.words, strict=False)]
         self._runs = cjk_runs(fold(unit.typed))
 
     def find(self, text: str, lower: str) -> Iterator[tuple[int, int]]:
-        at = lower.find(self._first) if self._first else -1
+        first = self._words[0] if self._words else ""
+        at = lower.find(first) if first else -1
         while at >= 0:
-            match = self._all.match(text, at) if _begins_word(text, at) else None
-            if match is not None:
-                yield match.span()
-            at = lower.find(self._first, match.end() if match else at + 1)
+            end = self._end(text, lower, at) if _begins_word(text, at) else 0
+            if end:
+                yield at, end
+            at = lower.find(first, end or at + 1)
         for run in self._runs:
             at = text.find(run)
             while at >= 0:
                 yield at, at + len(run)
                 at = text.find(run, at + len(run))
+
+    def _end(self, text: str, lower: str, start: int) -> int:
+        """Where the unit that begins at `start` ends; 0 if it is another one."""
+        end = start
+        for word in self._words:
+            at = lower.find(word, end, end + _MAX_GAP + len(word))
+            if at < 0 or any(map(str.isalnum, text[end:at])):
+                return 0
+            end = at + len(word)
+            for char in text[end : end + MAX_WORD_CHARS]:
+                if not char.isalnum():
+                    break
+                end += 1
+        return end
 
 
 def _begins_word(text: str, at: int) -> bool:
@@ -196,5 +205,7 @@ def _word_start(text: str, at: int) -> int:
     """The nearest beginning of a word at or behind `at`, if there is one soon."""
     if at == 0:
         return 0
-    found = re.compile(r"\s+").search(text, at - 1, at + 20)
-    return found.end() if found else at
+    for place in range(at, min(at + 20, len(text))):
+        if text[place - 1].isspace() and not text[place].isspace():
+            return place
+    return at

@@ -8,10 +8,10 @@ are followed for the root alone.
 from __future__ import annotations
 
 import os
-import re
 import stat
 
 from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     FileKind = SourceName = str  # for msgspec, when it reads a worker's task
 
-_ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"  # compiled when first needed: a search has no use for it
+_ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
 
 
@@ -166,7 +166,7 @@ def _claude_kind(name: str) -> FileKind | None:
 
 
 def _codex_kind(name: str) -> FileKind | None:
-    return "session" if re.fullmatch(_ROLLOUT, name) else None
+    return "session" if compiled(_ROLLOUT).fullmatch(name) else None
 
 
 def _one(path: str, source: SourceName, base: str) -> Iterator[FoundFile]:

@@ -8,9 +8,9 @@ Imports nothing that a search does not need.
 from __future__ import annotations
 
 import os
-import re
 
 from ccgrep.errors import FormatError, StoreError
+from ccgrep.patterns import compiled
 
 FORMAT = 1
 FEATURES: frozenset[str] = frozenset()
@@ -26,7 +26,7 @@ def check_format(directory: str, is_repair: bool = False) -> None:
         text = file.read(4096)
     if text == FORMAT_TEXT:
         return
-    found = re.fullmatch(_ANY_FORMAT, text)
+    found = compiled(_ANY_FORMAT).fullmatch(text)
     if found is None:
         if is_repair:
             return

@@ -1,0 +1,163 @@
+"""How the text index is written; `text` has its fields.
+
+A document is an upsert by its place, and what is put is visible when it is committed.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tantivy
+
+from ccgrep.errors import TextIndexError
+from ccgrep.index.document import Document
+from ccgrep.index.expand import expand
+from ccgrep.index.surfaces import KEY_FIELDS, NO_TEXT, text_key
+from ccgrep.index.text import KINDS, TextReader, guarded, key_of, open_tantivy, packed, place_of
+
+_MAX_TITLE_CHARS = 1000
+_MOST_WAITING = 16_000_000  # characters that tantivy has not taken in
+_CATCH_UP_S = 30.0
+_MANY = 1000  # documents
+
+
+class Means(NamedTuple):
+    """What tantivy may use. Much memory gives few segments: less to merge, and fewer bytes."""
+
+    threads: int
+    heap: int  # bytes for each thread
+    is_new: bool = True  # nothing to replace: what is added was never there
+
+
+CHANGE = Means(1, 15_000_000, is_new=False)  # the least that it takes
+NEW = Means(1, 80_000_000)
+NEW_LARGE = Means(2, 80_000_000)
+"""Two are fed by what makes the documents; with one, documents would queue up in memory."""
+NEW_HUGE = Means(2, 36_000_000)
+"""Merges have their files in memory too, and they are as large as what is merged."""
+
+
+class TextWriter:
+    """Changes a generation; `commit` makes the changes visible and durable.
+
+    Without a directory it is in memory, and `reader` the only way to it.
+    """
+
+    def __init__(self, directory: str | None, means: Means) -> None:
+        self._is_new = means.is_new
+        self._directory = directory or "the memory"
+        self._is_in_memory = directory is None
+        self._index = self._guarded(open_tantivy, directory)
+        heap = means.heap * means.threads
+        self._writer = self._guarded(self._index.writer, heap, means.threads)
+        self.added = 0
+        self._waiting = 0
+        self._keeps_small: Callable[[], object] | None = None
+
+    def put(self, document: Document) -> None:
+        """Writes a turn anew."""
+        if not self._is_new:
+            self.delete(place_of(document.session, document.turn))
+        self._guarded(self._writer.add_document, _made(document))
+        self.added += 1
+        if self.added == _MANY and not self._is_in_memory:
+            self._keep_small()
+        content = document.content
+        self._waiting += len(content.said) + sum(map(len, content.words.values()))
+        if self._waiting > _MOST_WAITING:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Waits until tantivy has taken in what was added. It lets ten thousand documents wait,
+        whatever their size, and does not say how many do; its threads sleep when there are none."""
+        self._waiting = 0
+        deadline = time.monotonic() + _CATCH_UP_S
+        while _is_at_work() and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    def _keep_small(self) -> None:
+        """What is written is merged meanwhile: that is not to fill the memory."""
+        from weakref import finalize  # noqa: PLC0415 - not for an append
+
+        from ccgrep.index.mapped import keep_small  # noqa: PLC0415
+
+        self._keeps_small = finalize(self, keep_small(self._directory))
+
+    def delete(self, place: str) -> None:
+        self._guarded(self._writer.delete_documents_by_term, "place", place)
+
+    def delete_session(self, session: str) -> None:
+        self._guarded(self._writer.delete_documents_by_term, "session", session)
+
+    def commit(self) -> None:
+        if self._keeps_small is not None:
+            from ccgrep.index.mapped import give_back  # noqa: PLC0415
+
+            give_back()  # What documents took that are written.
+        self._guarded(self._writer.commit)
+
+    def close(self) -> None:
+        """Waits for merges, so that nothing changes behind the caller's back."""
+        self._guarded(self._writer.wait_merging_threads)
+        if self._keeps_small is not None:
+            self._keeps_small()
+
+    def _guarded(self, work: Any, *arguments: Any) -> Any:
+        """In a new directory there is nothing that could be damaged: it cannot be written."""
+        try:
+            return guarded(work, *arguments)
+        except TextIndexError as error:
+            if not self._is_new:
+                raise
+            from ccgrep.store.fsio import refused  # noqa: PLC0415 - only if it fails
+
+            raise refused(str(error.__cause__), self._directory) from error
+
+    def reader(self) -> TextReader:
+        """A reader of what was committed, without opening the index once more."""
+        self._guarded(self._index.reload)
+        return TextReader(self._index)
+
+
+def _is_at_work() -> bool:
+    """Whether a thread that takes in documents is running; where that cannot be told, none is."""
+    try:
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/stat", "rb") as file:
+                name, _, state = file.read().partition(b"(")[2].rpartition(b") ")
+            if name.startswith(b"thrd-tantivy") and state[:1] in (b"R", b"D"):
+                return True
+    except OSError:  # It ended meanwhile, or there is no such directory.
+        return False
+    return False
+
+
+def _made(document: Document) -> tantivy.Document:
+    content = document.content
+    made = tantivy.Document()
+    made.add_text("place", place_of(document.session, document.turn))
+    made.add_text("session", document.session)
+    for name, values in document.exact.items():
+        for value in values:
+            made.add_text(name, value)
+    made.add_integer("session_key", key_of(document.session))
+    made.add_integer("parent_key", key_of(document.parent))
+    made.add_integer("object_key", int(document.object[:14], 16))
+    made.add_integer("turn", document.turn)
+    made.add_integer("kind", KINDS.index(document.kind))
+    made.add_integer("started", document.started)
+    keys = (*(content.keys or (NO_TEXT,) * 3), text_key(document.title))
+    for name, key in zip(KEY_FIELDS, keys, strict=True):
+        made.add_integer(name, key)
+    if document.title:
+        made.add_text("title", expand(document.title))
+        made.add_text("shown_title", document.title[:_MAX_TITLE_CHARS])
+    made.add_text("said", content.said)
+    for name, words in content.words.items():
+        made.add_text(name, words)
+    if content.said or content.words:
+        # What was said alone is soon replaced: as fast as can be.
+        level = 3 if content.words else 0
+        made.add_bytes("text", packed(content.prompt, content.answer, level))
+    return made
