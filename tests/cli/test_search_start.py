@@ -8,12 +8,12 @@ import pytest
 from tests.homes import Home
 
 HEAVY = {
-    "argparse", "asyncio", "backports.zstd", "bisect", "collections", "compression", "ctypes", "enum",
-    "functools", "hashlib", "inspect", "json",
-    "ccgrep.mcp", "ccgrep.ops.watching", "mcp", "mcp_types", "msgspec", "multiprocessing", "numpy",
-    "onnxruntime", "pydantic", "re", "re2", "sentence_transformers", "shutil", "socket", "subprocess",
-    "tempfile", "tokenizers", "torch", "transformers", "tree_sitter", "typing", "typing_extensions",
-    "unicodedata", "usearch", "watchfiles",
+    "argparse", "asyncio", "backports.zstd", "bisect", "ccgrep.mcp", "ccgrep.ops.watching",
+    "collections", "compression", "ctypes", "enum", "functools", "hashlib", "inspect", "json",
+    "mcp", "mcp_types", "msgspec", "multiprocessing", "numpy", "onnxruntime", "pydantic", "re",
+    "re2", "sentence_transformers", "shutil", "socket", "subprocess", "tempfile", "tokenizers",
+    "torch", "transformers", "tree_sitter", "typing", "typing_extensions", "unicodedata",
+    "usearch", "watchfiles",
 }  # fmt: skip
 
 PROBE = """

@@ -3,12 +3,12 @@
 A session that was taken in before stays as it is: it is neither gone nor does it grow.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
 
+from ccgrep.patterns import compiled
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.project import project_of
@@ -19,7 +19,7 @@ from ccgrep.store.manifest import Row
 _HEAD_BYTES = 256 * 1024
 _MAX_HEAD_BYTES = 64 * 1024 * 1024
 """A first line may be long; no line that is read is longer."""
-_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")')
+_CWD = rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
@@ -55,10 +55,10 @@ def _begun_in(found: FoundFile) -> str:
     with file:
         stream = ZstStream(file, found.size) if found.path.endswith(".zst") else file
         head = stream.read(_HEAD_BYTES)
-        match = _CWD.search(head)
+        match = compiled(_CWD).search(head)
         while match is None and len(head) < _MAX_HEAD_BYTES and (more := stream.read(len(head))):
             head += more
-            match = _CWD.search(head)
+            match = compiled(_CWD).search(head)
     try:
         return str(msgspec.json.decode(match[1])) if match else ""
     except (msgspec.DecodeError, UnicodeDecodeError):

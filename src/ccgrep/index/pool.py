@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
+from ccgrep.digests import hurry
 from ccgrep.index.batch import Batch, read_task
 from ccgrep.index.reader import FileResult, Task, failed
 
@@ -112,6 +113,7 @@ class _Pool:
 
 def work(task_end: int, reply_end: int) -> None:
     """A worker's life: read tasks until the pipe is closed."""
+    hurry()
     tasks = Connection(task_end, writable=False)
     replies = Connection(reply_end, readable=False)
 

@@ -40,7 +40,7 @@ def text_key(text: str) -> int:
     text = text.strip()
     if not text:
         return NO_TEXT
-    from hashlib import blake2b  # noqa: PLC0415 - not needed by a plain search
+    from ccgrep.digests import blake2b  # noqa: PLC0415 - not needed by a plain search
 
     digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1 or 1

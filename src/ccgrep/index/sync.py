@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
+from ccgrep.digests import hurry
 from ccgrep.errors import (
     CorruptError,
     LostRaceError,
@@ -58,6 +59,7 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
 
 def rebuild(store: Store, prepared: Prepared | None = None) -> int:
     """Builds a new generation from the objects; the old ones go when it is finished."""
+    hurry()  # Every object is read.
     path = _new_generation(store)
     size = sum(pack.size for pack in store.packs())
     means = NEW_HUGE if size > _HUGE_BYTES else NEW_LARGE if size > _LARGE_BYTES else NEW

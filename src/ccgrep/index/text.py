@@ -62,7 +62,7 @@ class Stored(NamedTuple):
 
 def key_of(name: str) -> int:
     """A number that stands for a name where numbers are faster."""
-    from hashlib import blake2b  # noqa: PLC0415 - not needed by a plain search
+    from ccgrep.digests import blake2b  # noqa: PLC0415 - not needed by a plain search
 
     return int.from_bytes(blake2b(name.encode(), digest_size=7).digest()) if name else 0
 

@@ -4,26 +4,26 @@ Ids go into record lines, and so follow a strict grammar; a name that does not i
 replaced by a hash of it.
 """
 
-import hashlib
 import os
-import re
 
 import msgspec
 
+from ccgrep.digests import sha256
+from ccgrep.patterns import compiled
 from ccgrep.sources.files import read_side_file
 from ccgrep.sources.reading import File
 
 # `~` is for ccgrep's own use: it numbers namesakes.
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,60}")
+_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{7,60}"
 _UUID_AT_END = r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=$|_)"
 _WORKERS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_question-")
 
 
 def safe_id(name: str) -> str:
     """`name` where it may stand in a record line, else a hash of it."""
-    if _ID.fullmatch(name):
+    if compiled(_ID).fullmatch(name):
         return name
-    return "x" + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return "x" + sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
 def is_of_agent(path: str) -> bool:
@@ -58,7 +58,7 @@ def codex_file(path: str) -> File:
     stem = name.removesuffix(".zst").removesuffix(".jsonl")
     if stem == "rollout":
         return File(safe_id(os.path.basename(folder)))
-    found = re.search(_UUID_AT_END, stem)
+    found = compiled(_UUID_AT_END).search(stem)
     return File(found.group() if found else safe_id(stem))
 
 

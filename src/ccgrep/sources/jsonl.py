@@ -5,7 +5,6 @@ noted as a `BadSpot` and never raised; whole records on a damaged line are recov
 Trusts nothing: not the encoding, not the line length, not the nesting.
 """
 
-import re
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from ccgrep.model import BadSpot
+from ccgrep.patterns import compiled
 
 if TYPE_CHECKING:
     from json import JSONDecoder
@@ -29,8 +29,8 @@ _SALVAGE_EFFORT = 8
 
 T = TypeVar("T")
 _SPACE = b" \t\r\n"
-_SPACES = re.compile(r"[ \t\r\n]*")
-_RECORD_END = re.compile(r'[ \t\r\n\0]*(?:\{"|\Z)')
+_SPACES = r"[ \t\r\n]*"
+_RECORD_END = r'[ \t\r\n\0]*(?:\{"|\Z)'
 _LONE_SURROGATE = "[\ud800-\udfff]"  # takes a millisecond to compile, for damaged lines alone
 
 
@@ -241,7 +241,7 @@ class Records(Generic[T]):
         begin = text.find('{"')
         while begin >= 0 and effort > 0:
             try:
-                end = _SPACES.match(text, _lenient().raw_decode(text, begin)[1]).end()  # type: ignore[union-attr]
+                end = compiled(_SPACES).match(text, _lenient().raw_decode(text, begin)[1]).end()  # type: ignore[union-attr]
                 effort -= end - begin
             except (ValueError, RecursionError) as error:
                 end = -1
@@ -249,7 +249,7 @@ class Records(Generic[T]):
                 effort -= max(read - begin, 1)
             value = None
             follows = not line[done:begin].strip(_SPACE + b"\0")
-            if end >= 0 and (follows or _RECORD_END.match(text, end)):
+            if end >= 0 and (follows or compiled(_RECORD_END).match(text, end)):
                 value = self._record(line[begin:end])
             if value is None:
                 begin = text.find('{"', begin + 1)
@@ -278,7 +278,7 @@ def _lenient() -> "JSONDecoder":
 def _clean(value: Any) -> Any:
     """`value` with lone surrogates replaced and numbers that no format holds as text."""
     if isinstance(value, str):
-        return re.sub(_LONE_SURROGATE, "\ufffd", value)
+        return compiled(_LONE_SURROGATE).sub("\ufffd", value)
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,9 +1,9 @@
 """Payloads that are not text: kept as type, size and hash only."""
 
 import binascii
-import hashlib
 from typing import Any
 
+from ccgrep.digests import sha256
 from ccgrep.model import Blob
 
 
@@ -17,7 +17,7 @@ def base64_blob(media_type: Any, data: str) -> Blob:
 
 
 def bytes_blob(media_type: str, payload: bytes) -> Blob:
-    return Blob(media_type, len(payload), hashlib.sha256(payload).hexdigest())
+    return Blob(media_type, len(payload), sha256(payload).hexdigest())
 
 
 def block_blob(block: dict[str, Any]) -> Blob | None:

@@ -4,10 +4,10 @@ Everything here looks at the first characters of a `user` text, as counted on re
 transcripts: most injected text comes without any flag that says so.
 """
 
-import re
 from typing import Literal, NamedTuple
 
 from ccgrep.kinds import NoteKind
+from ccgrep.patterns import compiled
 
 
 class Words(NamedTuple):
@@ -21,12 +21,11 @@ class Words(NamedTuple):
     text: str
 
 
-_CONTEXT_BLOCK = re.compile(
-    r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|user-prompt-submit-hook|fork-boilerplate)>"
-    r"(.*?)</\1>\s*",
-    re.DOTALL,
-)
 # Compiled when first needed: most prompts are words, and a search waits for them.
+_CONTEXT_BLOCK = (
+    r"(?s)\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|user-prompt-submit-hook|fork-boilerplate)>"
+    r"(.*?)</\1>\s*"
+)
 _TAG = r"(?s)<{0}>(.*?)</{0}>"
 _COMMAND_NAME = _TAG.format("command-name")
 _COMMAND_ARGS = _TAG.format("command-args")
@@ -63,7 +62,7 @@ def is_machine_prompt(text: str) -> bool:
 def words(text: str) -> list[Words]:
     """What a user text without `isMeta` says, context first."""
     found: list[Words] = []
-    while block := _CONTEXT_BLOCK.match(text):
+    while text.lstrip().startswith("<") and (block := compiled(_CONTEXT_BLOCK).match(text)):
         found.append(Words("context", block.group(2).strip()))
         text = text[block.end() :]
     if text.strip():
@@ -86,12 +85,12 @@ def _one(text: str) -> Words:
     if head.startswith(("<command-name>", "<command-message>")):
         return _command(text)
     if head.startswith("<bash-input>"):
-        typed = re.search(_BASH_INPUT, text)
+        typed = compiled(_BASH_INPUT).search(text)
         return Words("prompt", typed.group(1).strip() if typed else text)
     for start, kind in _NOTES:
         if head.startswith(start):
             if kind in ("output", "command"):
-                text = re.sub(_OUTPUT_TAG, "", text).strip()
+                text = compiled(_OUTPUT_TAG).sub("", text).strip()
             return Words(kind, text)
     return Words("prompt", text)
 
@@ -102,8 +101,8 @@ def _command(text: str) -> Words:
     A command with arguments is a prompt, and so is a skill (its message comes first);
     a built-in one such as `/model` only if the agent goes to work on it.
     """
-    name = re.search(_COMMAND_NAME, text)
-    args = re.search(_COMMAND_ARGS, text)
+    name = compiled(_COMMAND_NAME).search(text)
+    args = compiled(_COMMAND_ARGS).search(text)
     typed = " ".join(part.group(1).strip() for part in (name, args) if part).strip()
     if not typed:
         return Words("drop", "")

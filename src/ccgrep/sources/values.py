@@ -1,9 +1,10 @@
 """Small conversions of untrusted values that both readers need: times, uuids, counts."""
 
-import hashlib
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+
+from ccgrep.digests import sha256
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,7 +37,7 @@ def uuid_bytes(value: Any) -> bytes:
         raw = bytes.fromhex(value.replace("-", ""))
     except ValueError:
         raw = b""
-    return raw if len(raw) == 16 else hashlib.sha256(value.encode()).digest()[:16]
+    return raw if len(raw) == 16 else sha256(value.encode()).digest()[:16]
 
 
 def string(value: Any) -> str:
@@ -52,7 +53,7 @@ def count(value: Any) -> int | None:
 @lru_cache(maxsize=64)  # the lines of a message follow each other
 def usage_key(*parts: Any) -> bytes:
     """The 8 bytes under which an API message's tokens are counted once."""
-    return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()[:8]
+    return sha256("\0".join(map(str, parts)).encode()).digest()[:8]
 
 
 def added(known: tuple[str, ...], value: Any, most: int = 32) -> tuple[str, ...]:

@@ -7,10 +7,9 @@ change of one session rewrites one shard of many. A row repeats the session from
 manifest, so that listing sessions and looking for changed files opens no manifest.
 """
 
-import hashlib
-
 from msgspec import Struct
 
+from ccgrep.digests import sha256
 from ccgrep.model import BadSpot, Entry, ObjectId, Session
 
 
@@ -90,12 +89,12 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
 
 def shard_of(session_id: str) -> str:
     """The name of a session's shard: two hex digits."""
-    return hashlib.sha256(session_id.encode()).hexdigest()[:2]
+    return sha256(session_id.encode()).hexdigest()[:2]
 
 
 def forgotten_key(name: str) -> bytes:
     """What is remembered of a forgotten id or path: enough to know it, not to tell it."""
-    return hashlib.sha256(b"forgotten\0" + name.encode("utf-8", "surrogateescape")).digest()[:16]
+    return sha256(b"forgotten\0" + name.encode("utf-8", "surrogateescape")).digest()[:16]
 
 
 def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:

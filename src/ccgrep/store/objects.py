@@ -7,7 +7,6 @@ The bytes are msgpack of a Struct, canonical: equal values give equal bytes. Tha
 keys of free-form maps sorted, and numbers that msgpack cannot hold turned into text.
 """
 
-import hashlib
 import sys
 from _thread import _local  # `threading.local`, without the rest of that
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -15,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from ccgrep.digests import sha256
 from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
 
@@ -58,7 +58,7 @@ class Frame(NamedTuple):
 
 
 def object_id(kind: ObjectKind, raw: bytes) -> ObjectId:
-    digest = hashlib.sha256(b"%s %d\0" % (kind.encode(), len(raw)))
+    digest = sha256(b"%s %d\0" % (kind.encode(), len(raw)))
     digest.update(raw)
     return ObjectId(digest.digest())
 

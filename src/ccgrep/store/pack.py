@@ -23,12 +23,12 @@ pack-<hash>.idx             made from the pack, and made again when lost
 The header of each object makes the pack readable by a scan from its beginning.
 """
 
-import hashlib
 import os
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from ccgrep.digests import Digest, hurry, sha256
 from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
@@ -53,7 +53,7 @@ class PackWriter:
         self._pack_dir = pack_dir
         self._tmp_dir = tmp_dir
         self._file = fsio.NewFile(tmp_dir, "pack")
-        self._digest = hashlib.sha256()
+        self._digest: Digest | None = None
         self._buffer: list[bytes] = []
         self._buffered = 0
         self._offsets: dict[ObjectId, int] = {}
@@ -89,6 +89,7 @@ class PackWriter:
         """Publishes the pack and its index, and gives the pack's hash."""
         self._write(_PACK_END)
         self._flush()
+        assert self._digest is not None  # There is at least the mark that it begins with.
         digest = self._digest.digest()
         self._file.write(digest)
         name = digest.hex()
@@ -110,7 +111,10 @@ class PackWriter:
         data = b"".join(self._buffer)
         self._buffer.clear()
         self._buffered = 0
-        self._digest.update(data)
+        if self._digest is None:
+            self._digest = sha256(data)
+        else:
+            self._digest.update(data)
         if data:
             self._file.write(data)
 
@@ -136,7 +140,7 @@ def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
         body += id
     for id in ids:
         body += _COUNT.pack(offsets[id])
-    body += hashlib.sha256(body).digest()
+    body += sha256(body).digest()
     return bytes(body)
 
 
@@ -231,7 +235,8 @@ class Pack:
 
     def is_intact(self) -> bool:
         """Whether the file is what its name says."""
-        digest = hashlib.sha256()
+        hurry()
+        digest = sha256(b"")
         end = self.size - _HASH_SIZE
         for offset in range(0, end, _BUFFER_BYTES):
             digest.update(self._pread(offset, min(_BUFFER_BYTES, end - offset)))
@@ -288,7 +293,7 @@ def _read_index(path: str) -> bytes | None:
     body = data[:-_HASH_SIZE]
     if len(data) < _IDS_AT + _HASH_SIZE or not data.startswith(_INDEX_MAGIC):
         return None
-    if hashlib.sha256(body).digest() != data[-_HASH_SIZE:]:
+    if sha256(body).digest() != data[-_HASH_SIZE:]:
         return None
     count = _COUNT.unpack_from(data, 8)[0]
     is_whole = len(body) == _IDS_AT + count * (_HASH_SIZE + _COUNT.size)

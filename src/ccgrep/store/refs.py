@@ -6,17 +6,17 @@ forgotten   32 hex digits a line: what is not to be taken in again; a second cop
 """
 
 import os
-import re
 from collections.abc import Iterable
 
 from ccgrep.errors import CorruptError
 from ccgrep.model import ObjectId
+from ccgrep.patterns import compiled
 from ccgrep.store import fsio
 from ccgrep.store.access import FORMAT_TEXT
 
 NO_SNAPSHOT = ObjectId(bytes(32))
 
-_FORGOTTEN = re.compile(rb"^[0-9a-f]{32}$", re.MULTILINE)
+_FORGOTTEN = rb"(?m)^[0-9a-f]{32}$"
 
 
 def write_format(directory: str, tmp_dir: str) -> None:
@@ -27,9 +27,10 @@ def read_forgotten(directory: str) -> list[bytes]:
     """What was forgotten, as written beside the snapshots; what of it can be read."""
     try:
         with open(os.path.join(directory, "forgotten"), "rb") as file:
-            return [bytes.fromhex(key.decode()) for key in _FORGOTTEN.findall(file.read())]
+            keys = compiled(_FORGOTTEN).findall(file.read())
     except FileNotFoundError:
         return []
+    return [bytes.fromhex(key.decode()) for key in keys]
 
 
 def write_forgotten(directory: str, tmp_dir: str, keys: Iterable[bytes]) -> None:
@@ -45,7 +46,7 @@ def read_head(directory: str) -> ObjectId | None:
             text = file.read(100)
     except FileNotFoundError:
         return None
-    if not re.fullmatch(rb"[0-9a-f]{64}\n", text):
+    if not compiled(rb"[0-9a-f]{64}\n").fullmatch(text):
         raise CorruptError(f"{path} is damaged: run `ccgrep fsck --repair`")
     return ObjectId(bytes.fromhex(text.decode()))
 

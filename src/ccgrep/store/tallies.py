@@ -8,11 +8,11 @@ one whose name HEAD does not lead to is stale, and one that is not there is made
 deleted at any time. What stands in them, `stats/tally.py` and `stats/columns.py` say.
 """
 
-import hashlib
 import mmap
 import os
 from collections.abc import Iterable
 
+from ccgrep.digests import sha256
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
 from ccgrep.store.database import Store
@@ -36,7 +36,7 @@ def shard_file(shard: str, id: ObjectId) -> str:
 
 
 def shared_file(names: Iterable[str]) -> str:
-    return f"shared-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:32]}.tally"
+    return f"shared-{sha256(' '.join(names).encode()).hexdigest()[:32]}.tally"
 
 
 def shard_files(snapshot: Snapshot) -> dict[str, str]:

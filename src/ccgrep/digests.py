@@ -1,0 +1,38 @@
+"""SHA-256 and BLAKE2 for who has little to hash: without OpenSSL, which takes 5 ms to load.
+
+OpenSSL's SHA-256 is six times as fast. It is used for much at once, and for all in a process that
+has loaded it: who is going to hash much says so by `hurry`.
+"""
+
+import sys
+from _blake2 import blake2b
+from typing import Protocol
+
+if sys.version_info >= (3, 12):
+    from _sha2 import sha256 as _small
+else:
+    from _sha256 import sha256 as _small  # type: ignore[import-not-found,unused-ignore]
+
+__all__ = ["Digest", "blake2b", "hurry", "sha256"]
+
+_MUCH_BYTES = 1024 * 1024
+
+
+class Digest(Protocol):
+    def update(self, data: bytes, /) -> None: ...
+
+    def digest(self) -> bytes: ...
+
+    def hexdigest(self) -> str: ...
+
+
+def sha256(data: bytes | bytearray) -> Digest:
+    """The digest of `data` and of what it is updated with."""
+    if len(data) > _MUCH_BYTES:
+        hurry()
+    made: Digest = (sys.modules["hashlib"].sha256 if "hashlib" in sys.modules else _small)(data)
+    return made
+
+
+def hurry() -> None:
+    import hashlib  # noqa: F401, PLC0415 - for `sha256`
