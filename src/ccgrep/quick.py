@@ -1,15 +1,24 @@
-"""Imports msgspec without what it takes along and ccgrep does not need: half of the time.
+"""Imports msgspec and tantivy without what they take along and ccgrep does not need.
 
-That is typing_extensions, which it takes before typing where it is installed; decimal and uuid, for
-types that no turn has; and its own modules for schemas, TOML and YAML. Nobody else is kept from
-importing any of them: they are hidden for the time of that one import, and what is imported later
-is the real thing. A msgspec that does not get along with this is imported as it is.
+Of msgspec, where it is half of the time, that is typing_extensions, which it takes before typing
+where it is installed; decimal and uuid, for types that no turn has; and its own modules for
+schemas, TOML and YAML. Nobody else is kept from importing any of them: they are hidden for the time
+of that one import, and what is imported later is the real thing. A library that does not get along
+with this is imported as it is.
+
+Both ask datetime for its classes. Before Python 3.12 it has made them in Python when it finds that
+there are better ones in _datetime: these are what it gives, so both are asked to take them there.
 """
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+
+from ccgrep.named import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
 
 _HIDDEN: dict[str, tuple[str, ...]] = {
     "decimal": ("Decimal",),
@@ -23,25 +32,40 @@ _HIDDEN: dict[str, tuple[str, ...]] = {
 
 
 def import_msgspec() -> None:
-    if "msgspec" in sys.modules:
+    stand_ins = {module: _stand_in(module, names) for module, names in _HIDDEN.items()}
+    _import_without("msgspec", {"typing_extensions": None, **stand_ins, **_datetime()})
+
+
+def import_tantivy() -> None:
+    _import_without("tantivy", _datetime())
+
+
+def _import_without(name: str, hidden: Mapping[str, ModuleType | None]) -> None:
+    if name in sys.modules:
         return
-    hidden: dict[str, ModuleType | None] = {"typing_extensions": None}
-    hidden |= {module: _stand_in(module, names) for module, names in _HIDDEN.items()}
     hidden = {module: one for module, one in hidden.items() if module not in sys.modules}
     sys.modules.update(hidden)  # type: ignore[arg-type]
     try:
-        import msgspec  # noqa: F401, PLC0415 - for those who import it later
+        __import__(name)  # for those who import it later
     except (ImportError, AttributeError):
-        for module in [name for name in sys.modules if name.partition(".")[0] == "msgspec"]:
+        for module in [one for one in sys.modules if one.partition(".")[0] == name]:
             del sys.modules[module]
     finally:
         for module in hidden:
             sys.modules.pop(module, None)
 
 
+def _datetime() -> dict[str, ModuleType]:
+    if sys.version_info >= (3, 12):
+        return {}
+    import _datetime  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+
+    return {"datetime": _datetime}
+
+
 def _stand_in(module: str, names: tuple[str, ...]) -> ModuleType:
     """A module with classes of these names, of which there are no objects."""
-    made = ModuleType(module)
+    made = type(sys)(module)
     for name in names:
         setattr(made, name, type(name, (), {"unknown": None}))  # uuid's SafeUUID has that
     return made

@@ -38,6 +38,8 @@ _NAMES = (
     "(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|api[_-]?key"
     "|(?:access|auth|secret|private|encryption|signing|account|master|service|shared)[_-]?key)"
 )
+_TOLD = ("pass", "pwd", "secret", "token", "credential", "key")
+"""What all of these names have one of."""
 _ASSIGN = r"""[=:]{1,2}>?[ \t]{0,4}\\{0,2}["'`]?"""
 _VALUE = "[A-Za-z0-9!#%*+./:?@^_~=-]{11,255}[A-Za-z0-9!#%*+@^_~=-]"
 _NAMED = rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$"
@@ -85,25 +87,28 @@ class Secret(NamedTuple):
     rule: str
 
 
-def _values(text: str) -> Iterator[tuple[str, str]]:
-    """The words in it as `_VALUE` and its like are, with a digit, and the word before each."""
-    for before, word in pairwise(["", *text.split()]):
-        if len(word) > 11 and any(map(str.isdigit, word)):
-            yield before, word
+def _is_long(word: str) -> bool:
+    """Whether a word may be such a value as `_VALUE` and its like, with a digit."""
+    return len(word) > 11 and any(map(str.isdigit, word))
 
 
 def _has_flag(text: str) -> bool:
-    return any("-" in before for before, _ in _values(text))
+    return any("--" in flag and _is_long(word) for flag, word in pairwise(text.split()))
 
 
 def _has_bearer(text: str) -> bool:
-    return any(before.lower().endswith("bearer") for before, _ in _values(text))
+    pairs = pairwise(text.split())
+    return any(word.lower().endswith("bearer") and _is_long(value) for word, value in pairs)
 
 
 def _has_assigned(text: str) -> bool:
-    return any(
-        before.endswith(("=", ":", ">")) or "=" in w or ":" in w for before, w in _values(text)
-    )
+    words = ["", "", *text.split()]
+    for name, before, word in zip(words, words[1:], words[2:], strict=False):
+        is_sign = before.endswith(("=", ":", ">"))
+        value = word if is_sign else word.replace("=", ":").partition(":")[2]
+        if _is_long(value) and any(told in f"{name}{before}{word}".lower() for told in _TOLD):
+            return True
+    return False
 
 
 def _has_authority(text: str) -> bool:

@@ -227,9 +227,9 @@ def columns(text: str) -> int:
 
 def _is_narrow(text: str) -> bool:
     """Whether each character takes one column, and none belongs to the one before."""
-    return text.isascii() or all(
-        char < "\u0300" or "\u2010" <= char <= "\u2027" for char in set(text)
-    )
+    if text.isascii() or max(text) < "\u0300":
+        return True
+    return all(char < "\u0300" or "\u2010" <= char <= "\u2027" for char in set(text))
 
 
 def _char_columns(char: str) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace as Arguments
 
 from ccgrep.cli.context import Context
 from ccgrep.named import TYPE_CHECKING
+from ccgrep.named import SimpleNamespace as Arguments
 from ccgrep.ops.search import How
 from ccgrep.text import escape
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, refs_from, source_name
 from ccgrep.config import Config
+from ccgrep.named import SimpleNamespace
 from ccgrep.search.request import Filters
 
 

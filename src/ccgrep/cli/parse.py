@@ -7,11 +7,9 @@ search may take, and loses `--` when options stand between words. The grammar is
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 from ccgrep.cli.flags import HELP, Command, Option
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.named import TYPE_CHECKING, SimpleNamespace
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
 
 from ccgrep import __version__
 from ccgrep.cli import LOOKING
@@ -11,7 +10,7 @@ from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError, RefError, UsageError
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.named import TYPE_CHECKING, SimpleNamespace
 from ccgrep.ops.check import begin_check
 from ccgrep.text import escape, one_line, show_secrets
 

@@ -31,6 +31,7 @@ from ccgrep.store.manifest import Row, SourceFile, forgotten_key
 COMMIT_EVERY_S = 10.0
 _GARBAGE_SHARE = 0.25
 _GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
+_MANY_PACKS = 8  # So many are read as quickly as one; an append has somebody who waits for it.
 
 
 class IndexReport(Struct):
@@ -229,7 +230,7 @@ class _Run:
             self._publish()
         self._index_text()
         on_ready()
-        if self._commit.snapshot != self._before:
+        if self._commit.snapshot != self._before and len(self._store.packs()) > _MANY_PACKS:
             self._tidy(is_forgotten_seen=False)
         directory, head = self._store.directory, self._store.head().hex()
         seen = described_anew(directory, head, self._scan, self._scanned_ns)

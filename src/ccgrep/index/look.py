@@ -39,9 +39,11 @@ class Transcripts(NamedTuple):
     paths: Sequence[bytes]
     numbers: Sequence[int]
 
-    def part(self, start: int, end: int | None = None) -> Transcripts:
-        last = len(self.paths) if end is None else end
-        return Transcripts(self.paths[start:last], self.numbers[3 * start : 3 * last])
+    def halves(self, middle: int) -> tuple[Transcripts, Transcripts]:
+        return (
+            Transcripts(self.paths[:middle], self.numbers[: 3 * middle]),
+            Transcripts(self.paths[middle:], self.numbers[3 * middle :]),
+        )
 
     def changed(self) -> list[bytes]:
         """Those that are not as they were; raises FileNotFoundError if one is gone."""
@@ -56,12 +58,26 @@ class Transcripts(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the last run saw: a line with its HEAD, one for each root and for each folder."""
+    """What the last run saw: a line with its HEAD, one for each root, for each folder and for each
+    transcript, and the numbers of these."""
 
     head: bytes
     roots: bytes
     folders: bytes
-    files: Transcripts
+    names: bytes
+    numbers: Sequence[int]
+
+    @property
+    def files(self) -> Transcripts:
+        return Transcripts(self.names.split(b"\n") if self.names else (), self.numbers)
+
+    def newest(self) -> tuple[Transcripts, Seen]:
+        """The first of the transcripts, and the others: most of them are not needed at once."""
+        names = self.names.split(b"\n", _NEWEST) if self.names else []
+        first, rest = names[:_NEWEST], b"".join(names[_NEWEST:])
+        middle = 3 * len(first)
+        others = self._replace(names=rest, numbers=self.numbers[middle:])
+        return Transcripts(first, self.numbers[:middle]), others
 
     def is_same_folders(self) -> bool:
         """Whether no file was added or removed since."""
@@ -80,11 +96,11 @@ def parsed(note: bytes) -> Seen:
     """Raises ValueError if that is no such note, or not all of it."""
     start, folders, names, data = note.split(b"\n\n", 3)
     head, _, roots = start.partition(b"\n")
-    paths = names.split(b"\n") if names else []
-    numbers = memoryview(data)[: len(paths) * NUMBERS_BYTES]
-    if len(numbers) < len(paths) * NUMBERS_BYTES:
+    size = (names.count(b"\n") + 1 if names else 0) * NUMBERS_BYTES
+    numbers = memoryview(data)[:size]
+    if len(numbers) < size:
         raise ValueError("it is not whole")
-    return Seen(head, roots, folders, Transcripts(paths, numbers.cast("Q")))
+    return Seen(head, roots, folders, names, numbers.cast("Q"))
 
 
 def read_head(store_dir: str) -> str:
@@ -124,31 +140,32 @@ def changed_files(seen: Seen, on_change: Callable[[], object] | None = None) -> 
 
     `on_change` is called when one of the newest has changed, and the look goes on beside it.
     """
-    newest, rest = seen.files.part(0, _NEWEST), seen.files.part(_NEWEST)
-    # Who looks at the folders too has fewer transcripts to look at.
-    half = max(len(rest.paths) - seen.folders.count(b"\n"), 0) // 2
-    changed: list[bytes] = []
+    newest, others = seen.newest()
 
     def is_rest_same() -> bool:
-        return not rest.changed() and seen.is_same_folders()
-
-    def is_half_same() -> bool:
-        return not rest.part(half).changed()
-
-    def look() -> None:
-        changed.extend(rest.part(0, half).changed())
+        return not others.files.changed() and seen.is_same_folders()
 
     try:
-        changed += newest.changed()
+        changed = newest.changed()
         if changed and on_change is not None and _is_true_beside(is_rest_same, on_change):
             return _decoded(changed)
-        if len(rest.paths) <= _MANY:
-            changed += rest.changed()
-        elif not _is_true_beside(is_half_same, look):
-            changed = seen.files.changed()
+        changed += _changed(others)
         return _decoded(changed) if seen.is_same_folders() else None
     except (OSError, ValueError):
         return None
+
+
+def _changed(seen: Seen) -> list[bytes]:
+    """The transcripts that have changed; of many, another process looks at a part."""
+    files = seen.files
+    if len(files.paths) <= _MANY:
+        return files.changed()
+    # Who looks at the folders too has fewer transcripts to look at.
+    mine, others = files.halves(max(len(files.paths) - seen.folders.count(b"\n"), 0) // 2)
+    changed: list[bytes] = []
+    if _is_true_beside(lambda: not others.changed(), lambda: changed.extend(mine.changed())):
+        return changed
+    return changed + others.changed()
 
 
 def _decoded(paths: list[bytes]) -> list[str]:

@@ -185,6 +185,7 @@ class _Sync:
         self._written: pieces.Piece = []
         self._missing: list[ObjectId] = []
         self._pieces: list[pieces.Piece] = []
+        self._last_began = 0
         self.writer = TextWriter(path, means)
 
     def run(self, old: Snapshot) -> int:
@@ -253,8 +254,7 @@ class _Sync:
         leave the note of a commit whose documents are not there.
         """
         fsio.sync_dir(self._path)
-        newest = self.writer.reader().newest()
-        generation = Generation(self._path, head.hex(), level, newest)
+        generation = Generation(self._path, head.hex(), level, self._newest())
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         notes = {
             "PIECES": pieces.described(self._pieces),
@@ -264,6 +264,13 @@ class _Sync:
         for name, data in notes.items():
             path = os.path.join(self._path, name)
             fsio.publish(self._store.tmp_dir, path, data, is_hint=True)
+
+    def _newest(self) -> int:
+        """When the newest turn began: one that was just written, or the index is asked for it."""
+        before = generations.current(self._store.directory)
+        if before is not None and before.path == self._path and before.newest <= self._last_began:
+            return self._last_began
+        return self.writer.reader().newest()
 
     def document(self, row: Row, number: int, entry: Entry, prepared: Prepared) -> Document | None:
         """The document of a turn, from what is made ready or stored."""
@@ -282,6 +289,7 @@ class _Sync:
     def _put(self, row: Row, number: int, entry: Entry) -> None:
         if document := self.document(row, number, entry, self._prepared):
             self.writer.put(document)
+            self._last_began = max(self._last_began, document.started)
             if not self._is_new:
                 self._written.append(place_of(row.session.id, number))
 

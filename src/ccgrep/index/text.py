@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import zlib
 
-import tantivy
-from tantivy import FieldType, Filter, Occur, Query, Tokenizer
-
 from ccgrep.errors import TextIndexError
 from ccgrep.index.surfaces import KEY_FIELDS
 from ccgrep.index.terms import MAX_WORD_CHARS, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.quick import import_tantivy
+
+import_tantivy()
+import tantivy  # noqa: E402
+from tantivy import FieldType, Filter, Occur, Query, Tokenizer  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

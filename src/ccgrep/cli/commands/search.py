@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from types import SimpleNamespace as Arguments
 
 from ccgrep.cli.asked import close_bar, how_of
 from ccgrep.cli.budget import Budget
@@ -16,6 +15,7 @@ from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.index.look import Check
 from ccgrep.named import TYPE_CHECKING
+from ccgrep.named import SimpleNamespace as Arguments
 from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
