@@ -26,7 +26,7 @@ class Digest(Protocol):
     def hexdigest(self) -> str: ...
 
 
-def sha256(data: bytes | bytearray) -> Digest:
+def sha256(data: bytes | memoryview) -> Digest:
     """The digest of `data` and of what it is updated with."""
     if len(data) > _MUCH_BYTES:
         hurry()

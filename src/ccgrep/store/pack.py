@@ -13,12 +13,15 @@ pack-<hash>.pack            all numbers little-endian
     end-32  32    SHA-256 of everything before; its hex is the file's name
 
 pack-<hash>.idx             made from the pack, and made again when lost
-    0       8     "CCGPIDX1"
+    0       8     "CCGPIDX2"
     8       8     number of objects, n
     16      1024  256 numbers of 4 bytes: how many ids begin with a byte <= i
     1040    32n   ids, sorted
     …       8n    offset of each object in the pack
-    end-32  32    SHA-256 of everything before
+    end-4   4     CRC-32 of everything before
+
+An index that begins with "CCGPIDX1" ends in 32 bytes, the SHA-256 of everything before: it was ten
+times as slow to check, and that is done each time.
 
 The header of each object makes the pack readable by a scan from its beginning.
 """
@@ -27,6 +30,7 @@ import os
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from zlib import crc32
 
 from ccgrep.digests import Digest, hurry, sha256
 from ccgrep.errors import CorruptError
@@ -36,7 +40,8 @@ from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind, tha
 
 _PACK_MAGIC = b"CCGPACK1"
 _PACK_END = b"CCGPEND1"
-_INDEX_MAGIC = b"CCGPIDX1"
+_INDEX_MAGIC = b"CCGPIDX2"
+_OLD_INDEX_MAGIC = b"CCGPIDX1"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _HEADER = struct.Struct("<BII32s")
 _FANOUT = struct.Struct("<256I")
@@ -140,7 +145,7 @@ def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
         body += id
     for id in ids:
         body += _COUNT.pack(offsets[id])
-    body += sha256(body).digest()
+    body += crc32(body).to_bytes(4, "little")
     return bytes(body)
 
 
@@ -290,11 +295,21 @@ def _read_index(path: str) -> bytes | None:
             data = file.read()
     except OSError:
         return None
-    body = data[:-_HASH_SIZE]
-    if len(data) < _IDS_AT + _HASH_SIZE or not data.startswith(_INDEX_MAGIC):
+    if len(data) < _IDS_AT + _HASH_SIZE:
         return None
-    if sha256(body).digest() != data[-_HASH_SIZE:]:
-        return None
+    size = _checked_size(data)
     count = _COUNT.unpack_from(data, 8)[0]
-    is_whole = len(body) == _IDS_AT + count * (_HASH_SIZE + _COUNT.size)
+    is_whole = size == _IDS_AT + count * (_HASH_SIZE + _COUNT.size)
     return data if is_whole and max(_FANOUT.unpack_from(data, 16)) <= count else None
+
+
+def _checked_size(data: bytes) -> int:
+    """How much of an index stands before its checksum; nothing if that is wrong."""
+    view = memoryview(data)
+    if data.startswith(_INDEX_MAGIC):
+        body, checksum = view[:-4], data[-4:]
+        is_right = crc32(body).to_bytes(4, "little") == checksum
+    else:
+        body, checksum = view[:-_HASH_SIZE], data[-_HASH_SIZE:]
+        is_right = data.startswith(_OLD_INDEX_MAGIC) and sha256(body).digest() == checksum
+    return len(body) if is_right else 0
