@@ -263,7 +263,7 @@ def test_append_goes_by_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch
         return is_plain(*arguments)
 
     monkeypatch.setattr(build, "_is_plain", late)
-    assert not take_in(home.config, [str(files[0].path)])
+    assert not take_in(home.config.store_dir, home.config.roots, (), [str(files[0].path)])
     home.index()
     assert_same_as_fresh(home)
 

@@ -42,7 +42,7 @@ def roots(home: Home) -> list[str]:
 def test_what_was_taken_in_is_told_before_the_store_is_in_order(home: Home, tmp_path: Path) -> None:
     marker = tmp_path / "tidied"
 
-    def take_in(paths: list[str], on_ready: Callable[[], object]) -> bool:
+    def take_in(paths: list[str], _: bytes, on_ready: Callable[[], object]) -> bool:
         on_ready()
         time.sleep(_TIDYING_S)
         marker.write_text("\n".join(paths))

@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from ccgrep.config import Config
     from ccgrep.index.look import Check
 
 LOOKING = ("search", "stats")
@@ -86,17 +85,12 @@ def _early_check() -> Check | None:
     look is of no use, and another will be begun. So it is if there can be no child now."""
     from ccgrep.ops.check import begin_early  # noqa: PLC0415 - not for every command
 
-    def config() -> Config:
-        from ccgrep.config import make_config  # noqa: PLC0415 - only if something changed
-
-        return make_config(dict(os.environ))
-
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(
         os.environ.get("HOME", ""), ".local", "share"
     )
     store = os.environ.get("CCGREP_DIR") or os.path.join(data, "ccgrep")
     try:
-        return begin_early(os.path.abspath(store), config)
+        return begin_early(os.path.abspath(store))
     except OSError:
         return None
 

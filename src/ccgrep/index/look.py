@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Outcome = Literal["fresh", "stale", "taken in"]
-    TakeIn = Callable[[list[str], Callable[[], object]], bool]
-    """Takes in a few transcripts, says when they can be searched, and whether it could at all."""
+    TakeIn = Callable[[list[str], bytes, Callable[[], object]], bool]
+    """Takes in a few transcripts, as it is told, says when they can be searched, and whether it
+    could at all."""
 
 VERSION = "ccgrep seen 4"
 NUMBERS_BYTES = 24
@@ -30,7 +31,7 @@ _FRESH, _STALE, _TAKEN_IN = _OUTCOMES
 _RUNNING = -1000  # no exit code, and no signal
 _SIGKILL = 9
 _CHANGE, _READY, _WANTED = b"c", b"r", b"w"
-_PIPE_BYTES = 65_536  # more than all roots together
+_PIPE_BYTES = 65_536  # what a pipe takes, and more than all roots together
 
 
 class Transcripts(NamedTuple):
@@ -216,11 +217,13 @@ class Check:
         self._said = b""
         self._exit_code = _RUNNING
 
-    def want(self, roots: Sequence[str]) -> None:
-        """The child may go on, if these are the roots that the last run saw."""
+    def want(self, roots: Sequence[str], told: bytes = b"") -> None:
+        """The child may go on, if these are the roots that the last run saw; `told` is for what
+        takes in."""
         self._is_wanted = True
+        message = b"\n\n".join((_WANTED + root_lines(roots), told))
         try:
-            os.write(self._word, _WANTED + root_lines(roots))
+            os.write(self._word, message if len(message) <= _PIPE_BYTES else b"too long")
         except BrokenPipeError:
             return  # It knows already that it cannot say.
 
@@ -289,9 +292,12 @@ def _looked(store_dir: str, load: Callable[[], TakeIn], said: int, told: int) ->
 
     seen = last_seen(store_dir)
     changed = changed_files(seen, on_change) if seen is not None else None
-    if seen is None or changed is None or os.read(told, _PIPE_BYTES) != _WANTED + seen.roots:
+    if seen is None or changed is None:
+        return _STALE
+    wanted, _, how = os.read(told, _PIPE_BYTES).partition(b"\n\n")
+    if wanted != _WANTED + seen.roots:
         return _STALE
     if not changed:
         return _FRESH
-    is_taken_in = load()(changed, lambda: os.write(said, _READY))
+    is_taken_in = load()(changed, how, lambda: os.write(said, _READY))
     return _TAKEN_IN if is_taken_in else _STALE

@@ -1,18 +1,23 @@
-"""The look at the source files that a search begins with, before anything else is imported."""
+"""The look at the source files that a search begins with, before anything else is imported.
+
+The child that looks is told where to take in from: to read the settings once more would take as
+long as to look at a thousand transcripts.
+"""
 
 from __future__ import annotations
+
+import os
 
 from ccgrep.index.look import Check, begin
 from ccgrep.named import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ccgrep.config import Config
     from ccgrep.index.look import TakeIn
+    from ccgrep.sources.scan import Root
 
 
-def begin_early(store_dir: str, make_config: Callable[[], Config]) -> Check:
+def begin_early(store_dir: str) -> Check:
     """Begins to look for changes in a child, on the guess that this is the store.
 
     If it is, and somebody wants that, the child also takes in what only grew.
@@ -25,8 +30,7 @@ def begin_early(store_dir: str, make_config: Callable[[], Config]) -> Check:
         import_msgspec()
         from ccgrep.ops.append import take_in  # noqa: PLC0415
 
-        config = make_config()
-        return lambda paths, on_ready: take_in(config, paths, on_ready)
+        return lambda paths, told, on_ready: take_in(store_dir, *_heard(told), paths, on_ready)
 
     return begin(store_dir, load)
 
@@ -36,6 +40,22 @@ def begin_check(config: Config, early: Check | None = None) -> Check:
     if early is not None and early.store_dir != config.store_dir:
         early.close()
         early = None
-    check = early or begin_early(config.store_dir, lambda: config)
-    check.want([root.path for root in config.roots])
+    check = early or begin_early(config.store_dir)
+    check.want([root.path for root in config.roots], _told(config))
     return check
+
+
+def _told(config: Config) -> bytes:
+    roots = [f"{root.source} {root.path}" for root in config.roots]
+    return b"\0".join(map(os.fsencode, (*roots, "", *config.exclude)))
+
+
+def _heard(told: bytes) -> tuple[list[Root], tuple[str, ...]]:
+    """Where to take in from, and what not."""
+    from ccgrep.sources.scan import Root  # noqa: PLC0415 - only if something changed
+
+    words = [os.fsdecode(word) for word in told.split(b"\0")]
+    end = words.index("")
+    parts = [word.partition(" ") for word in words[:end]]
+    roots = [Root(path, "codex" if name == "codex" else "claude_code") for name, _, path in parts]
+    return roots, tuple(words[end + 1 :])

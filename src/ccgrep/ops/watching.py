@@ -148,4 +148,4 @@ def _take_in_little(config: Config) -> bool:
     changed = changed_since(config.store_dir, [root.path for root in config.roots])
     if changed is None:
         return False
-    return not changed or take_in(config, changed)
+    return not changed or take_in(config.store_dir, config.roots, config.exclude, changed)
