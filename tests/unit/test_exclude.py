@@ -127,6 +127,14 @@ def test_excluding_later_leaves_what_is_there_as_it_is(shop: Shop) -> None:
     assert_same_as_fresh(shop)
 
 
+def test_a_search_notices_that_something_is_no_longer_excluded(shop: Shop) -> None:
+    shop.rest()
+    shop.index()
+    assert shop.run("canary2").returncode == 1
+    shop.exclude = ""
+    assert shop.run("canary2").returncode == 0
+
+
 def test_a_search_stays_fresh_beside_excluded_files_that_grow(shop: Shop) -> None:
     shop.rest()
     shop.index()

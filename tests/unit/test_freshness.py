@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ccgrep.index import look
-from ccgrep.index.look import Check, begin, changed_since
+from ccgrep.index.look import Check, begin, changed_since, where_lines
 from tests.homes import Home
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def grown(home: Home) -> Path:
 
 def begun(home: Home, take_in: "TakeIn") -> Check:
     check = begin(home.config.store_dir, lambda: take_in)
-    check.want(roots(home))
+    check.want(where_lines(roots(home)))
     return check
 
 
@@ -168,14 +168,14 @@ def test_a_look_that_nobody_wants_takes_nothing_in(home: Home, tmp_path: Path) -
 def test_a_look_at_other_roots_is_stale(home: Home, others: list[str]) -> None:
     grown(home)
     check = begin(home.config.store_dir, lambda: lambda *_: True)
-    check.want(others)
+    check.want(where_lines(others))
 
     assert check.outcome() == "stale"
 
 
 def test_a_look_without_a_store_is_stale(tmp_path: Path) -> None:
     check = begin(str(tmp_path / "nowhere"), lambda: lambda *_: True)
-    check.want(["/somewhere"])
+    check.want(where_lines(["/somewhere"]))
 
     assert check.outcome() == "stale"
 

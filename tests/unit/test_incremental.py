@@ -3,6 +3,9 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
+import ccgrep.index.build
 from ccgrep.index.build import Options, Progress, build
 from ccgrep.index.plan import plan
 from ccgrep.sources.scan import FoundFile, Scan, scan
@@ -27,6 +30,26 @@ def test_second_run_parses_nothing_and_adds_nothing(home: Home) -> None:
     assert (second.files_seen, second.files_parsed, second.bytes_parsed) == (2, 0, 0)
     assert (second.new_objects, second.turns) == (0, 0)
     assert (home.store_dir / "HEAD").read_text() == head
+
+
+def test_a_run_with_nothing_new_lists_no_folder_and_reads_no_row(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in (1, 2):
+        file = home.claude(seed)
+        file.turn("why", "because")
+        file.write()
+    home.rest()
+    first = home.index()
+    monkeypatch.setattr(ccgrep.index.build, "_Run", None)
+    report = home.index()
+    assert (report.files_seen, report.bytes_parsed, report.documents) == (first.files_seen, 0, 0)
+    monkeypatch.undo()
+    history = home.projects.parent / "history.jsonl"
+    history.write_text("")
+    monkeypatch.setattr(ccgrep.index.build, "_Run", None)
+    with pytest.raises(TypeError):
+        home.index()  # What recovers lost sessions is new.
 
 
 def test_appended_turn_parses_from_the_open_turn_and_adds_one_object(home: Home) -> None:

@@ -17,6 +17,7 @@ from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
 from ccgrep.index.exclude import excluded_paths, session_ids
 from ccgrep.index.freshness import described_anew, description
+from ccgrep.index.look import changed_files, last_seen, where_lines
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
@@ -70,6 +71,10 @@ class Options(Struct, frozen=True):
     budget_s: float | None = None  # reading ends then; the rest is for another run
     kinds: tuple[str, ...] | None = None  # to be indexed besides what was said; as before if `None`
 
+    @property
+    def where(self) -> bytes:
+        return where_lines([root.path for root in self.roots], self.exclude)
+
 
 def build(
     store: Store,
@@ -87,10 +92,35 @@ def build(
         if store.snapshot().must_collect:
             purge(store)
             _collect_garbage(store)
-        found = scan()
-        report = _Run(Commit(store), found, options, on_progress).run()
+        files = None if options.is_full else _files_at_rest(store, options)
+        if files is not None:
+            report = IndexReport(files_seen=files, documents=sync(store))
+        else:
+            report = _Run(Commit(store), scan(), options, on_progress).run()
     report.seconds = round(time.monotonic() - started, 3)
     return report
+
+
+def _files_at_rest(store: Store, options: Options) -> int | None:
+    """How many source files there are, if all of them are as the last run saw them."""
+    seen = last_seen(store.directory)
+    if seen is None or seen.where != options.where or changed_files(seen) != []:
+        return None
+    hints = store.snapshot().hints
+    return len(seen.files.paths) + len(hints) if all(map(_is_at_rest, hints)) else None
+
+
+def _is_at_rest(before: SourceFile) -> bool:
+    """Whether a file is as it was when it was read, and surely so."""
+    try:
+        info = os.lstat(before.path)
+    except OSError:
+        return False
+    found, known = (
+        (info.st_size, info.st_mtime_ns, info.st_ino),
+        (before.size, before.mtime_ns, before.inode),
+    )
+    return found == known and not is_racy(before, time.time_ns())
 
 
 def _collect_garbage(store: Store) -> None:
@@ -243,7 +273,7 @@ class _Run:
         if self._report.troubles or self._report.behind_files:
             return
         head = self._store.head().hex()
-        text = description(head, self._options.roots, self._scan, self._scanned_ns)
+        text = description(head, self._options.where, self._scan, self._scanned_ns)
         if text is not None:
             self._store.write_seen(text)
 

@@ -1,6 +1,7 @@
 """What the next search compares the source files with: a note of what this run saw of them.
 
-    seen    "ccgrep seen 4 <HEAD>" and "root <path>" for each root; an empty line,
+    seen    "ccgrep seen 5 <HEAD>", "root <path>" for each root and "exclude <pattern>" for what is
+            not taken in; an empty line,
             "<mtime_ns> <path>" for each folder (-1: it was not there); an empty line,
             "<path>" for each transcript; an empty line,
             mtime_ns, size and inode of each transcript as 8 bytes, as this machine orders them;
@@ -10,23 +11,23 @@
 folder can change without its stat saying so, and counts as changed. A folder that was not changed
 has the files that it had, so nothing is listed. The newest transcripts come first: what changes is
 mostly what was changed last. What only recovers lost sessions is not looked at: a run that reads
-anything new takes that in. Derived: without it, or when it is wrong, a search looks for itself.
-`look` reads it.
+anything new takes that in, and `ccgrep index` looks at it. Derived: without it, or when it is
+wrong, a search looks for itself. `look` reads it.
 """
 
 import os
 import sys
 from collections.abc import Sequence
 
-from ccgrep.index.look import NUMBERS_BYTES, VERSION, parsed, root_lines
-from ccgrep.sources.scan import FoundFile, Root, Scan
+from ccgrep.index.look import NUMBERS_BYTES, VERSION, parsed
+from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.store.notes import read_note, sealed
 
 _RACY_NS = 2_000_000_000
 _NEVER = 2**64 - 1  # no file's time
 
 
-def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -> bytes | None:
+def description(head: str, where: bytes, scan: Scan, scanned_ns: int) -> bytes | None:
     """What `seen` is to hold after a run that took in everything that `scan` saw."""
     if scan.troubles or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
@@ -38,7 +39,7 @@ def description(head: str, roots: Sequence[Root], scan: Scan, scanned_ns: int) -
     ]
     return _described(
         head,
-        root_lines([root.path for root in roots]),
+        where,
         os.fsencode("\n".join(folders)),
         [os.fsencode(file.path) for file in files],
         b"".join(_numbers(file, scanned_ns) for file in files),
@@ -59,13 +60,13 @@ def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> by
             del paths[at], numbers[at * NUMBERS_BYTES : (at + 1) * NUMBERS_BYTES]
         paths.insert(0, name)
         numbers[:0] = _numbers(file, scanned_ns)
-    return _described(head, seen.roots, seen.folders, paths, bytes(numbers))
+    return _described(head, seen.where, seen.folders, paths, bytes(numbers))
 
 
 def _described(
-    head: str, roots: bytes, folders: bytes, paths: Sequence[bytes], numbers: bytes
+    head: str, where: bytes, folders: bytes, paths: Sequence[bytes], numbers: bytes
 ) -> bytes:
-    start = b"\n".join((f"{VERSION} {head}".encode(), roots))
+    start = b"\n".join((f"{VERSION} {head}".encode(), where))
     return sealed(b"\n\n".join((start, folders, b"\n".join(paths), numbers)))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     """Takes in a few transcripts, as it is told, says when they can be searched, and whether it
     could at all."""
 
-VERSION = "ccgrep seen 4"
+VERSION = "ccgrep seen 5"
 NUMBERS_BYTES = 24
 """Time, size and inode of a transcript."""
 _NEWEST = 64  # transcripts that are looked at first
@@ -59,11 +59,11 @@ class Transcripts(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the last run saw: a line with its HEAD, one for each root, for each folder and for each
-    transcript, and the numbers of these."""
+    """What the last run saw: a line with its HEAD, one for each root and for each pattern of what
+    it was not to take in, for each folder and for each transcript, and the numbers of these."""
 
     head: bytes
-    roots: bytes
+    where: bytes
     folders: bytes
     names: bytes
     numbers: Sequence[int]
@@ -96,12 +96,12 @@ class Seen(NamedTuple):
 def parsed(note: bytes) -> Seen:
     """Raises ValueError if that is no such note, or not all of it."""
     start, folders, names, data = note.split(b"\n\n", 3)
-    head, _, roots = start.partition(b"\n")
+    head, _, where = start.partition(b"\n")
     size = (names.count(b"\n") + 1 if names else 0) * NUMBERS_BYTES
     numbers = memoryview(data)[:size]
     if len(numbers) < size:
         raise ValueError("it is not whole")
-    return Seen(head, roots, folders, names, numbers.cast("Q"))
+    return Seen(head, where, folders, names, numbers.cast("Q"))
 
 
 def read_head(store_dir: str) -> str:
@@ -123,15 +123,18 @@ def last_seen(store_dir: str) -> Seen | None:
     return seen if seen.head == f"{VERSION} {read_head(store_dir)}".encode() else None
 
 
-def root_lines(paths: Sequence[str]) -> bytes:
-    return os.fsencode("\n".join(f"root {path}" for path in paths))
+def where_lines(roots: Sequence[str], exclude: Sequence[str] = ()) -> bytes:
+    lines = [f"root {path}" for path in roots] + [f"exclude {pattern!r}" for pattern in exclude]
+    return os.fsencode("\n".join(lines))
 
 
-def changed_since(store_dir: str, roots: Sequence[str]) -> list[str] | None:
+def changed_since(
+    store_dir: str, roots: Sequence[str], exclude: Sequence[str] = ()
+) -> list[str] | None:
     """The transcripts that are not as the last run saw them; `None` if one came or is gone, or if
     there was no such run over these roots."""
     seen = last_seen(store_dir)
-    if seen is None or seen.roots != root_lines(roots):
+    if seen is None or seen.where != where_lines(roots, exclude):
         return None
     return changed_files(seen)
 
@@ -217,11 +220,10 @@ class Check:
         self._said = b""
         self._exit_code = _RUNNING
 
-    def want(self, roots: Sequence[str], told: bytes = b"") -> None:
-        """The child may go on, if these are the roots that the last run saw; `told` is for what
-        takes in."""
+    def want(self, where: bytes, told: bytes = b"") -> None:
+        """The child may go on, if that is where the last run looked; who takes in is `told`."""
         self._is_wanted = True
-        message = b"\n\n".join((_WANTED + root_lines(roots), told))
+        message = b"\n\n".join((_WANTED + where, told))
         try:
             os.write(self._word, message if len(message) <= _PIPE_BYTES else b"too long")
         except BrokenPipeError:
@@ -295,7 +297,7 @@ def _looked(store_dir: str, load: Callable[[], TakeIn], said: int, told: int) ->
     if seen is None or changed is None:
         return _STALE
     wanted, _, how = os.read(told, _PIPE_BYTES).partition(b"\n\n")
-    if wanted != _WANTED + seen.roots:
+    if wanted != _WANTED + seen.where:
         return _STALE
     if not changed:
         return _FRESH

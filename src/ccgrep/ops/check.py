@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ccgrep.index.look import Check, begin
+from ccgrep.index.look import Check, begin, where_lines
 from ccgrep.named import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def begin_check(config: Config, early: Check | None = None) -> Check:
         early.close()
         early = None
     check = early or begin_early(config.store_dir)
-    check.want([root.path for root in config.roots], _told(config))
+    check.want(where_lines([root.path for root in config.roots], config.exclude), _told(config))
     return check
 
 

@@ -145,7 +145,7 @@ def _take_in(config: Config, note: Callable[[str], None], on_taken_in: Callable[
 
 def _take_in_little(config: Config) -> bool:
     """Takes in what only grew, if that is all; says whether it was."""
-    changed = changed_since(config.store_dir, [root.path for root in config.roots])
+    changed = changed_since(config.store_dir, [root.path for root in config.roots], config.exclude)
     if changed is None:
         return False
     return not changed or take_in(config.store_dir, config.roots, config.exclude, changed)
