@@ -47,11 +47,11 @@ def test_a_writer_of_many_is_watched_until_it_ends(
     seen: list[int] = []
     add = text_writer._made
 
-    def made(document: Document) -> tantivy.Document:
+    def made(document: Document, schema: tantivy.Schema) -> tantivy.Document:
         seen.append(threading.active_count())
         if is_failing and len(seen) == 4:
             raise ValueError
-        return add(document)
+        return add(document, schema)
 
     monkeypatch.setattr(text_writer, "_MANY", 2)
     monkeypatch.setattr(text_writer, "_made", made)

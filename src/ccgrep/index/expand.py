@@ -31,6 +31,8 @@ _SHORT_CHARS = 16
 
 def expand(text: str) -> str:
     """`text`, folded, and behind it the words under which parts of it are found."""
+    if not text:
+        return ""
     added: list[str] = []
     if not text.isascii() and (alone := folded_alone(text)) is not None:
         text = alone
@@ -52,6 +54,8 @@ def distinct(text: str) -> str:
     where nothing is stemmed, it takes more. Words are told from each other by ASCII alone; the
     index does the rest.
     """
+    if not text:
+        return ""
     words = text.encode("utf-8", "replace").translate(_SPACED).split()
     return b" ".join(set(words)).decode()
 

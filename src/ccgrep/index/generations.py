@@ -28,7 +28,7 @@ from ccgrep.store.notes import is_damaged, read_note
 if TYPE_CHECKING:
     from ccgrep.kinds import Level
 
-VERSION = "v4"
+VERSION = "v5"
 
 ALL_KINDS = "thinking,tool"
 _KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")

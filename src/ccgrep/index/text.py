@@ -35,6 +35,8 @@ TOKENS = ("output", "thinking")
 KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
+_SMALL_BYTES = 512
+_COMPRESSED = b"x"
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
 
@@ -125,15 +127,18 @@ def guarded(work: Any, *arguments: Any) -> Any:
         raise
 
 
-def packed(prompt: str, answer: str, level: int) -> bytes:
-    """What is stored of what was said."""
+def packed(prompt: str, answer: str, is_small: bool) -> bytes:
+    """What is stored of what was said: as it is, unless it is to be small and gains by that."""
     said = prompt.encode()
-    return zlib.compress(b"%d\n%s%s" % (len(said), said, answer.encode()), level)
+    data = b"%d\n%s%s" % (len(said), said, answer.encode())
+    return zlib.compress(data, 3) if is_small and len(data) > _SMALL_BYTES else data
 
 
 def _unpacked(document: tantivy.Document) -> Said:
     try:
-        said = zlib.decompress(bytes(document.get_first("text") or b""))
+        said = bytes(document.get_first("text") or b"")
+        if said.startswith(_COMPRESSED):  # What is as it is begins with a digit.
+            said = zlib.decompress(said)
         start = said.index(b"\n") + 1
         end = start + int(said[:start])
     except (ValueError, zlib.error) as error:

@@ -6,6 +6,7 @@ A document is an upsert by its place, and what is put is visible when it is comm
 import os
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import tantivy
@@ -13,7 +14,7 @@ import tantivy
 from ccgrep.errors import TextIndexError
 from ccgrep.index.document import Document
 from ccgrep.index.expand import expand
-from ccgrep.index.surfaces import KEY_FIELDS, NO_TEXT, text_key
+from ccgrep.index.surfaces import NO_TEXT, text_key
 from ccgrep.index.text import KINDS, TextReader, guarded, key_of, open_tantivy, packed, place_of
 
 _MAX_TITLE_CHARS = 1000
@@ -49,6 +50,7 @@ class TextWriter:
         self._directory = directory or "the memory"
         self._is_in_memory = directory is None
         self._index = self._guarded(open_tantivy, directory)
+        self._schema = self._index.schema
         heap = means.heap * means.threads
         self._writer = self._guarded(self._index.writer, heap, means.threads)
         self.added = 0
@@ -59,7 +61,7 @@ class TextWriter:
         """Writes a turn anew."""
         if not self._is_new:
             self.delete(place_of(document.session, document.turn))
-        self._guarded(self._writer.add_document, _made(document))
+        self._guarded(self._writer.add_document, _made(document, self._schema))
         self.added += 1
         if self.added == _MANY and not self._is_in_memory:
             self._keep_small()
@@ -133,31 +135,34 @@ def _is_at_work() -> bool:
     return False
 
 
-def _made(document: Document) -> tantivy.Document:
+_key = lru_cache(maxsize=16)(key_of)
+"""The documents of a session come one after the other."""
+
+
+def _made(document: Document, schema: tantivy.Schema) -> tantivy.Document:
     content = document.content
-    made = tantivy.Document()
-    made.add_text("place", place_of(document.session, document.turn))
-    made.add_text("session", document.session)
-    for name, values in document.exact.items():
-        for value in values:
-            made.add_text(name, value)
-    made.add_integer("session_key", key_of(document.session))
-    made.add_integer("parent_key", key_of(document.parent))
-    made.add_integer("object_key", int(document.object[:14], 16))
-    made.add_integer("turn", document.turn)
-    made.add_integer("kind", KINDS.index(document.kind))
-    made.add_integer("started", document.started)
-    keys = (*(content.keys or (NO_TEXT,) * 3), text_key(document.title))
-    for name, key in zip(KEY_FIELDS, keys, strict=True):
-        made.add_integer(name, key)
+    prompt_key, answer_key, full_key = content.keys or (NO_TEXT,) * 3
+    fields: dict[str, Any] = {
+        "place": place_of(document.session, document.turn),
+        "session": document.session,
+        **document.exact,
+        "session_key": _key(document.session),
+        "parent_key": _key(document.parent),
+        "object_key": int(document.object[:14], 16),
+        "turn": document.turn,
+        "kind": KINDS.index(document.kind),
+        "started": document.started,
+        "prompt_key": prompt_key,
+        "answer_key": answer_key,
+        "full_key": full_key,
+        "title_key": text_key(document.title),
+        "said": content.said,
+        **content.words,
+    }
     if document.title:
-        made.add_text("title", expand(document.title))
-        made.add_text("shown_title", document.title[:_MAX_TITLE_CHARS])
-    made.add_text("said", content.said)
-    for name, words in content.words.items():
-        made.add_text(name, words)
+        fields["title"] = expand(document.title)
+        fields["shown_title"] = document.title[:_MAX_TITLE_CHARS]
     if content.said or content.words:
         # What was said alone is soon replaced: as fast as can be.
-        level = 3 if content.words else 0
-        made.add_bytes("text", packed(content.prompt, content.answer, level))
-    return made
+        fields["text"] = packed(content.prompt, content.answer, bool(content.words))
+    return tantivy.Document.from_dict(fields, schema)
