@@ -1,4 +1,4 @@
-"""Imports msgspec and tantivy without what they take along and ccgrep does not need.
+"""Imports msgspec, tantivy and re2 without what they take along and ccgrep does not need.
 
 Of msgspec, where it is half of the time, that is typing_extensions, which it takes before typing
 where it is installed; decimal and uuid, for types that no turn has; and its own modules for
@@ -6,8 +6,9 @@ schemas, TOML and YAML. Nobody else is kept from importing any of them: they are
 of that one import, and what is imported later is the real thing. A library that does not get along
 with this is imported as it is.
 
-Both ask datetime for its classes. Before Python 3.12 it has made them in Python when it finds that
-there are better ones in _datetime: these are what it gives, so both are asked to take them there.
+The first two ask datetime for its classes. Before Python 3.12 it has made them in Python when it
+finds that there are better ones in _datetime: these are what it gives, so they are taken there. And
+re2 remembers patterns by functools, which imports collections for that.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ def import_msgspec() -> None:
 
 def import_tantivy() -> None:
     _import_without("tantivy", _datetime())
+
+
+def import_re2() -> None:
+    functools = type(sys)("functools")
+    functools.lru_cache = lambda **_: lambda function: function  # type: ignore[attr-defined]
+    _import_without("re2", {"functools": functools})
 
 
 def _import_without(name: str, hidden: Mapping[str, ModuleType | None]) -> None:

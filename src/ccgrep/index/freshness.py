@@ -17,7 +17,6 @@ wrong, a search looks for itself. `look` reads it.
 
 import os
 import sys
-from collections.abc import Sequence
 
 from ccgrep.index.look import NUMBERS_BYTES, VERSION, parsed
 from ccgrep.sources.scan import FoundFile, Scan
@@ -41,7 +40,7 @@ def description(head: str, where: bytes, scan: Scan, scanned_ns: int) -> bytes |
         head,
         where,
         os.fsencode("\n".join(folders)),
-        [os.fsencode(file.path) for file in files],
+        b"\n".join(os.fsencode(file.path) for file in files),
         b"".join(_numbers(file, scanned_ns) for file in files),
     )
 
@@ -52,22 +51,23 @@ def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> by
         seen = parsed(read_note(os.path.join(store_dir, "seen")))
     except ValueError:
         return None
-    paths, numbers = list(seen.files.paths), bytearray(seen.files.numbers)
+    # As bytes: to take thousands of lines apart would take ten times as long.
+    lines, numbers = b"\n%b\n" % seen.names if seen.names else b"\n", bytes(seen.numbers)
     for path, file in scan.files.items():
-        name = os.fsencode(path)
-        if name in paths:
-            at = paths.index(name)
-            del paths[at], numbers[at * NUMBERS_BYTES : (at + 1) * NUMBERS_BYTES]
-        paths.insert(0, name)
-        numbers[:0] = _numbers(file, scanned_ns)
-    return _described(head, seen.where, seen.folders, paths, bytes(numbers))
+        line = b"\n" + os.fsencode(path)
+        at = lines.find(line + b"\n")
+        if at >= 0:
+            before = lines.count(b"\n", 0, at) * NUMBERS_BYTES
+            lines = lines[:at] + lines[at + len(line) :]
+            numbers = numbers[:before] + numbers[before + NUMBERS_BYTES :]
+        lines = line + lines
+        numbers = _numbers(file, scanned_ns) + numbers
+    return _described(head, seen.where, seen.folders, lines[1:-1], numbers)
 
 
-def _described(
-    head: str, where: bytes, folders: bytes, paths: Sequence[bytes], numbers: bytes
-) -> bytes:
+def _described(head: str, where: bytes, folders: bytes, names: bytes, numbers: bytes) -> bytes:
     start = b"\n".join((f"{VERSION} {head}".encode(), where))
-    return sealed(b"\n\n".join((start, folders, b"\n".join(paths), numbers)))
+    return sealed(b"\n\n".join((start, folders, names, numbers)))
 
 
 def _numbers(file: FoundFile, scanned_ns: int) -> bytes:

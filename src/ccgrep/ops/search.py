@@ -343,6 +343,8 @@ def _search_fresh(
         # By meaning it is searched once, when everything is there: that takes longer than to look.
         if request.mode not in MEANING and not check.is_decided():
             early = _try(config, request, how, is_strict=True)
+        elif request.mode == "words":
+            import ccgrep.search.engine  # noqa: F401, PLC0415 - while there is something to wait for
         if early is not None:
             searcher, answer, marks = early
             searcher.prepare(answer, marks, request.types)

@@ -11,6 +11,7 @@ from ccgrep.errors import UsageError
 from ccgrep.index.terms import MAX_WORD_CHARS, gram_text
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.patterns import compiled
+from ccgrep.quick import import_re2
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:
@@ -80,7 +81,14 @@ class Matcher:
         return self._regexp_spans(data)
 
     def _regexp_spans(self, data: bytes) -> Iterator[tuple[int, int]]:
-        at = 0 if self._may_match(data) else len(data) + 1
+        if not self._may_match(data):
+            return
+        if not self._group:
+            # Behind an empty match it goes on by a byte: within a character nothing begins.
+            spans = (match.span() for match in self._regexp.finditer(data))
+            yield from ((start, end) for start, end in spans if end > start)
+            return
+        at = 0
         while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
             start, end = match.span(self._group)
             if end > start:
@@ -107,10 +115,15 @@ def _joined(lines: Sequence[str], is_literal: bool, ignore_case: bool, whole_wor
     return _compile(joined, ignore_case)
 
 
-def _quoted(literal: str) -> str:
+def _re2() -> Any:
+    import_re2()
     import re2  # noqa: PLC0415 - not for one literal
 
-    return str(re2.escape(literal))
+    return re2
+
+
+def _quoted(literal: str) -> str:
+    return str(_re2().escape(literal))
 
 
 def _unquoted(pattern: str) -> str:
@@ -129,8 +142,7 @@ def _next_character(data: bytes, at: int) -> int:
 
 
 def _compile(source: str, ignore_case: bool) -> Any:
-    import re2  # noqa: PLC0415 - not for one literal
-
+    re2 = _re2()
     options = re2.Options()
     options.never_nl = True
     options.longest_match = True

@@ -13,13 +13,17 @@ _SEAL_BYTES = 15
 
 def sealed(note: bytes) -> bytes:
     """A note with its checksum behind it."""
-    return b"%bcrc32 %08x\n" % (note, zlib.crc32(note))
+    return note + _seal(note)
 
 
 def unsealed(data: bytes) -> bytes | None:
     """The note without its checksum; nothing if it is damaged, or of an earlier version."""
     note = data[:-_SEAL_BYTES]
-    return note if data == sealed(note) else None
+    return note if data[-_SEAL_BYTES:] == _seal(note) else None
+
+
+def _seal(note: bytes) -> bytes:
+    return b"crc32 %08x\n" % zlib.crc32(note)
 
 
 def read_note(path: str) -> bytes:
