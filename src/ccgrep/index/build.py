@@ -17,7 +17,7 @@ from ccgrep.index.batch import Batch, is_much, read_files
 from ccgrep.index.document import Content
 from ccgrep.index.exclude import excluded_paths, session_ids
 from ccgrep.index.freshness import described_anew, description
-from ccgrep.index.look import changed_files, last_seen, where_lines
+from ccgrep.index.look import is_same, last_seen, where_lines
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
@@ -104,7 +104,7 @@ def build(
 def _files_at_rest(store: Store, options: Options) -> int | None:
     """How many source files there are, if all of them are as the last run saw them."""
     seen = last_seen(store.directory)
-    if seen is None or seen.where != options.where or changed_files(seen) != []:
+    if seen is None or seen.where != options.where or not is_same(seen):
         return None
     hints = store.snapshot().hints
     return len(seen.files.paths) + len(hints) if all(map(_is_at_rest, hints)) else None

@@ -159,6 +159,15 @@ def changed_files(seen: Seen, on_change: Callable[[], object] | None = None) -> 
         return None
 
 
+def is_same(seen: Seen) -> bool:
+    """Whether nothing has changed; if something has, that is soon known."""
+    newest, others = seen.newest()
+    try:
+        return not newest.changed() and seen.is_same_folders() and not _changed(others)
+    except (OSError, ValueError):
+        return False
+
+
 def _changed(seen: Seen) -> list[bytes]:
     """The transcripts that have changed; of many, another process looks at a part."""
     files = seen.files
