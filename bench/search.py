@@ -286,9 +286,10 @@ def report_search(bench: Bench, growing: Growing, slack: float) -> None:
     if "fr grown" in found:
         _row("fr --list, one turn appended", _ms(found["fr grown"]))
     for name in ("-F", "-E"):
-        _row(
-            f"ccgrep --no-refresh {name}", _ms(found[name]), Ratio(found[name] / plain, 2, "words")
-        )
+        alike = Ratio(found[f"{name} fresh"] / fresh, 2, "ccgrep")
+        _row(f"ccgrep {name}", _ms(found[f"{name} fresh"]), alike)
+        alike = Ratio(found[name] / plain, 2, "ccgrep --no-refresh")
+        _row(f"ccgrep --no-refresh {name}", _ms(found[name]), alike)
     _row("  -F, a frequent word, 10 hits", _ms(found["frequent"]))
 
 
@@ -313,6 +314,8 @@ def _cases(
         "fresh": lambda: bench.seconds(*ccgrep, words),
         "-F": lambda: bench.seconds(*plain, "-F", literal),
         "-E": lambda: bench.seconds(*plain, "-E", rf"{literal}\w*"),
+        "-F fresh": lambda: bench.seconds(*ccgrep, "-F", literal),
+        "-E fresh": lambda: bench.seconds(*ccgrep, "-E", rf"{literal}\w*"),
         "frequent": lambda: bench.seconds(*plain, "-F", "-n", "10", words.partition(" ")[0]),
     }
     fr, rg = bench.fr, bench.rg

@@ -13,7 +13,7 @@ import os
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Literal
 
     Outcome = Literal["fresh", "stale", "taken in"]
@@ -47,15 +47,16 @@ class Transcripts(NamedTuple):
         )
 
     def changed(self) -> list[bytes]:
+        return list(self.changes())
+
+    def changes(self) -> Iterator[bytes]:
         """Those that are not as they were; raises FileNotFoundError if one is gone."""
         stat = os.lstat
-        found = []
         numbers = iter(self.numbers)
         for path, time, size, inode in zip(self.paths, numbers, numbers, numbers, strict=True):
             info = stat(path)
             if info.st_mtime_ns != time or info.st_size != size or info.st_ino != inode:
-                found.append(path)
-        return found
+                yield path
 
 
 class Seen(NamedTuple):
@@ -163,7 +164,8 @@ def is_same(seen: Seen) -> bool:
     """Whether nothing has changed; if something has, that is soon known."""
     newest, others = seen.newest()
     try:
-        return not newest.changed() and seen.is_same_folders() and not _changed(others)
+        is_newest_same = next(newest.changes(), None) is None
+        return is_newest_same and seen.is_same_folders() and not _changed(others)
     except (OSError, ValueError):
         return False
 
