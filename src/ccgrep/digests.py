@@ -5,13 +5,18 @@ has loaded it: who is going to hash much says so by `hurry`.
 """
 
 import sys
-from _blake2 import blake2b
 from typing import Protocol
 
-if sys.version_info >= (3, 12):
-    from _sha2 import sha256 as _small
-else:
-    from _sha256 import sha256 as _small  # type: ignore[import-not-found,unused-ignore]
+try:
+    from _blake2 import blake2b
+
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256 as _small
+    else:
+        from _sha256 import sha256 as _small  # type: ignore[import-not-found,unused-ignore]
+except ImportError:  # Some build Python without its own.
+    from hashlib import blake2b
+    from hashlib import sha256 as _small
 
 __all__ = ["Digest", "blake2b", "hurry", "sha256"]
 

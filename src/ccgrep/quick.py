@@ -65,8 +65,10 @@ def _import_without(name: str, hidden: Mapping[str, ModuleType | None]) -> None:
 def _datetime() -> dict[str, ModuleType]:
     if sys.version_info >= (3, 12):
         return {}
-    import _datetime  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-
+    try:
+        import _datetime  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+    except ImportError:
+        return {}
     return {"datetime": _datetime}
 
 

@@ -116,11 +116,9 @@ def _is_at_rest(before: SourceFile) -> bool:
         info = os.lstat(before.path)
     except OSError:
         return False
-    found, known = (
-        (info.st_size, info.st_mtime_ns, info.st_ino),
-        (before.size, before.mtime_ns, before.inode),
-    )
-    return found == known and not is_racy(before, time.time_ns())
+    found = (info.st_size, info.st_mtime_ns, info.st_ino)
+    is_as_read = found == (before.size, before.mtime_ns, before.inode)
+    return is_as_read and not is_racy(before, time.time_ns())
 
 
 def _collect_garbage(store: Store) -> None:

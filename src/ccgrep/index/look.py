@@ -31,7 +31,7 @@ _FRESH, _STALE, _TAKEN_IN = _OUTCOMES
 _RUNNING = -1000  # no exit code, and no signal
 _SIGKILL = 9
 _CHANGE, _READY, _WANTED = b"c", b"r", b"w"
-_PIPE_BYTES = 65_536  # what a pipe takes, and more than all roots together
+_MESSAGE_BYTES = 4096  # what goes through a pipe as one, whatever else happens
 
 
 class Transcripts(NamedTuple):
@@ -236,7 +236,7 @@ class Check:
         self._is_wanted = True
         message = b"\n\n".join((_WANTED + where, told))
         try:
-            os.write(self._word, message if len(message) <= _PIPE_BYTES else b"too long")
+            os.write(self._word, message if len(message) <= _MESSAGE_BYTES else b"too long")
         except BrokenPipeError:
             return  # It knows already that it cannot say.
 
@@ -307,7 +307,7 @@ def _looked(store_dir: str, load: Callable[[], TakeIn], said: int, told: int) ->
     changed = changed_files(seen, on_change) if seen is not None else None
     if seen is None or changed is None:
         return _STALE
-    wanted, _, how = os.read(told, _PIPE_BYTES).partition(b"\n\n")
+    wanted, _, how = os.read(told, _MESSAGE_BYTES).partition(b"\n\n")
     if wanted != _WANTED + seen.where:
         return _STALE
     if not changed:
