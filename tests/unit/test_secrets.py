@@ -212,3 +212,29 @@ def test_no_text_takes_long(figure: Callable[[str], None]) -> None:
         slowest = max(slowest, time.process_time() - started)
     figure(f"secrets: the worst of {size // 1000} KB made to be slow took {slowest:.2f} s")
     assert slowest < scale.of(1, 10)
+
+
+_NAMES = ("api_key", "password", "PWD", "x-token", "Secret", "credential", "colour", "--api-key")
+_SIGNS = ("=", ": ", " = ", "=>", ' := "', "': '", " ", "\t:\t", "=\n")
+_URLS = ("https://me:{}@host/x", "postgres://u:{}", "see http://h:80/{} now", "a://b c:{}@d")
+
+
+@given(
+    st.sampled_from(_NAMES),
+    st.sampled_from(_SIGNS),
+    st.text(st.sampled_from("aB3-_/.:=@k Z9"), max_size=40),
+    st.sampled_from(("{}", "Bearer {}", "bearer\t{}", "--token {}", *_URLS)),
+    st.sampled_from(("", " and so on…", " x=1 key: 2")),
+)
+@settings(max_examples=scale.of(500, 20_000), deadline=None)
+def test_what_is_not_looked_at_has_no_secret(
+    name: str, sign: str, value: str, place: str, after: str
+) -> None:
+    """Ordinary words are told from secrets before a pattern is asked; none is missed by that."""
+    text = f"then {name}{sign}{place.format(value)}{after}"
+    near = [rule for rule in RULES if any(literal in text for literal in rule.literals)]
+    asked = {secret for rule in near for secret in secrets._matches(rule, text)}
+    likely = {
+        secret for rule in near if rule.is_likely(text) for secret in secrets._matches(rule, text)
+    }
+    assert likely == asked
