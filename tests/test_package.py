@@ -55,3 +55,10 @@ def test_completions_are_where_shells_look(prefix: Path) -> None:
 
 def test_keys_come_with_the_package(prefix: Path) -> None:
     assert {p.name for p in prefix.rglob("keys/*")} == {"ccgrep.bash", "ccgrep.zsh", "ccgrep.fish"}
+
+
+def test_the_program_imports_nothing_before_ccgrep(prefix: Path) -> None:
+    installed = prefix / "bin" / "ccgrep"
+    first, *rest = installed.read_text().splitlines()
+    assert first.startswith(f"#!{prefix}/bin/python") and os.access(installed, os.X_OK)
+    assert rest == (ROOT / "bin" / "ccgrep").read_text().splitlines()[1:]
