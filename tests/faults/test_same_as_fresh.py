@@ -3,7 +3,7 @@
 import pytest
 
 from ccgrep.index import generations
-from ccgrep.index.text import place_of
+from ccgrep.index.places import place_of
 from ccgrep.index.text_writer import CHANGE, TextWriter
 from tests.faults.test_kill import fill, grow
 from tests.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
@@ -26,7 +26,6 @@ def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
     writer = TextWriter(found.path, CHANGE)
     writer.delete(place_of(files[1].id, 2))
     writer.commit()
-    writer.close()
     with pytest.raises(AssertionError):
         assert_same_as_fresh(home)
 

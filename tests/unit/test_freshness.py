@@ -2,14 +2,14 @@
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ccgrep.index import look
-from ccgrep.index.look import Check, begin, changed_since, where_lines
+from ccgrep.index.look import READY, Check, begin, changed_since, where_lines
+from ccgrep.index.messages import Line
 from tests.homes import Home
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def roots(home: Home) -> list[str]:
 def test_what_was_taken_in_is_told_before_the_store_is_in_order(home: Home, tmp_path: Path) -> None:
     marker = tmp_path / "tidied"
 
-    def take_in(paths: list[str], _: bytes, on_ready: Callable[[], object]) -> bool:
-        on_ready()
+    def take_in(paths: list[str], _: bytes, line: Line) -> bool:
+        line.send(READY)
         time.sleep(_TIDYING_S)
         marker.write_text("\n".join(paths))
         return True
@@ -58,11 +58,13 @@ def test_what_was_taken_in_is_told_before_the_store_is_in_order(home: Home, tmp_
     assert marker.read_text() == str(path)
 
 
-def test_a_new_file_leaves_everything_to_a_refresh(home: Home, tmp_path: Path) -> None:
-    marker = tmp_path / "taken in"
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_new_file_is_left_to_a_refresh(home: Home, is_told: bool) -> None:
+    """Whether or not the child takes in what it has seen first."""
 
-    def take_in(*_: object) -> bool:
-        marker.touch()
+    def take_in(_: list[str], __: bytes, line: Line) -> bool:
+        if is_told:
+            line.send(READY)
         return True
 
     grown(home)
@@ -71,7 +73,6 @@ def test_a_new_file_leaves_everything_to_a_refresh(home: Home, tmp_path: Path) -
     other.write()
 
     assert begun(home, take_in).outcome() == "stale"
-    assert not marker.exists()
 
 
 @pytest.mark.parametrize("is_taken_in", [True, False])

@@ -12,7 +12,7 @@ import pytest
 import tantivy
 
 from ccgrep.index import text_writer
-from ccgrep.index.document import Document
+from ccgrep.index.document import Fields
 from ccgrep.index.mapped import _mapped_bytes, keep_small
 from tests.homes import Home
 
@@ -47,7 +47,7 @@ def test_a_writer_of_many_is_watched_until_it_ends(
     seen: list[int] = []
     add = text_writer._made
 
-    def made(document: Document, schema: tantivy.Schema) -> tantivy.Document:
+    def made(document: Fields, schema: tantivy.Schema) -> tantivy.Document:
         seen.append(threading.active_count())
         if is_failing and len(seen) == 4:
             raise ValueError

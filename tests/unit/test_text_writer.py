@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from ccgrep.index import text_writer
-from ccgrep.index.document import Content, Document
+from ccgrep.index.document import Content, Document, Fields, fields_of
 from ccgrep.index.text_writer import NEW_LARGE, TextWriter
 
 WORDS = " ".join(f"word{number}" for number in range(20_000))
 
 
-def document(turn: int) -> Document:
+def document(turn: int) -> Fields:
     content = Content([], [], WORDS, {"output": WORDS}, [])
-    return Document("session", turn, "0" * 64, "main", "", 0, "", {}, content)
+    return fields_of(Document("session", turn, "0" * 64, "main", "", 0, "", {}, content))
 
 
 def test_threads_are_at_work_until_they_have_caught_up(
@@ -35,5 +35,4 @@ def test_threads_are_at_work_until_they_have_caught_up(
         writer.put(document(turn))
     assert len(caught_up) == 4
     writer.commit()
-    writer.close()
     assert writer.reader().documents() == 48

@@ -67,7 +67,8 @@ def _dispatch(typed: list[str], context: Context, check: Check | None) -> int:
         return 0
     show_secrets(_shows_secrets(command.name, arguments, context))
     is_looking = command.name in LOOKING and not arguments.no_refresh
-    checks = (begin_check(context.config(), check),) if is_looking else ()
+    is_writing = command.name == "search"
+    checks = (begin_check(context.config(), check, is_writing),) if is_looking else ()
     if command.name not in _WITHOUT_MSGSPEC:
         from ccgrep.quick import import_msgspec  # noqa: PLC0415 - not for a plain search
 

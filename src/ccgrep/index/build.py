@@ -21,7 +21,8 @@ from ccgrep.index.look import is_same, last_seen, where_lines
 from ccgrep.index.merge import Merge
 from ccgrep.index.plan import Plan, is_racy, plan
 from ccgrep.index.reader import FileResult, Task
-from ccgrep.index.sync import FirstText, choose_kinds, purge, sync
+from ccgrep.index.sync import FirstText, begin_sync, choose_kinds, end_sync, purge, sync
+from ccgrep.index.text_writer import Writer
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import claude_file, codex_file, is_of_agent
 from ccgrep.sources.reading import Before, Reading
@@ -127,11 +128,19 @@ def _collect_garbage(store: Store) -> None:
     collect_garbage(store)
 
 
-def append(
-    store: Store, found: Scan, options: Options, on_ready: Callable[[], object] = lambda: None
-) -> bool:
-    """Takes in transcripts that only grew, without looking at any other; `on_ready` is called when
-    they can be searched, before the store is put in order.
+class Asker:
+    """Who waits for what an append takes in."""
+
+    def writer(self) -> Writer | None:
+        """Who writes to the text index, if not the append itself; asked for when it is locked."""
+        return None
+
+    def ready(self) -> None:
+        """All can be searched; the store is put in order after that."""
+
+
+def append(store: Store, found: Scan, options: Options, asker: Asker) -> bool:
+    """Takes in transcripts that only grew, without looking at any other.
 
     Says whether it did; anything less plain, such as copies of the session, is left to `build`.
     """
@@ -144,7 +153,7 @@ def append(
         plain = [row for row in rows if row is not None and _is_plain(commit, row)]
         if len(plain) < len(rows) or {row.files[0].path for row in plain} != {*found.files}:
             return False
-        return _Run(commit, found, options, lambda _: None, plain).append(on_ready)
+        return _Run(commit, found, options, lambda _: None, plain).append(asker)
 
 
 def _session_id(found: FoundFile) -> str:
@@ -245,8 +254,9 @@ class _Run:
         self._remember()
         return self._report
 
-    def append(self, on_ready: Callable[[], object]) -> bool:
+    def append(self, asker: Asker) -> bool:
         """The same for files that are known to belong to one session each."""
+        writer = asker.writer()
         known = known_files(self._rows, ())
         todo = plan(known, self._scan, time.time_ns())
         ids = {row.session.id for row in self._rows}
@@ -255,16 +265,26 @@ class _Run:
             is_plain = {row.session.id for row in self._commit.touched_rows()} <= ids
             if not is_plain or self._merge.is_forgotten_seen or self._report.troubles:
                 return False
+            text = writer and begin_sync(self._commit, self._rows, self._prepared, writer)
             self._publish()
-        self._index_text()
-        on_ready()
+        if text:
+            end_sync(self._store, text, self._remember_anew)
+            asker.ready()
+        else:
+            self._index_text(writer)
+            asker.ready()
+            self._remember_anew()
         if self._commit.snapshot != self._before and len(self._store.packs()) > _MANY_PACKS:
             self._tidy(is_forgotten_seen=False)
+            self._remember_anew()  # Garbage that is collected makes a new HEAD.
+        return True
+
+    def _remember_anew(self) -> None:
+        """Says that the files that grew are taken in."""
         directory, head = self._store.directory, self._store.head().hex()
         seen = described_anew(directory, head, self._scan, self._scanned_ns)
         if seen is not None:
             self._store.write_seen(seen)
-        return True
 
     def _remember(self) -> None:
         """Says that nothing is left to do, if so: the next search need not look again."""
@@ -275,11 +295,11 @@ class _Run:
         if text is not None:
             self._store.write_seen(text)
 
-    def _index_text(self) -> None:
+    def _index_text(self, writer: Writer | None = None) -> None:
         """Brings the text index to what was committed."""
         if self._is_much:
             self._let_go()
-        self._report.documents = sync(self._store, self._prepared)
+        self._report.documents = sync(self._store, self._prepared, writer)
 
     def _let_go(self) -> None:
         """Makes room for the text index of many sessions: all of them are committed.

@@ -4,16 +4,24 @@ Also says what the text of a turn is, by kind: the exact modes verify on the sam
 """
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 from ccgrep.index.expand import distinct, expand
-from ccgrep.index.surfaces import SURFACES, surface_of, text_key
+from ccgrep.index.places import KINDS, key_of, packed, place_of
+from ccgrep.index.surfaces import NO_TEXT, SURFACES, surface_of, text_key
 from ccgrep.index.terms import gram_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Entry, Note, Session, ToolCall, Turn
 
 MAX_INDEXED_CHARS = 1024 * 1024
 """What is indexed of one kind of text of one turn; what is stored is not cut."""
+_MAX_TITLE_CHARS = 1000
+_key = lru_cache(maxsize=16)(key_of)
+"""The documents of a session come one after the other."""
+
+Fields = dict[str, str | int | bytes | list[str]]
+"""A document as the text index takes it, by the names of its fields."""
 
 
 class Content(NamedTuple):
@@ -151,6 +159,35 @@ def turn_document(
         },
         content=content,
     )
+
+
+def fields_of(document: Document) -> Fields:
+    content = document.content
+    prompt_key, answer_key, full_key = content.keys or (NO_TEXT,) * 3
+    fields: Fields = {
+        "place": place_of(document.session, document.turn),
+        "session": document.session,
+        **document.exact,
+        "session_key": _key(document.session),
+        "parent_key": _key(document.parent),
+        "object_key": int(document.object[:14], 16),
+        "turn": document.turn,
+        "kind": KINDS.index(document.kind),
+        "started": document.started,
+        "prompt_key": prompt_key,
+        "answer_key": answer_key,
+        "full_key": full_key,
+        "title_key": text_key(document.title),
+        "said": content.said,
+        **content.words,
+    }
+    if document.title:
+        fields["title"] = expand(document.title)
+        fields["shown_title"] = document.title[:_MAX_TITLE_CHARS]
+    if content.said or content.words:
+        # What was said alone is soon replaced: as fast as can be.
+        fields["text"] = packed(content.prompt, content.answer, bool(content.words))
+    return fields
 
 
 def _joined(prompt: str, answer: str) -> str:

@@ -52,7 +52,7 @@ def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> by
     except ValueError:
         return None
     # As bytes: to take thousands of lines apart would take ten times as long.
-    lines, numbers = b"\n%b\n" % seen.names if seen.names else b"\n", bytes(seen.numbers)
+    lines, numbers = b"\n%b\n" % bytes(seen.names) if seen.names else b"\n", bytes(seen.numbers)
     for path, file in scan.files.items():
         line = b"\n" + os.fsencode(path)
         at = lines.find(line + b"\n")
@@ -62,7 +62,7 @@ def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> by
             numbers = numbers[:before] + numbers[before + NUMBERS_BYTES :]
         lines = line + lines
         numbers = _numbers(file, scanned_ns) + numbers
-    return _described(head, seen.where, seen.folders, lines[1:-1], numbers)
+    return _described(head, seen.where, bytes(seen.folders), lines[1:-1], numbers)
 
 
 def _described(head: str, where: bytes, folders: bytes, names: bytes, numbers: bytes) -> bytes:

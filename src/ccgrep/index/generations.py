@@ -20,12 +20,12 @@ import zlib
 
 from ccgrep.errors import TextIndexError
 from ccgrep.index.look import read_head
-from ccgrep.index.text import TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.patterns import compiled
 from ccgrep.store.notes import is_damaged, read_note
 
 if TYPE_CHECKING:
+    from ccgrep.index.text import TextReader
     from ccgrep.kinds import Level
 
 VERSION = "v5"
@@ -150,6 +150,8 @@ def _lost(stamps: dict[str, str]) -> set[str]:
 
 def open_reader(path: str) -> TextReader:
     """A reader of a generation that is whole; damage is an error."""
+    from ccgrep.index.text import TextReader  # noqa: PLC0415 - who only checks does without tantivy
+
     check(path)
     try:
         return TextReader(path)
@@ -161,6 +163,7 @@ def open_reader(path: str) -> TextReader:
 
 def _open_read_only(path: str) -> TextReader:
     """Tantivy wants to write its lock, so it gets a directory of links instead."""
+    from ccgrep.index.text import TextReader  # noqa: PLC0415
     from ccgrep.store.fsio import links_to  # noqa: PLC0415 - only for such stores
 
     names = [name for name in os.listdir(path) if not name.endswith(".lock")]

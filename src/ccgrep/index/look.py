@@ -10,28 +10,30 @@ from __future__ import annotations
 
 import os
 
+from ccgrep.index.messages import Line
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Literal
 
-    Outcome = Literal["fresh", "stale", "taken in"]
-    TakeIn = Callable[[list[str], bytes, Callable[[], object]], bool]
-    """Takes in a few transcripts, as it is told, says when they can be searched, and whether it
-    could at all."""
+    Outcome = Literal["fresh", "stale", "taken in", "handed over"]
+    TakeIn = Callable[[list[str], bytes, Line], bool]
+    """Takes in a few transcripts, as it is told, says when they can be searched or hands over what
+    is left to do for that, and whether it could at all."""
 
 VERSION = "ccgrep seen 5"
 NUMBERS_BYTES = 24
 """Time, size and inode of a transcript."""
 _NEWEST = 64  # transcripts that are looked at first
+_LONG_BYTES = 512  # of their names, on the average
 _MANY = 10_000  # transcripts that two processes look at
 _OUTCOMES: dict[int, Outcome] = {0: "fresh", 1: "stale", 2: "taken in"}
 _FRESH, _STALE, _TAKEN_IN = _OUTCOMES
 _RUNNING = -1000  # no exit code, and no signal
 _SIGKILL = 9
-_CHANGE, _READY, _WANTED = b"c", b"r", b"w"
-_MESSAGE_BYTES = 4096  # what goes through a pipe as one, whatever else happens
+CHANGE, READY, TAKE_OVER = b"change", b"ready", b"take over"
+_WANTED = b"wanted"
 
 
 class Transcripts(NamedTuple):
@@ -61,29 +63,35 @@ class Transcripts(NamedTuple):
 
 class Seen(NamedTuple):
     """What the last run saw: a line with its HEAD, one for each root and for each pattern of what
-    it was not to take in, for each folder and for each transcript, and the numbers of these."""
+    it was not to take in, for each folder and for each transcript, and the numbers of these.
+
+    The larger parts are views of the note: most of it is not needed at once, and a copy of a
+    megabyte takes as long as to look at a hundred transcripts.
+    """
 
     head: bytes
     where: bytes
-    folders: bytes
-    names: bytes
-    numbers: Sequence[int]
+    folders: memoryview
+    names: memoryview
+    numbers: memoryview
 
     @property
     def files(self) -> Transcripts:
-        return Transcripts(self.names.split(b"\n") if self.names else (), self.numbers)
+        return Transcripts(bytes(self.names).split(b"\n") if self.names else (), self.numbers)
 
     def newest(self) -> tuple[Transcripts, Seen]:
-        """The first of the transcripts, and the others: most of them are not needed at once."""
-        names = self.names.split(b"\n", _NEWEST) if self.names else []
-        first, rest = names[:_NEWEST], b"".join(names[_NEWEST:])
+        """The first of the transcripts, and the others."""
+        first = bytes(self.names[: _NEWEST * _LONG_BYTES]).split(b"\n", _NEWEST)[:_NEWEST]
+        end = sum(map(len, first)) + len(first)
+        if end > _NEWEST * _LONG_BYTES or not self.names:  # The last one may be cut.
+            return Transcripts((), self.numbers[:0]), self
         middle = 3 * len(first)
-        others = self._replace(names=rest, numbers=self.numbers[middle:])
+        others = self._replace(names=self.names[end:], numbers=self.numbers[middle:])
         return Transcripts(first, self.numbers[:middle]), others
 
     def is_same_folders(self) -> bool:
         """Whether no file was added or removed since."""
-        for line in self.folders.splitlines():
+        for line in bytes(self.folders).splitlines():
             time, _, path = line.partition(b" ")
             try:
                 is_same = os.stat(path).st_mtime_ns == int(time)
@@ -96,13 +104,17 @@ class Seen(NamedTuple):
 
 def parsed(note: bytes) -> Seen:
     """Raises ValueError if that is no such note, or not all of it."""
-    start, folders, names, data = note.split(b"\n\n", 3)
-    head, _, where = start.partition(b"\n")
-    size = (names.count(b"\n") + 1 if names else 0) * NUMBERS_BYTES
-    numbers = memoryview(data)[:size]
-    if len(numbers) < size:
+    folders = note.index(b"\n\n") + 2
+    names = note.index(b"\n\n", folders) + 2
+    names_end = note.index(b"\n\n", names)
+    head, _, where = note[: folders - 2].partition(b"\n")
+    files = note.count(b"\n", names, names_end) + 1 if names < names_end else 0
+    view = memoryview(note)
+    numbers = view[names_end + 2 : names_end + 2 + files * NUMBERS_BYTES]
+    if len(numbers) < files * NUMBERS_BYTES:
         raise ValueError("it is not whole")
-    return Seen(head, where, folders, names, numbers.cast("Q"))
+    parts = (view[folders : names - 2], view[names:names_end], numbers.cast("Q"))
+    return Seen(head, where, *parts)
 
 
 def read_head(store_dir: str) -> str:
@@ -116,12 +128,17 @@ def read_head(store_dir: str) -> str:
 
 def last_seen(store_dir: str) -> Seen | None:
     """What the run saw that made HEAD; nothing if that is not known."""
+    seen = _read_seen(store_dir)
+    is_right = seen is not None and seen.head == f"{VERSION} {read_head(store_dir)}".encode()
+    return seen if is_right else None
+
+
+def _read_seen(store_dir: str) -> Seen | None:
     try:
         with open(os.path.join(store_dir, "seen"), "rb") as file:
-            seen = parsed(file.read())
+            return parsed(file.read())
     except (OSError, ValueError):
         return None
-    return seen if seen.head == f"{VERSION} {read_head(store_dir)}".encode() else None
 
 
 def where_lines(roots: Sequence[str], exclude: Sequence[str] = ()) -> bytes:
@@ -143,21 +160,29 @@ def changed_since(
 def changed_files(seen: Seen, on_change: Callable[[], object] | None = None) -> list[str] | None:
     """The transcripts that are not as they were; `None` if one came or is gone.
 
-    `on_change` is called when one of the newest has changed, and the look goes on beside it.
+    `on_change` is called when one of the newest has changed, and no other is looked at then.
     """
     newest, others = seen.newest()
-
-    def is_rest_same() -> bool:
-        return not others.files.changed() and seen.is_same_folders()
-
     try:
         changed = newest.changed()
-        if changed and on_change is not None and _is_true_beside(is_rest_same, on_change):
+        if changed and on_change is not None:
+            on_change()
             return _decoded(changed)
         changed += _changed(others)
         return _decoded(changed) if seen.is_same_folders() else None
     except (OSError, ValueError):
         return None
+
+
+def _is_rest_same(store_dir: str) -> bool:
+    """Whether nothing has changed but, perhaps, the newest transcripts. HEAD may have by now, by
+    what was taken in of these."""
+    seen = _read_seen(store_dir)
+    try:
+        others = seen.newest()[1] if seen is not None else None
+        return others is not None and others.is_same_folders() and not _changed(others)
+    except (OSError, ValueError):
+        return False
 
 
 def is_same(seen: Seen) -> bool:
@@ -176,7 +201,8 @@ def _changed(seen: Seen) -> list[bytes]:
     if len(files.paths) <= _MANY:
         return files.changed()
     # Who looks at the folders too has fewer transcripts to look at.
-    mine, others = files.halves(max(len(files.paths) - seen.folders.count(b"\n"), 0) // 2)
+    folders = bytes(seen.folders).count(b"\n")
+    mine, others = files.halves(max(len(files.paths) - folders, 0) // 2)
     changed: list[bytes] = []
     if _is_true_beside(lambda: not others.changed(), lambda: changed.extend(mine.changed())):
         return changed
@@ -189,6 +215,16 @@ def _decoded(paths: list[bytes]) -> list[str]:
 
 def _is_true_beside(claim: Callable[[], bool], work: Callable[[], object]) -> bool:
     """Whether a claim is true: a child finds out during `work`."""
+    child = _finding_out(claim)
+    try:
+        work()
+    finally:
+        is_true = _is_true(child)
+    return is_true
+
+
+def _finding_out(claim: Callable[[], bool]) -> int:
+    """A child that finds out whether a claim is true."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -197,11 +233,11 @@ def _is_true_beside(claim: Callable[[], bool], work: Callable[[], object]) -> bo
             code = 0 if claim() else 1
         finally:
             os._exit(code)
-    try:
-        work()
-    finally:
-        status = os.waitpid(child, 0)[1]
-    return status == 0
+    return child
+
+
+def _is_true(child: int) -> bool:
+    return os.waitpid(child, 0)[1] == 0
 
 
 class Look(Protocol):
@@ -217,62 +253,81 @@ class Look(Protocol):
 class Check:
     """A look at the source files that a child has begun.
 
-    Through one pipe the child is told that it is wanted, and for which roots. Through another it
-    says when it knows of a change, and when what has changed can be searched. It goes on then to
-    put the store in order, until `close`.
+    The child is told that it is wanted, and for which roots. It says when one of the newest
+    transcripts has changed, and takes that in while another child looks at the others. It says
+    when what has changed can be searched, or hands over what is left to do for that, and goes on
+    to put the store in order, until `close`.
     """
 
-    def __init__(self, store_dir: str, child: int, pipe: int, word: int) -> None:
+    def __init__(self, store_dir: str, child: int, line: Line) -> None:
         self.store_dir = store_dir
+        self.line = line
         self._child = child
-        self._pipe = pipe
-        self._word = word
+        self._helper: int | None = None
+        self._is_all = True  # that has changed, what the child takes in
         self._is_wanted = False
-        self._said = b""
+        self._heard: bytes | None = None  # and not answered yet
         self._exit_code = _RUNNING
 
     def want(self, where: bytes, told: bytes = b"") -> None:
         """The child may go on, if that is where the last run looked; who takes in is `told`."""
         self._is_wanted = True
-        message = b"\n\n".join((_WANTED + where, told))
-        try:
-            os.write(self._word, message if len(message) <= _MESSAGE_BYTES else b"too long")
-        except BrokenPipeError:
-            return  # It knows already that it cannot say.
+        self._tell(b"\n\n".join((_WANTED, where, told)))
 
     def is_decided(self) -> bool:
         """Whether something has changed for sure, or the answer is there: no time to be used."""
         try:
-            self._hear()
+            self._heard = self._hear()
         except BlockingIOError:
             return False
         return True
 
     def outcome(self) -> Outcome:
         """Waits for the answer; a child that died gives none, and then it is stale."""
-        os.set_blocking(self._pipe, True)
-        while _READY not in self._said and self._hear():
-            pass
-        if _READY in self._said:
+        os.set_blocking(self.line.hears, True)
+        heard, self._heard = self._hear() if self._heard is None else self._heard, None
+        if heard == CHANGE:
+            heard = self._hear()
+        if heard == TAKE_OVER:
+            return "handed over"
+        if self.is_all() and heard == READY:
             return "taken in"
         self.close()
-        return _OUTCOMES.get(self._exit_code, "stale")
+        return _OUTCOMES.get(self._exit_code, "stale") if self._is_all else "stale"
+
+    def is_all(self) -> bool:
+        """Whether nothing has changed but what the child takes in; waits for that."""
+        if self._helper is not None:
+            self._is_all = _is_true(self._helper)
+            self._helper = None
+        return self._is_all
 
     def close(self) -> None:
-        """Waits until the child has ended; if nobody wants to know, that is now."""
+        """Waits until the child has ended; if nobody wants to know, that is now. One that cannot
+        hand over what is left to do ends, and leaves that to the next one."""
         if self._exit_code != _RUNNING:
             return
         if not self._is_wanted:
             os.kill(self._child, _SIGKILL)
+        self.line.close()
+        self.is_all()
         self._exit_code = os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
-        os.close(self._word)
-        os.close(self._pipe)  # Only now: the child may be about to say something.
 
-    def _hear(self) -> bool:
-        """Takes what the child says; it may have nothing more to say."""
-        said = os.read(self._pipe, 16)
-        self._said += said
-        return said != b""
+    def _hear(self) -> bytes:
+        """What the child says; nothing if it has nothing more to say."""
+        try:
+            heard = self.line.receive()
+        except EOFError:
+            return b""
+        if heard == CHANGE and self._is_wanted:
+            self._helper = _finding_out(lambda: _is_rest_same(self.store_dir))
+        return heard
+
+    def _tell(self, message: bytes) -> None:
+        try:
+            self.line.send(message)
+        except BrokenPipeError:
+            return  # It knows already that it cannot say.
 
 
 def begin(store_dir: str, load: Callable[[], TakeIn]) -> Check:
@@ -280,37 +335,36 @@ def begin(store_dir: str, load: Callable[[], TakeIn]) -> Check:
 
     A fork, because the look would hold Python's lock in a thread.
     """
-    pipe, said = os.pipe()
-    told, word = os.pipe()
-    os.set_blocking(pipe, False)
+    hears, said = os.pipe()
+    told, says = os.pipe()
+    os.set_blocking(hears, False)
     child = os.fork()
     if child == 0:
         code = _STALE
         try:
-            os.close(word)  # Else it would wait for itself.
-            code = _looked(store_dir, load, said, told)
+            os.close(says)  # Else it would wait for itself.
+            code = _looked(store_dir, load, Line(told, said))
         finally:
             os._exit(code)
     os.close(said)
     os.close(told)
-    return Check(store_dir, child, pipe, word)
+    return Check(store_dir, child, Line(hears, says))
 
 
-def _looked(store_dir: str, load: Callable[[], TakeIn], said: int, told: int) -> int:
+def _looked(store_dir: str, load: Callable[[], TakeIn], line: Line) -> int:
     """The life of the child, and its exit code."""
 
     def on_change() -> None:
-        os.write(said, _CHANGE)
+        line.send(CHANGE)
         load()
 
     seen = last_seen(store_dir)
     changed = changed_files(seen, on_change) if seen is not None else None
     if seen is None or changed is None:
         return _STALE
-    wanted, _, how = os.read(told, _MESSAGE_BYTES).partition(b"\n\n")
-    if wanted != _WANTED + seen.where:
+    word, where, told = line.receive().split(b"\n\n", 2)
+    if (word, where) != (_WANTED, seen.where):
         return _STALE
     if not changed:
         return _FRESH
-    is_taken_in = load()(changed, how, lambda: os.write(said, _READY))
-    return _TAKEN_IN if is_taken_in else _STALE
+    return _TAKEN_IN if load()(changed, told, line) else _STALE

@@ -8,8 +8,9 @@ the index says which snapshot it reflects.
 
 import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from ccgrep.digests import hurry
 from ccgrep.errors import (
@@ -21,17 +22,27 @@ from ccgrep.errors import (
     WriteError,
 )
 from ccgrep.index import generations, pieces
-from ccgrep.index.document import Content, Document, limited, turn_content, turn_document
+from ccgrep.index.document import (
+    Content,
+    Document,
+    fields_of,
+    limited,
+    turn_content,
+    turn_document,
+)
 from ccgrep.index.generations import Generation
-from ccgrep.index.text import TextReader, place_of
-from ccgrep.index.text_writer import CHANGE, NEW, NEW_HUGE, NEW_LARGE, Means, TextWriter
+from ccgrep.index.places import place_of
+from ccgrep.index.text_writer import CHANGE, NEW, NEW_HUGE, NEW_LARGE, TextWriter, Writer
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.sources.reading import Reading
 from ccgrep.store import fsio
-from ccgrep.store.database import Store, lost_race
+from ccgrep.store.database import Commit, Store, lost_race
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
 from ccgrep.store.notes import sealed
+
+if TYPE_CHECKING:
+    from ccgrep.index.text import TextReader
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
 _HUGE_BYTES = 256 * 1024 * 1024
@@ -40,8 +51,9 @@ Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
 
 
-def sync(store: Store, prepared: Prepared | None = None) -> int:
-    """Makes the text index reflect HEAD; gives the number of documents written."""
+def sync(store: Store, prepared: Prepared | None = None, writer: Writer | None = None) -> int:
+    """Makes the text index reflect HEAD; gives the number of documents written. What changes is
+    written by `writer`, if that is given; what is built anew is not."""
     head = store.head()
     found = generations.current(store.directory)
     if found is not None:
@@ -52,9 +64,41 @@ def sync(store: Store, prepared: Prepared | None = None) -> int:
     if found is None or old is None:
         return rebuild(store, prepared)
     try:
-        return _Sync(store, found.path, prepared).run(old)
+        writer = writer or TextWriter(found.path, CHANGE)
+        return _Sync(store, found.path, writer, prepared).run(old)
     except (CorruptError, TextIndexError):
         return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
+
+
+def begin_sync(
+    commit: Commit, before: Sequence[Row], prepared: Prepared, writer: Writer
+) -> "_Sync | None":
+    """Has what a commit changes of the sessions `before` written, but not made visible: that is
+    for `end_sync`, when the commit is published. Nothing, if the text index does not reflect what
+    the commit goes on from."""
+    found = generations.current(commit.store.directory)
+    if found is None or found.snapshot != commit.head.hex():
+        return None
+    try:
+        if not _is_comparable(commit.store, found):
+            return None
+        begun = _Sync(commit.store, found.path, writer, prepared, objects=commit)
+        begun.put({row.session.id: row for row in before}, commit.touched_rows())
+    except StoreError:
+        return None
+    return begun
+
+
+def end_sync(store: Store, begun: "_Sync", meanwhile: Callable[[], object]) -> int:
+    """Makes visible what was begun; something else may be done while another process does it."""
+    try:
+        written = begun.end(store.head(), meanwhile)
+    except TextIndexError:
+        return rebuild(store)
+    found = generations.current(store.directory)
+    if found is not None:
+        _drop_others(store, found)
+    return written
 
 
 def rebuild(store: Store, prepared: Prepared | None = None) -> int:
@@ -65,7 +109,7 @@ def rebuild(store: Store, prepared: Prepared | None = None) -> int:
     means = NEW_HUGE if size > _HUGE_BYTES else NEW_LARGE if size > _LARGE_BYTES else NEW
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _given_up_if_refused(path), _no_gc():
-        written = _Sync(store, path, prepared, means).run(Snapshot())
+        written = _Sync(store, path, TextWriter(path, means), prepared, True).run(Snapshot())
     for gone in old:
         fsio.remove_tree(gone)
     return written
@@ -157,13 +201,20 @@ def _is_usable(store: Store, found: Generation) -> bool:
 
 def _comparable(store: Store, found: Generation | None) -> Snapshot | None:
     """The snapshot that a generation reflects, if it can be brought from there to HEAD."""
-    if found is None or found.level != "whole" or not _has_wanted_kinds(store, found):
-        return None
     try:
-        generations.check(found.path)
+        if found is None or not _is_comparable(store, found):
+            return None
         return store.load(ObjectId(bytes.fromhex(found.snapshot)), Snapshot)
     except StoreError:
         return None
+
+
+def _is_comparable(store: Store, found: Generation) -> bool:
+    """Raises StoreError if a generation is damaged."""
+    if found.level != "whole" or not _has_wanted_kinds(store, found):
+        return False
+    generations.check(found.path)
+    return True
 
 
 class _Sync:
@@ -173,20 +224,22 @@ class _Sync:
         self,
         store: Store,
         path: str | None,
+        writer: Writer,
         prepared: Prepared | None = None,
-        means: Means = CHANGE,
+        is_new: bool = False,
+        objects: Store | Commit | None = None,
     ) -> None:
         self._store = store
+        self._objects = objects or store
         self._path = path or ""
         self._prepared = prepared or {}
-        self._is_new = means.is_new
+        self._is_new = is_new
         kinds = generations.made_kinds(path) if path else None
         self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
         self._written: pieces.Piece = []
         self._missing: list[ObjectId] = []
         self._pieces: list[pieces.Piece] = []
-        self._last_began = 0
-        self.writer = TextWriter(path, means)
+        self.writer = writer
 
     def run(self, old: Snapshot) -> int:
         """Writes what differs between `old` and HEAD."""
@@ -196,11 +249,19 @@ class _Sync:
                 self._update(before, after)
             elif before is not None:
                 self.writer.delete_session(before.session.id)
+        return self.end(head)
+
+    def put(self, before: Mapping[str, Row], after: Iterable[Row]) -> None:
+        """Writes what differs between sessions and what they were."""
+        for row in after:
+            self._update(before.get(row.session.id), row)
+
+    def end(self, head: ObjectId, meanwhile: Callable[[], object] = lambda: None) -> int:
+        """Makes visible what was written, which is all that `head` differs by; says how many."""
         written = self.writer.added
         if not self._is_new:
             self._write_again()
-        self._commit()
-        self._publish("whole", head)
+        self.finish("whole", head, meanwhile)
         try:
             self._store.must_be_at(head)
             self._must_be_lost()
@@ -222,10 +283,9 @@ class _Sync:
         for place in sorted({*last} - {*self._written}):
             session, _, turn = place.rpartition(":")
             places.setdefault(session, []).append(turn)
-        snapshot = self._store.snapshot()
         for session, turns in places.items():
-            row = self._store.row(session, snapshot)
-            entries = self._store.manifest(row).entries if row else ()
+            row = self._objects.row(session)
+            entries = self._objects.manifest(row).entries if row else ()
             for number in (int(turn) for turn in turns if turn.isdigit()):
                 if row is not None and number < len(entries):
                     self._put(row, number, entries[number])
@@ -236,25 +296,20 @@ class _Sync:
         for _, row in _changed_rows(self._store, Snapshot(), self._store.snapshot()):
             if row is not None:
                 self._update(None, row)
-        self._commit()
-
-    def _commit(self) -> None:
-        """Commits, and waits for merges, which may be of all that there is."""
         self.writer.commit()
-        self.writer.close()
 
-    def finish(self, level: Level) -> None:
-        self._commit()
-        self._publish(level, self._store.head())
-
-    def _publish(self, level: Level, head: ObjectId) -> None:
-        """CHECKED first: what this process wrote and synced is right.
+    def finish(
+        self, level: Level, head: ObjectId, meanwhile: Callable[[], object] = lambda: None
+    ) -> None:
+        """Commits, and notes what there is then: CHECKED first, since what was synced is right.
 
         Tantivy does not sync the directory after its last rename. Without that, a power loss could
         leave the note of a commit whose documents are not there.
         """
-        fsio.sync_dir(self._path)
+        self.writer.commit()
+        meanwhile()
         generation = Generation(self._path, head.hex(), level, self._newest())
+        fsio.sync_dir(self._path)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         notes = {
             "PIECES": pieces.described(self._pieces),
@@ -266,18 +321,17 @@ class _Sync:
             fsio.publish(self._store.tmp_dir, path, data, is_hint=True)
 
     def _newest(self) -> int:
-        """When the newest turn began: one that was just written, or the index is asked for it."""
+        """When the newest turn began."""
         before = generations.current(self._store.directory)
-        if before is not None and before.path == self._path and before.newest <= self._last_began:
-            return self._last_began
-        return self.writer.reader().newest()
+        is_known = before is not None and before.path == self._path
+        return self.writer.newest(before.newest if before and is_known else None)
 
     def document(self, row: Row, number: int, entry: Entry, prepared: Prepared) -> Document | None:
         """The document of a turn, from what is made ready or stored."""
         content = prepared.get(entry.turn)
         if content is None:
             try:
-                content = turn_content(self._store.load(entry.turn, Turn))
+                content = turn_content(self._objects.load(entry.turn, Turn))
             except MissingObjectError:
                 self._missing.append(entry.turn)
                 return None
@@ -288,14 +342,13 @@ class _Sync:
 
     def _put(self, row: Row, number: int, entry: Entry) -> None:
         if document := self.document(row, number, entry, self._prepared):
-            self.writer.put(document)
-            self._last_began = max(self._last_began, document.started)
+            self.writer.put(fields_of(document))
             if not self._is_new:
                 self._written.append(place_of(row.session.id, number))
 
     def _update(self, before: Row | None, after: Row) -> None:
         """Writes the places of a session that are new or differ."""
-        entries = self._store.manifest(after).entries
+        entries = self._objects.manifest(after).entries
         known = _indexed_entries(self._store, before, after)
         is_retitled = before is not None and before.session.title != after.session.title
         for number, entry in enumerate(entries):
@@ -308,7 +361,7 @@ class _Sync:
             self.writer.delete(place_of(after.session.id, number))
 
 
-def temporary(store: Store) -> tuple[TextReader, int]:
+def temporary(store: Store) -> tuple["TextReader", int]:
     """An index for one search, for a store that cannot be written; and its newest turn.
 
     Where not even a temporary directory can be made, it is in memory.
@@ -320,10 +373,10 @@ def temporary(store: Store) -> tuple[TextReader, int]:
         return _filled(store, None)
 
 
-def _filled(store: Store, path: str | None) -> tuple[TextReader, int]:
-    made = _Sync(store, path, means=NEW)
-    made.fill()
-    reader = made.writer.reader()
+def _filled(store: Store, path: str | None) -> tuple["TextReader", int]:
+    writer = TextWriter(path, NEW)
+    _Sync(store, path, writer, is_new=True).fill()
+    reader = writer.reader()
     return reader, reader.newest()
 
 
@@ -336,7 +389,9 @@ class FirstText:
 
     def __init__(self, store: Store, paths: set[str]) -> None:
         """Of the files `paths`."""
-        self._sync = _Sync(store, _new_generation(store), means=NEW)
+        path = _new_generation(store)
+        self._store = store
+        self._sync = _Sync(store, path, TextWriter(path, NEW), is_new=True)
         self._turns: dict[str, int] = {}
         self._left = paths
         self._contents: dict[str, dict[ObjectId, Content]] = {}
@@ -365,11 +420,12 @@ class FirstText:
             self._sync.writer.delete_session(session.id)
         self._turns[session.id] = len(entries)
         for number, entry in enumerate(entries):
-            self._sync.writer.put(turn_document(session, number, entry, contents[entry.turn]))
+            document = turn_document(session, number, entry, contents[entry.turn])
+            self._sync.writer.put(fields_of(document))
 
     def finish(self) -> None:
         """Makes it searchable."""
-        self._sync.finish("discussion")
+        self._sync.finish("discussion", self._store.head())
 
 
 def _changed_rows(

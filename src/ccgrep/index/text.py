@@ -8,9 +8,8 @@ without opening the document. Imports nothing that a search does not need.
 
 from __future__ import annotations
 
-import zlib
-
 from ccgrep.errors import TextIndexError
+from ccgrep.index.places import place_of, unpacked
 from ccgrep.index.surfaces import KEY_FIELDS
 from ccgrep.index.terms import MAX_WORD_CHARS, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple
@@ -24,19 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    Said = tuple[bytes, bytes]
-    """A prompt and its answer, in UTF-8."""
+    from ccgrep.index.places import Said
 
-__all__ = ["Hit", "Query", "Stored", "TextReader", "key_of", "place_of"]
+__all__ = ["Hit", "Query", "Stored", "TextReader"]
 
 EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
 STEMMED = ("user", "assistant", "tool", "note")
 TOKENS = ("output", "thinking")
-KINDS = ("main", "subagent", "worker", "superseded")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
-_SMALL_BYTES = 512
-_COMPRESSED = b"x"
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """Of a hit that no index gave."""
 
@@ -62,17 +57,6 @@ class Stored(NamedTuple):
     title: str
     prompt: str
     answer: str
-
-
-def key_of(name: str) -> int:
-    """A number that stands for a name where numbers are faster."""
-    from ccgrep.digests import blake2b  # noqa: PLC0415 - not needed by a plain search
-
-    return int.from_bytes(blake2b(name.encode(), digest_size=7).digest()) if name else 0
-
-
-def place_of(session: str, turn: int) -> str:
-    return f"{session}:{turn}"
 
 
 def _schema() -> tantivy.Schema:
@@ -127,23 +111,11 @@ def guarded(work: Any, *arguments: Any) -> Any:
         raise
 
 
-def packed(prompt: str, answer: str, is_small: bool) -> bytes:
-    """What is stored of what was said: as it is, unless it is to be small and gains by that."""
-    said = prompt.encode()
-    data = b"%d\n%s%s" % (len(said), said, answer.encode())
-    return zlib.compress(data, 3) if is_small and len(data) > _SMALL_BYTES else data
-
-
 def _unpacked(document: tantivy.Document) -> Said:
     try:
-        said = bytes(document.get_first("text") or b"")
-        if said.startswith(_COMPRESSED):  # What is as it is begins with a digit.
-            said = zlib.decompress(said)
-        start = said.index(b"\n") + 1
-        end = start + int(said[:start])
-    except (ValueError, zlib.error) as error:
+        return unpacked(bytes(document.get_first("text") or b""))
+    except ValueError as error:
         raise TextIndexError("the text index is damaged") from error
-    return said[start:end], said[end:]
 
 
 def _place(document: tantivy.Document) -> tuple[str, int]:
@@ -170,9 +142,10 @@ class TextReader:
     """Searches a generation."""
 
     def __init__(self, of: str | tantivy.Index) -> None:
-        self._index = guarded(open_tantivy, of) if isinstance(of, str) else of
-        self._schema = self._index.schema
-        self._searcher = guarded(self._index.searcher)
+        self.index = guarded(open_tantivy, of) if isinstance(of, str) else of
+        self.path = of if isinstance(of, str) else ""
+        self._schema = self.index.schema
+        self._searcher = guarded(self.index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))
         self._tokens = _analyzer()
         self._kept: dict[tuple[str, int], tuple[tantivy.Document, Said]] = {}

@@ -1,23 +1,26 @@
 """How the text index is written; `text` has its fields.
 
-A document is an upsert by its place, and what is put is visible when it is committed.
+A document is an upsert by its place, and what is put is visible when it is committed. Tantivy is
+imported by who opens a writer: who has another process write does without.
 """
+
+from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple
-
-import tantivy
 
 from ccgrep.errors import TextIndexError
-from ccgrep.index.document import Document
-from ccgrep.index.expand import expand
-from ccgrep.index.surfaces import NO_TEXT, text_key
-from ccgrep.index.text import KINDS, TextReader, guarded, key_of, open_tantivy, packed, place_of
+from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 
-_MAX_TITLE_CHARS = 1000
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    import tantivy
+
+    from ccgrep.index.document import Fields
+    from ccgrep.index.text import TextReader
+
 _MOST_WAITING = 16_000_000  # characters that tantivy has not taken in
 _CATCH_UP_S = 30.0
 _MANY = 1000  # documents
@@ -39,34 +42,59 @@ NEW_HUGE = Means(2, 36_000_000)
 """Merges have their files in memory too, and they are as large as what is merged."""
 
 
+class Writer(Protocol):
+    """Changes a generation, here or in another process."""
+
+    added: int
+
+    def put(self, fields: Fields) -> None: ...
+
+    def delete(self, place: str) -> None: ...
+
+    def delete_session(self, session: str) -> None: ...
+
+    def commit(self) -> None:
+        """What was put will be visible; there may be time for something else until it is."""
+
+    def newest(self, before: int | None) -> int:
+        """When the newest turn began, which was `before`; told when all that was put is visible."""
+
+
 class TextWriter:
     """Changes a generation; `commit` makes the changes visible and durable.
 
     Without a directory it is in memory, and `reader` the only way to it.
     """
 
-    def __init__(self, directory: str | None, means: Means) -> None:
+    def __init__(
+        self, directory: str | None, means: Means, opened: TextReader | None = None
+    ) -> None:
+        """Who has `opened` it to read lends that."""
+        from ccgrep.index.text import guarded, open_tantivy  # noqa: PLC0415
+
+        self._call = guarded
         self._is_new = means.is_new
         self._directory = directory or "the memory"
         self._is_in_memory = directory is None
-        self._index = self._guarded(open_tantivy, directory)
+        self._index = opened.index if opened else self._guarded(open_tantivy, directory)
         self._schema = self._index.schema
         heap = means.heap * means.threads
         self._writer = self._guarded(self._index.writer, heap, means.threads)
         self.added = 0
+        self._last_began = 0
         self._waiting = 0
         self._keeps_small: Callable[[], object] | None = None
 
-    def put(self, document: Document) -> None:
+    def put(self, fields: Fields) -> None:
         """Writes a turn anew."""
         if not self._is_new:
-            self.delete(place_of(document.session, document.turn))
-        self._guarded(self._writer.add_document, _made(document, self._schema))
+            self.delete(str(fields["place"]))
+        self._guarded(self._writer.add_document, _made(fields, self._schema))
         self.added += 1
         if self.added == _MANY and not self._is_in_memory:
             self._keep_small()
-        content = document.content
-        self._waiting += len(content.said) + sum(map(len, content.words.values()))
+        self._last_began = max(self._last_began, int(fields["started"]))  # type: ignore[arg-type]
+        self._waiting += sum(len(text) for text in fields.values() if isinstance(text, str))
         if self._waiting > _MOST_WAITING:
             self._catch_up()
 
@@ -93,22 +121,28 @@ class TextWriter:
         self._guarded(self._writer.delete_documents_by_term, "session", session)
 
     def commit(self) -> None:
+        """Waits for merges, so that nothing changes behind the caller's back: they may be of all
+        that there is."""
         if self._keeps_small is not None:
             from ccgrep.index.mapped import give_back  # noqa: PLC0415
 
             give_back()  # What documents took that are written.
         self._guarded(self._writer.commit)
-
-    def close(self) -> None:
-        """Waits for merges, so that nothing changes behind the caller's back."""
         self._guarded(self._writer.wait_merging_threads)
         if self._keeps_small is not None:
             self._keeps_small()
 
+    def newest(self, before: int | None) -> int:
+        """When the newest turn began, which was `before`: one that was just written, or the index
+        is asked for it."""
+        if before is not None and before <= self._last_began:
+            return self._last_began
+        return self.reader().newest()
+
     def _guarded(self, work: Any, *arguments: Any) -> Any:
         """In a new directory there is nothing that could be damaged: it cannot be written."""
         try:
-            return guarded(work, *arguments)
+            return self._call(work, *arguments)
         except TextIndexError as error:
             if not self._is_new:
                 raise
@@ -118,6 +152,8 @@ class TextWriter:
 
     def reader(self) -> TextReader:
         """A reader of what was committed, without opening the index once more."""
+        from ccgrep.index.text import TextReader  # noqa: PLC0415
+
         self._guarded(self._index.reload)
         return TextReader(self._index)
 
@@ -135,34 +171,7 @@ def _is_at_work() -> bool:
     return False
 
 
-_key = lru_cache(maxsize=16)(key_of)
-"""The documents of a session come one after the other."""
+def _made(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
+    import tantivy  # noqa: PLC0415
 
-
-def _made(document: Document, schema: tantivy.Schema) -> tantivy.Document:
-    content = document.content
-    prompt_key, answer_key, full_key = content.keys or (NO_TEXT,) * 3
-    fields: dict[str, Any] = {
-        "place": place_of(document.session, document.turn),
-        "session": document.session,
-        **document.exact,
-        "session_key": _key(document.session),
-        "parent_key": _key(document.parent),
-        "object_key": int(document.object[:14], 16),
-        "turn": document.turn,
-        "kind": KINDS.index(document.kind),
-        "started": document.started,
-        "prompt_key": prompt_key,
-        "answer_key": answer_key,
-        "full_key": full_key,
-        "title_key": text_key(document.title),
-        "said": content.said,
-        **content.words,
-    }
-    if document.title:
-        fields["title"] = expand(document.title)
-        fields["shown_title"] = document.title[:_MAX_TITLE_CHARS]
-    if content.said or content.words:
-        # What was said alone is soon replaced: as fast as can be.
-        fields["text"] = packed(content.prompt, content.answer, bool(content.words))
     return tantivy.Document.from_dict(fields, schema)

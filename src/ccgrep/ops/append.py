@@ -1,9 +1,13 @@
 """Taking in transcripts that grew, while a search is under way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 from ccgrep.errors import StoreError
-from ccgrep.index.build import Options, append
+from ccgrep.index.build import Asker, Options, append
+from ccgrep.index.handover import HandedWriter
+from ccgrep.index.look import READY
+from ccgrep.index.messages import Line
 from ccgrep.sources.scan import Root, found_files
 from ccgrep.store.database import open_store
 
@@ -17,15 +21,30 @@ def take_in(
     roots: Sequence[Root],
     exclude: tuple[str, ...],
     paths: list[str],
-    on_ready: Callable[[], object] = lambda: None,
+    asker: Asker | None = None,
 ) -> bool:
-    """Takes in the few transcripts that have changed; says whether it could. What comes after
-    `on_ready` is of no concern to who searches for them."""
+    """Takes in the few transcripts that have changed; says whether it could."""
     found = found_files(list(roots), paths)
     if found is None or sum(file.size for file in found.files.values()) > _MAX_BYTES:
         return False
     try:
         options = Options(wait_s=_WAIT_S, exclude=exclude)
-        return append(open_store(store_dir), found, options, on_ready)
+        return append(open_store(store_dir), found, options, asker or Asker())
     except StoreError:
         return False
+
+
+class Waiting(Asker):
+    """A process that began this one, and waits at the other end of a line. A search has tantivy
+    at hand, and writes to the text index itself."""
+
+    def __init__(self, line: Line, is_writing: bool) -> None:
+        self._line = line
+        self._is_writing = is_writing
+
+    def writer(self) -> HandedWriter | None:
+        return HandedWriter(self._line) if self._is_writing else None
+
+    def ready(self) -> None:
+        with suppress(BrokenPipeError):  # It does not wait any more.
+            self._line.send(READY)

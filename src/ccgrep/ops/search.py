@@ -11,7 +11,7 @@ import time
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
 from ccgrep.index import generations
-from ccgrep.index.look import Look, read_head
+from ccgrep.index.look import Check, Look, read_head
 from ccgrep.index.text import Stored, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.ops.check import begin_check
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ccgrep.errors import StoreError
     from ccgrep.index.build import Progress
+    from ccgrep.index.look import Outcome
     from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
     from ccgrep.ops.meaning import Covered
@@ -92,6 +93,10 @@ class Searcher:
         self._turns: Turns | None = None
         self._is_lost_noted = False
         self._prepared: list[FoundHit] = []
+
+    @property
+    def reader(self) -> TextReader | None:
+        return self._texts if isinstance(self._texts, TextReader) else None
 
     def run(self, request: Request) -> tuple[Answer, Marks]:
         """Answers a request; what ccgrep itself printed counts for nothing, if so asked."""
@@ -300,6 +305,8 @@ def _word_marks(reader: TextReader, request: Request, answer: Answer) -> Marks:
 
 
 Tried = tuple[Searcher, Answer, Marks]
+Written = tuple[TextReader, int]
+"""A text index, and when its newest turn began."""
 
 
 def search(
@@ -317,7 +324,7 @@ def search(
     request = request._replace(patterns=tuple(patterns))
     coverage = Coverage()
     if how.is_refreshed:
-        look = check or begin_check(config)
+        look = check or begin_check(config, is_writing=True)
         tried, coverage = _search_fresh(config, request, how, look)
         if check is None:
             look.close()
@@ -339,19 +346,22 @@ def _search_fresh(
 ) -> tuple[Tried | None, Coverage]:
     """Searches while a child looks for changes; what was found counts if there are none."""
     early, error = None, None
+    is_decided = check.is_decided()
     try:
         # By meaning it is searched once, when everything is there: that takes longer than to look.
-        if request.mode not in MEANING and not check.is_decided():
+        # By words it is searched even in vain, so that everything is at hand when it counts.
+        if request.mode == "words" or not (is_decided or request.mode in MEANING):
             early = _try(config, request, how, is_strict=True)
-        elif request.mode == "words":
-            import ccgrep.search.engine  # noqa: F401, PLC0415 - while there is something to wait for
         if early is not None:
             searcher, answer, marks = early
             searcher.prepare(answer, marks, request.types)
     except (NotFoundError, RefError) as none:
         error = none  # What is asked for may be what has changed.
     finally:
-        outcome = check.outcome()
+        outcome, written = _awaited(check, early[0].reader if early else None)
+    if outcome == "taken in" and written is not None and how.is_indexed:
+        searcher = Searcher(config, *written, how=how)
+        return (searcher, *searcher.run(request)), Coverage()
     if outcome == "fresh" and error is not None:
         raise error
     if outcome == "fresh" and early is not None:
@@ -362,6 +372,34 @@ def _search_fresh(
 
         coverage = refresh(config, how)
     return _try(config, request, how, is_strict=True), coverage
+
+
+def _awaited(check: Look, opened: TextReader | None) -> tuple[Outcome, Written | None]:
+    """What has become of a look, and the text index if what has changed was written to it here."""
+    outcome = check.outcome()
+    if outcome != "handed over":
+        return outcome, None
+    assert isinstance(check, Check)  # No other look hands anything over.
+    written = _written(check, opened)
+    if written is None:
+        return check.outcome(), None
+    return "taken in" if check.is_all() else "stale", written
+
+
+def _written(check: Check, opened: TextReader | None) -> Written | None:
+    """Writes what a child has taken in to the text index; nothing if that cannot be done here."""
+    from ccgrep.index.handover import write  # noqa: PLC0415 - only if something changed
+    from ccgrep.index.text_writer import CHANGE, TextWriter  # noqa: PLC0415
+
+    writer, found = None, generations.current(check.store_dir)
+    if found is not None:
+        is_opened = opened is not None and opened.path == found.path
+        try:
+            generations.check(found.path)
+            writer = TextWriter(found.path, CHANGE, opened if is_opened else None)
+        except TextIndexError:
+            writer = None
+    return write(check.line, writer, found.newest if found is not None else 0)
 
 
 def _try(config: Config, request: Request, how: How, is_strict: bool = False) -> Tried | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ccgrep.index.text import KINDS, Query, TextReader, key_of
+from ccgrep.index.places import KINDS, key_of
 from ccgrep.index.text import Hit as Found
+from ccgrep.index.text import Query, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import Scope, scope
 from ccgrep.search.phrases import Need, Phrases

@@ -9,8 +9,9 @@ from __future__ import annotations
 import _thread
 import time
 
-from ccgrep.index.text import KINDS, Query, TextReader
+from ccgrep.index.places import KINDS
 from ccgrep.index.text import Hit as Found
+from ccgrep.index.text import Query, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import scope
 from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, rank

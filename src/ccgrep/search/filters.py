@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ccgrep.errors import NotFoundError, RefError
-from ccgrep.index.text import KINDS, Query, Stored, TextReader
+from ccgrep.index.places import KINDS
+from ccgrep.index.text import Query, Stored, TextReader
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.request import Filters
 from ccgrep.text import one_line

@@ -8,7 +8,7 @@ twentieth of its score at most, so it decides between equals and near equals onl
 
 from __future__ import annotations
 
-from ccgrep.index.text import KINDS
+from ccgrep.index.places import KINDS
 from ccgrep.index.text import Hit as Found
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 

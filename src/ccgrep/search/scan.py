@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 
 from ccgrep.errors import NotFoundError, StoreError
 from ccgrep.index.document import turn_text
-from ccgrep.index.text import KINDS, NO_ADDRESS, Stored, key_of
+from ccgrep.index.places import KINDS, key_of
+from ccgrep.index.text import NO_ADDRESS, Stored
 from ccgrep.index.text import Hit as Found
 from ccgrep.model import Entry, Turn
 from ccgrep.search.exact import DEFAULT_TYPES, Candidate, in_utf8

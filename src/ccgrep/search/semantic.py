@@ -11,7 +11,7 @@ nearest texts are looked up, more of them until enough pass. Pure but for what i
 
 from __future__ import annotations
 
-from ccgrep.index.text import KINDS
+from ccgrep.index.places import KINDS
 from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.engine import has_words, word_scores
 from ccgrep.search.filters import scope

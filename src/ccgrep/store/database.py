@@ -307,12 +307,17 @@ class Commit:
         """A session's; mostly the one that was just put."""
         if self._last is not None and self._last[0] == row.manifest:
             return self._last[1]
-        return self._load(row.manifest, Manifest)
+        return self.load(row.manifest, Manifest)
+
+    @property
+    def head(self) -> ObjectId:
+        """The snapshot that it goes on from."""
+        return self._head
 
     def load_turn(self, id: ObjectId) -> Turn:
-        return self._load(id, Turn)
+        return self.load(id, Turn)
 
-    def _load(self, id: ObjectId, kind: type[T]) -> T:
+    def load(self, id: ObjectId, kind: type[T]) -> T:
         """An object, also one that this commit has just written."""
         if self._writer is not None and id in self._writer:
             return decode(thaw(self._writer.read(id)), kind)
