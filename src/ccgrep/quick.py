@@ -41,6 +41,11 @@ def import_tantivy() -> None:
     _import_without("tantivy", _datetime())
 
 
+def import_datetime() -> ModuleType:
+    """Datetime, or what of it is not made in Python."""
+    return _datetime().get("datetime") or __import__("datetime")
+
+
 def import_re2() -> None:
     functools = type(sys)("functools")
     functools.lru_cache = lambda **_: lambda function: function  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ from ccgrep.store.manifest import Row, SourceFile, forgotten_key
 COMMIT_EVERY_S = 10.0
 _GARBAGE_SHARE = 0.25
 _GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
-_MANY_PACKS = 8  # So many are read as quickly as one; an append has somebody who waits for it.
+_MANY_PACKS = 8  # So many are read as quickly as one, and to fold them takes a while.
 
 
 class IndexReport(Struct):
@@ -439,5 +439,5 @@ class _Run:
         is_much = garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed)
         if is_much or is_forgotten_seen:
             _collect_garbage(self._store)
-        else:
+        elif len(self._store.packs()) > _MANY_PACKS:
             self._store.fold()

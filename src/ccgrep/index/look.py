@@ -215,7 +215,7 @@ def _decoded(paths: list[bytes]) -> list[str]:
 
 def _is_true_beside(claim: Callable[[], bool], work: Callable[[], object]) -> bool:
     """Whether a claim is true: a child finds out during `work`."""
-    child = _finding_out(claim)
+    child = _finding_out(claim, 5)  # What is done meanwhile takes longer.
     try:
         work()
     finally:
@@ -223,12 +223,12 @@ def _is_true_beside(claim: Callable[[], bool], work: Callable[[], object]) -> bo
     return is_true
 
 
-def _finding_out(claim: Callable[[], bool]) -> int:
-    """A child that finds out whether a claim is true."""
+def _finding_out(claim: Callable[[], bool], nice: int) -> int:
+    """A child that finds out whether a claim is true, as far as nobody else is in a hurry."""
     child = os.fork()
     if child == 0:
         code = 1
-        os.nice(5)  # What is done meanwhile takes longer.
+        os.nice(nice)
         try:
             code = 0 if claim() else 1
         finally:
@@ -320,7 +320,7 @@ class Check:
         except EOFError:
             return b""
         if heard == CHANGE and self._is_wanted:
-            self._helper = _finding_out(lambda: _is_rest_same(self.store_dir))
+            self._helper = _finding_out(lambda: _is_rest_same(self.store_dir), 19)
         return heard
 
     def _tell(self, message: bytes) -> None:

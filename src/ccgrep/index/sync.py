@@ -239,6 +239,7 @@ class _Sync:
         self._written: pieces.Piece = []
         self._missing: list[ObjectId] = []
         self._pieces: list[pieces.Piece] = []
+        self._added = 0
         self.writer = writer
 
     def run(self, old: Snapshot) -> int:
@@ -249,18 +250,17 @@ class _Sync:
                 self._update(before, after)
             elif before is not None:
                 self.writer.delete_session(before.session.id)
+        self._write_again()
         return self.end(head)
 
     def put(self, before: Mapping[str, Row], after: Iterable[Row]) -> None:
         """Writes what differs between sessions and what they were."""
         for row in after:
             self._update(before.get(row.session.id), row)
+        self._write_again()
 
     def end(self, head: ObjectId, meanwhile: Callable[[], object] = lambda: None) -> int:
         """Makes visible what was written, which is all that `head` differs by; says how many."""
-        written = self.writer.added
-        if not self._is_new:
-            self._write_again()
         self.finish("whole", head, meanwhile)
         try:
             self._store.must_be_at(head)
@@ -268,7 +268,7 @@ class _Sync:
         except LostRaceError:
             fsio.remove_tree(self._path)  # Two have written to it: neither knows what it holds.
             raise
-        return written
+        return self._added
 
     def _must_be_lost(self) -> None:
         """What could not be read was not just in another's hands: it will never be indexed."""
@@ -278,6 +278,9 @@ class _Sync:
 
     def _write_again(self) -> None:
         """Adds the last small pieces to this one, so that tantivy has none to merge."""
+        self._added = self.writer.added
+        if self._is_new:
+            return
         kept, last = pieces.folded(pieces.read(self._path), self._written)
         places: dict[str, list[str]] = {}
         for place in sorted({*last} - {*self._written}):

@@ -1,12 +1,14 @@
 """Small conversions of untrusted values that both readers need: times, uuids, counts."""
 
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 from ccgrep.digests import sha256
+from ccgrep.quick import import_datetime
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_datetime = import_datetime()
+_UTC = _datetime.timezone.utc
+_EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_UTC)
 
 
 def parse_time(value: Any) -> int | None:
@@ -20,13 +22,14 @@ def parse_time(value: Any) -> int | None:
 
 def _iso_time(value: str) -> int | None:
     try:
-        time = datetime.fromisoformat(value)
+        time = _datetime.datetime.fromisoformat(value)
     except ValueError:
         return None
     if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
+        time = time.replace(tzinfo=_UTC)
     delta = time - _EPOCH
-    return (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
+    milliseconds: int = (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
+    return milliseconds
 
 
 def uuid_bytes(value: Any) -> bytes:

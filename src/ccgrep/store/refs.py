@@ -16,6 +16,7 @@ from ccgrep.store.access import FORMAT_TEXT
 
 NO_SNAPSHOT = ObjectId(bytes(32))
 
+_HEX_DIGITS = b"0123456789abcdef"
 _FORGOTTEN = rb"(?m)^[0-9a-f]{32}$"
 
 
@@ -46,7 +47,7 @@ def read_head(directory: str) -> ObjectId | None:
             text = file.read(100)
     except FileNotFoundError:
         return None
-    if not compiled(rb"[0-9a-f]{64}\n").fullmatch(text):
+    if len(text) != 65 or text[64:] != b"\n" or text[:64].strip(_HEX_DIGITS):
         raise CorruptError(f"{path} is damaged: run `ccgrep fsck --repair`")
     return ObjectId(bytes.fromhex(text.decode()))
 
