@@ -11,7 +11,9 @@ from ccgrep.errors import TextIndexError
 from ccgrep.index import look
 from ccgrep.index.document import Fields
 from ccgrep.index.handover import HandedWriter, packed, unpacked
+from ccgrep.index.messages import Line
 from ccgrep.index.text_writer import TextWriter
+from ccgrep.ops.check import begin_check
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Request
 from tests.homes import Home, assert_same_as_fresh
@@ -49,6 +51,13 @@ def found(home: Home, word: str = "wherefore") -> list[int]:
     return [hit.place.turn for hit in result.answer.hits]
 
 
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes in does not begin before who searches is waiting: here it has nothing to import,
+    and would be done before."""
+    monkeypatch.setattr(Line, "heard", Line.receive)
+
+
 class Writers:
     """Which processes wrote to the text index; a child's are not seen here."""
 
@@ -63,6 +72,7 @@ class Writers:
         monkeypatch.setattr(TextWriter, "put", noted)
 
 
+@pytest.mark.usefixtures("waiting")
 def test_who_searches_writes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     grown(home)
     writers = Writers(monkeypatch)
@@ -76,6 +86,17 @@ def test_who_searches_writes(home: Home, monkeypatch: pytest.MonkeyPatch) -> Non
     assert_same_as_fresh(home)
 
 
+def test_who_waits_for_something_else_holds_up_nobody(home: Home) -> None:
+    """In a pipe the last command may wait for the first, and the first for the lock."""
+    grown(home)
+    check = begin_check(home.config)
+    os.waitid(os.P_PID, check._child, os.WEXITED | os.WNOWAIT)
+
+    assert check.outcome(is_writing=True) == "taken in"
+    assert_same_as_fresh(home)
+
+
+@pytest.mark.usefixtures("waiting")
 def test_who_cannot_write_leaves_it_to_the_child(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +115,7 @@ def test_who_cannot_write_leaves_it_to_the_child(
     assert_same_as_fresh(home)
 
 
+@pytest.mark.usefixtures("waiting")
 @pytest.mark.parametrize("method", ["__init__", "put", "commit", "newest"])
 def test_a_child_that_dies_is_done_without(
     home: Home, monkeypatch: pytest.MonkeyPatch, method: str
@@ -106,6 +128,7 @@ def test_a_child_that_dies_is_done_without(
     assert_same_as_fresh(home)
 
 
+@pytest.mark.usefixtures("waiting")
 @pytest.mark.parametrize("method", ["__init__", "put", "commit", "newest"])
 def test_who_searches_may_die_while_it_writes(
     home: Home, monkeypatch: pytest.MonkeyPatch, method: str
@@ -122,6 +145,7 @@ def test_who_searches_may_die_while_it_writes(
     assert_same_as_fresh(home)
 
 
+@pytest.mark.usefixtures("waiting")
 def test_what_has_changed_besides_is_found_by_the_same_search(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +160,7 @@ def test_what_has_changed_besides_is_found_by_the_same_search(
     assert_same_as_fresh(home)
 
 
+@pytest.mark.usefixtures("waiting")
 def test_turns_of_many_commits_are_each_found_at_once(home: Home) -> None:
     """Small pieces of the text index are written again together now and then."""
     (file,) = grown(home)

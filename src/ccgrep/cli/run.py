@@ -67,8 +67,7 @@ def _dispatch(typed: list[str], context: Context, check: Check | None) -> int:
         return 0
     show_secrets(_shows_secrets(command.name, arguments, context))
     is_looking = command.name in LOOKING and not arguments.no_refresh
-    is_writing = command.name == "search"
-    checks = (begin_check(context.config(), check, is_writing),) if is_looking else ()
+    checks = (begin_check(context.config(), check),) if is_looking else ()
     if command.name not in _WITHOUT_MSGSPEC:
         from ccgrep.quick import import_msgspec  # noqa: PLC0415 - not for a plain search
 

@@ -33,7 +33,7 @@ _FRESH, _STALE, _TAKEN_IN = _OUTCOMES
 _RUNNING = -1000  # no exit code, and no signal
 _SIGKILL = 9
 CHANGE, READY, TAKE_OVER = b"change", b"ready", b"take over"
-_WANTED = b"wanted"
+_WANTED, WRITING = b"wanted", b"writing"
 
 
 class Transcripts(NamedTuple):
@@ -245,7 +245,7 @@ class Look(Protocol):
 
     def is_decided(self) -> bool: ...
 
-    def outcome(self) -> Outcome: ...
+    def outcome(self, is_writing: bool = False) -> Outcome: ...
 
     def close(self) -> None: ...
 
@@ -276,18 +276,18 @@ class Check:
 
     def is_decided(self) -> bool:
         """Whether something has changed for sure, or the answer is there: no time to be used."""
-        try:
-            self._heard = self._hear()
-        except BlockingIOError:
-            return False
-        return True
+        if self._heard is None:
+            self._heard = self._hear(self.line.heard)
+        return self._heard is not None
 
-    def outcome(self) -> Outcome:
-        """Waits for the answer; a child that died gives none, and then it is stale."""
-        os.set_blocking(self.line.hears, True)
-        heard, self._heard = self._hear() if self._heard is None else self._heard, None
-        if heard == CHANGE:
-            heard = self._hear()
+    def outcome(self, is_writing: bool = False) -> Outcome:
+        """Waits for the answer; a child that died gives none, and then it is stale. One that is
+        about to take something in may hand over the rest to who `is_writing`."""
+        if is_writing:
+            self._tell(WRITING)
+        heard, self._heard = self._heard, None
+        while heard in (None, CHANGE):
+            heard = self._hear(self.line.receive)
         if heard == TAKE_OVER:
             return "handed over"
         if self.is_all() and heard == READY:
@@ -313,10 +313,10 @@ class Check:
         self.is_all()
         self._exit_code = os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
 
-    def _hear(self) -> bytes:
+    def _hear(self, listen: Callable[[], bytes | None]) -> bytes | None:
         """What the child says; nothing if it has nothing more to say."""
         try:
-            heard = self.line.receive()
+            heard = listen()
         except EOFError:
             return b""
         if heard == CHANGE and self._is_wanted:
@@ -337,7 +337,6 @@ def begin(store_dir: str, load: Callable[[], TakeIn]) -> Check:
     """
     hears, said = os.pipe()
     told, says = os.pipe()
-    os.set_blocking(hears, False)
     child = os.fork()
     if child == 0:
         code = _STALE

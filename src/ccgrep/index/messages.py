@@ -23,9 +23,18 @@ class Line(NamedTuple):
             left = left[os.write(self.says, left) :]
 
     def receive(self) -> bytes:
-        """Waits for what the other one says; raises EOFError when it says nothing more, and
-        BlockingIOError when there is nothing yet and this end does not wait."""
+        """Waits for what the other one says; raises EOFError when it says nothing more."""
         return self._read(int.from_bytes(self._read(_LENGTH_BYTES)))
+
+    def heard(self) -> bytes | None:
+        """What the other one has said by now, if anything."""
+        os.set_blocking(self.hears, False)
+        try:
+            return self.receive()
+        except BlockingIOError:
+            return None
+        finally:
+            os.set_blocking(self.hears, True)
 
     def close(self) -> None:
         os.close(self.says)

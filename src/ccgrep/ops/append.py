@@ -6,7 +6,7 @@ from contextlib import suppress
 from ccgrep.errors import StoreError
 from ccgrep.index.build import Asker, Options, append
 from ccgrep.index.handover import HandedWriter
-from ccgrep.index.look import READY
+from ccgrep.index.look import READY, WRITING
 from ccgrep.index.messages import Line
 from ccgrep.sources.scan import Root, found_files
 from ccgrep.store.database import open_store
@@ -35,15 +35,15 @@ def take_in(
 
 
 class Waiting(Asker):
-    """A process that began this one, and waits at the other end of a line. A search has tantivy
-    at hand, and writes to the text index itself."""
+    """A process that began this one, at the other end of a line. A search has tantivy at hand, and
+    writes to the text index itself, if it is waiting by now: it may be waiting for somebody who
+    waits for the lock."""
 
-    def __init__(self, line: Line, is_writing: bool) -> None:
+    def __init__(self, line: Line) -> None:
         self._line = line
-        self._is_writing = is_writing
 
     def writer(self) -> HandedWriter | None:
-        return HandedWriter(self._line) if self._is_writing else None
+        return HandedWriter(self._line) if self._line.heard() == WRITING else None
 
     def ready(self) -> None:
         with suppress(BrokenPipeError):  # It does not wait any more.

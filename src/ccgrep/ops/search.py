@@ -324,7 +324,7 @@ def search(
     request = request._replace(patterns=tuple(patterns))
     coverage = Coverage()
     if how.is_refreshed:
-        look = check or begin_check(config, is_writing=True)
+        look = check or begin_check(config)
         tried, coverage = _search_fresh(config, request, how, look)
         if check is None:
             look.close()
@@ -376,7 +376,7 @@ def _search_fresh(
 
 def _awaited(check: Look, opened: TextReader | None) -> tuple[Outcome, Written | None]:
     """What has become of a look, and the text index if what has changed was written to it here."""
-    outcome = check.outcome()
+    outcome = check.outcome(is_writing=True)
     if outcome != "handed over":
         return outcome, None
     assert isinstance(check, Check)  # No other look hands anything over.
