@@ -1,6 +1,6 @@
 """Brings the text index to the current snapshot: only places that differ are written.
 
-The difference is found by comparing snapshots from the root down: shards, rows, entries. A
+`changes` finds the difference, or a commit that is about to be published says it. A
 generation that is damaged, or whose snapshot can no longer be read, is replaced by a new one
 that is built from objects alone. Runs under the writer's lock; HEAD does not wait for it, since
 the index says which snapshot it reflects.
@@ -22,6 +22,7 @@ from ccgrep.errors import (
     WriteError,
 )
 from ccgrep.index import generations, pieces
+from ccgrep.index.changes import changed_rows, indexed_entries, is_same_place
 from ccgrep.index.document import (
     Content,
     Document,
@@ -38,7 +39,7 @@ from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.sources.reading import Reading
 from ccgrep.store import fsio
 from ccgrep.store.database import Commit, Store, lost_race
-from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
+from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.notes import sealed
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ class _Sync:
     def run(self, old: Snapshot) -> int:
         """Writes what differs between `old` and HEAD."""
         head = self._store.head()
-        for before, after in _changed_rows(self._store, old, self._store.snapshot(head)):
+        for before, after in changed_rows(self._store, old, self._store.snapshot(head)):
             if after is not None:
                 self._update(before, after)
             elif before is not None:
@@ -296,7 +297,7 @@ class _Sync:
 
     def fill(self) -> None:
         """Writes every turn of HEAD."""
-        for _, row in _changed_rows(self._store, Snapshot(), self._store.snapshot()):
+        for _, row in changed_rows(self._store, Snapshot(), self._store.snapshot()):
             if row is not None:
                 self._update(None, row)
         self.writer.commit()
@@ -352,10 +353,10 @@ class _Sync:
     def _update(self, before: Row | None, after: Row) -> None:
         """Writes the places of a session that are new or differ."""
         entries = self._objects.manifest(after).entries
-        known = _indexed_entries(self._store, before, after)
+        known = indexed_entries(self._store, before, after)
         is_retitled = before is not None and before.session.title != after.session.title
         for number, entry in enumerate(entries):
-            is_same = number < len(known) and _is_same_place(known[number], entry)
+            is_same = number < len(known) and is_same_place(known[number], entry)
             if is_same and not (is_retitled and number == 0):
                 continue
             self._put(after, number, entry)
@@ -429,45 +430,3 @@ class FirstText:
     def finish(self) -> None:
         """Makes it searchable."""
         self._sync.finish("discussion", self._store.head())
-
-
-def _changed_rows(
-    store: Store, old: Snapshot, new: Snapshot
-) -> Iterator[tuple[Row | None, Row | None]]:
-    for name in sorted({*old.shards, *new.shards}):
-        if old.shards.get(name) != new.shards.get(name):
-            before, after = _rows(store, old, name), _rows(store, new, name)
-            for id in sorted({*before, *after}):
-                if before.get(id) != after.get(id):
-                    yield before.get(id), after.get(id)
-
-
-def _rows(store: Store, snapshot: Snapshot, name: str) -> dict[str, Row]:
-    id = snapshot.shards.get(name)
-    rows = store.load(id, Shard).rows if id else ()
-    return {row.session.id: row for row in rows}
-
-
-def _indexed_entries(store: Store, before: Row | None, after: Row) -> Sequence[Entry]:
-    """What the index has of a session that is still right; nothing when its values changed."""
-    if before is None or _values(before) != _values(after):
-        return ()
-    try:
-        return store.load(before.manifest, Manifest).entries
-    except StoreError:
-        return ()
-
-
-def _values(row: Row) -> tuple[object, ...]:
-    """What the documents of a session repeat of it."""
-    session = row.session
-    return (session.project, session.kind, session.parent, session.branch, session.source,
-            session.started, row.is_superseded)  # fmt: skip
-
-
-def _is_same_place(before: Entry, after: Entry) -> bool:
-    return (before.turn, before.started, before.branch) == (
-        after.turn,
-        after.started,
-        after.branch,
-    )

@@ -1,0 +1,54 @@
+"""Which sessions differ between two snapshots, and which of their places?
+
+Snapshots are compared from the root down: shards, rows, entries. What is equal has the same hash,
+and is not read.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ccgrep.errors import StoreError
+from ccgrep.model import Entry
+from ccgrep.store.database import Store
+from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
+
+
+def changed_rows(
+    store: Store, old: Snapshot, new: Snapshot
+) -> Iterator[tuple[Row | None, Row | None]]:
+    for name in sorted({*old.shards, *new.shards}):
+        if old.shards.get(name) != new.shards.get(name):
+            before, after = _rows(store, old, name), _rows(store, new, name)
+            for id in sorted({*before, *after}):
+                if before.get(id) != after.get(id):
+                    yield before.get(id), after.get(id)
+
+
+def _rows(store: Store, snapshot: Snapshot, name: str) -> dict[str, Row]:
+    id = snapshot.shards.get(name)
+    rows = store.load(id, Shard).rows if id else ()
+    return {row.session.id: row for row in rows}
+
+
+def indexed_entries(store: Store, before: Row | None, after: Row) -> Sequence[Entry]:
+    """What the index has of a session that is still right; nothing when its values changed."""
+    if before is None or _values(before) != _values(after):
+        return ()
+    try:
+        return store.load(before.manifest, Manifest).entries
+    except StoreError:
+        return ()
+
+
+def _values(row: Row) -> tuple[object, ...]:
+    """What the documents of a session repeat of it."""
+    session = row.session
+    return (session.project, session.kind, session.parent, session.branch, session.source,
+            session.started, row.is_superseded)  # fmt: skip
+
+
+def is_same_place(before: Entry, after: Entry) -> bool:
+    return (before.turn, before.started, before.branch) == (
+        after.turn,
+        after.started,
+        after.branch,
+    )
