@@ -256,9 +256,9 @@ class _Run:
 
     def append(self, asker: Asker) -> bool:
         """The same for files that are known to belong to one session each."""
-        writer = asker.writer()
         known = known_files(self._rows, ())
         todo = plan(known, self._scan, time.time_ns())
+        writer = asker.writer() if todo.changed else None  # Suspects are mostly as they were.
         ids = {row.session.id for row in self._rows}
         with self._commit:
             self._read_sessions(todo)

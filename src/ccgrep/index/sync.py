@@ -75,16 +75,17 @@ def begin_sync(
     commit: Commit, before: Sequence[Row], prepared: Prepared, writer: Writer
 ) -> "_Sync | None":
     """Has what a commit changes of the sessions `before` written, but not made visible: that is
-    for `end_sync`, when the commit is published. Nothing, if the text index does not reflect what
-    the commit goes on from."""
+    for `end_sync`, when the commit is published. Nothing, if it changes none, or if the text index
+    does not reflect what the commit goes on from."""
     found = generations.current(commit.store.directory)
-    if found is None or found.snapshot != commit.head.hex():
+    touched = list(commit.touched_rows())
+    if not touched or found is None or found.snapshot != commit.head.hex():
         return None
     try:
         if not _is_comparable(commit.store, found):
             return None
         begun = _Sync(commit.store, found.path, writer, prepared, objects=commit)
-        begun.put({row.session.id: row for row in before}, commit.touched_rows())
+        begun.put({row.session.id: row for row in before}, touched)
     except StoreError:
         return None
     return begun
