@@ -45,9 +45,8 @@ class Matcher:
         lines = [line for pattern in patterns for line in pattern.split("\n")]
         if sum(len(line) for line in lines) > MAX_PATTERN_CHARS:
             raise UsageError(f"a pattern has at most {MAX_PATTERN_CHARS} characters: ask for less")
-        for line in lines:
-            if not is_literal:
-                _compile(line, ignore_case)  # So that an error names the one that is wrong.
+        # Each by itself, so that an error names the one that is wrong.
+        alone = [] if is_literal else [_compile(line, ignore_case) for line in lines]
         if not is_literal:
             lines = [_unquoted(line) for line in lines]
         plans = [line if is_literal else _plan_of(line) for line in lines]
@@ -57,9 +56,11 @@ class Matcher:
         is_plain = is_literal and len(lines) == 1 and not (ignore_case or whole_word)
         self._literal = lines[0].encode() if is_plain else b""
         self._group = 1 if whole_word else 0
-        self._regexp: Any = (
-            None if self._literal else _joined(lines, is_literal, ignore_case, whole_word)
-        )
+        self._regexp: Any = None
+        if len(alone) == 1 and not whole_word:
+            (self._regexp,) = alone
+        elif not self._literal:
+            self._regexp = _joined(lines, is_literal, ignore_case, whole_word)
 
     def count(self, data: bytes) -> int:
         """How many matches there are; one that is empty is a match too."""
@@ -85,8 +86,10 @@ class Matcher:
             return
         if not self._group:
             # Behind an empty match it goes on by a byte: within a character nothing begins.
-            spans = (match.span() for match in self._regexp.finditer(data))
-            yield from ((start, end) for start, end in spans if end > start)
+            for match in self._regexp.finditer(data):
+                start, end = match.span()
+                if end > start:
+                    yield start, end
             return
         at = 0
         while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
