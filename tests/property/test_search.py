@@ -17,6 +17,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ccgrep.errors import CcgrepError, UsageError
+from ccgrep.index.terms import ANSWER
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Answer, Place, Request
 from ccgrep.store.fsio import remove_tree
@@ -188,6 +189,39 @@ def test_everything_is_found_by_any_piece_of_a_line(
             piece = line[start:end] if line[start:end].strip() else f"x{text}".split("\n")[0]
             found = ask(home, piece, mode="literal", types=(types.get(kind, "tool"),))
             assert Place(file.id, number) in places(found), (kind, piece, text)
+
+
+few = st.lists(st.sampled_from(["oak", "elm", "ash", "fir", "検索", ANSWER]), max_size=6)
+
+
+@settings(max_examples=15, deadline=None, phases=UNSHRUNK)
+@given(st.lists(st.tuples(few, few), min_size=1, max_size=12))
+def test_a_word_is_found_with_whoever_said_it(turns: list[tuple[list[str], list[str]]]) -> None:
+    with temporary_home() as home:
+        file = home.claude(1)
+        for number, (asked, answered) in enumerate(turns):
+            file.prompt(" ".join([f"p{number}", *asked]))
+            file.answer(" ".join([f"a{number}", *answered]))
+        file.write()
+        home.index()
+        for side, kind in enumerate(("user", "assistant")):
+            for query in ("oak", "elm fir", "検索", '"ash oak"'):
+                answer = ask(home, query, types=(kind,))
+                found = places(answer) if answer.tier == "all" else set()
+                expected = {
+                    Place(file.id, number)
+                    for number, turn in enumerate(turns)
+                    if has(turn[side], query)
+                }
+                assert found == expected, (kind, query)
+
+
+def has(words: Sequence[str], query: str) -> bool:
+    """Whether all words of a query are there, and as they stand if it is a phrase. Between others
+    CJK counts for nothing."""
+    if query.startswith('"'):
+        return query.strip('"') in " ".join(filter(str.isascii, words))
+    return {*query.split()} <= {*words}
 
 
 # PT3 and N3: recent before old, and relevant before both.

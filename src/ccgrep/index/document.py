@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 from ccgrep.index.expand import distinct, expand
 from ccgrep.index.places import KINDS, key_of, packed, place_of
 from ccgrep.index.surfaces import NO_TEXT, SURFACES, surface_of, text_key
-from ccgrep.index.terms import gram_text
+from ccgrep.index.terms import gram_text, said_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Entry, Note, Session, ToolCall, Turn
 
@@ -86,7 +86,7 @@ def said_content(turn: Turn) -> Content:
     """What was said alone, and as it stands: enough to be found soon by its words. Exact searches
     look at each such turn."""
     prompt, answer = turn.prompt, turn_text(turn, "assistant")
-    said = _joined(prompt, answer)[:MAX_INDEXED_CHARS]
+    said = said_text(prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS])
     kinds = list(get_args(TextKind))
     return Content(_models(turn), _tools(turn.calls()), said, {}, kinds, prompt, answer)
 
@@ -100,8 +100,6 @@ def turn_content(turn: Turn) -> Content:
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
     asked, answered = expand(prompt[:MAX_INDEXED_CHARS]), expand(answer[:MAX_INDEXED_CHARS])
     words = {
-        "user": distinct(asked),
-        "assistant": distinct(answered),
         "tool": expand(distinct(tool[:MAX_INDEXED_CHARS])),
         "note": expand(distinct(note[:MAX_INDEXED_CHARS])),
         "output": output[:MAX_INDEXED_CHARS],
@@ -112,7 +110,7 @@ def turn_content(turn: Turn) -> Content:
     return Content(
         models=_models(turn),
         tools=_tools(calls),
-        said=_joined(asked, answered),
+        said=said_text(asked, answered),
         words={name: text for name, text in words.items() if text},
         partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
         prompt=prompt,
@@ -188,10 +186,6 @@ def fields_of(document: Document) -> Fields:
         # What was said alone is soon replaced: as fast as can be.
         fields["text"] = packed(content.prompt, content.answer, bool(content.words))
     return fields
-
-
-def _joined(prompt: str, answer: str) -> str:
-    return "\n".join(filter(None, (prompt, answer)))
 
 
 def _models(turn: Turn) -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ccgrep.index.text import TextReader
     from ccgrep.kinds import Level
 
-VERSION = "v5"
+VERSION = "v6"
 
 ALL_KINDS = "thinking,tool"
 _KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")

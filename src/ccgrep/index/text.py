@@ -1,9 +1,10 @@
 """The text index, and how it is asked; with `text_writer` the only module that knows tantivy.
 
 A document is a turn at its place, `session:turn`, and an upsert by that. One field, `said`, has the
-whole discussion and carries the score; fields for each kind of text serve `--type` and what is not
-discussion. What a record line needs is stored, and what ranking needs are numbers that can be read
-without opening the document. Imports nothing that a search does not need.
+whole discussion and carries the score; a mark in it tells prompt from answer. Fields for the other
+kinds of text serve `--type` and what is not discussion. What a record line needs is stored; what
+ranking needs are numbers that can be read without opening the document. Imports nothing that a
+search does not need.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from ccgrep.errors import TextIndexError
 from ccgrep.index.places import place_of, unpacked
 from ccgrep.index.surfaces import KEY_FIELDS
-from ccgrep.index.terms import MAX_WORD_CHARS, fold
+from ccgrep.index.terms import ANSWER, MAX_WORD_CHARS, fold
 from ccgrep.named import TYPE_CHECKING, NamedTuple
 from ccgrep.quick import import_tantivy
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Hit", "Query", "Stored", "TextReader"]
 
 EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
-STEMMED = ("user", "assistant", "tool", "note")
+STEMMED = ("tool", "note")
 TOKENS = ("output", "thinking")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
@@ -259,6 +260,23 @@ class TextReader:
             return self.term(field, words[0])
         return Query.phrase_query(self._schema, field, list(words), slop)
 
+    def asked(self, word: str) -> Query:
+        """A word that stands in the prompt."""
+        return self._in_order(word, (0, word), (_LONGEST, ANSWER))
+
+    def answered(self, word: str) -> Query:
+        """A word that stands in the answer."""
+        return self._in_order(word, (0, ANSWER), (_LONGEST, word))
+
+    def _in_order(self, word: str, first: tuple[int, str], then: tuple[int, str]) -> Query:
+        """A word of what was said, where two words stand in this order, however far apart.
+
+        By themselves they may be moved past each other: so they are expected as far apart as can
+        be, and moved by less than that.
+        """
+        order = Query.phrase_query(self._schema, "said", [first, then], _LONGEST - 1)
+        return self.filtered(self.term("said", word), [order])
+
     def any_value(self, field: str, values: Iterable[str]) -> Query:
         return Query.term_set_query(self._schema, field, list(values))
 
@@ -307,3 +325,4 @@ class TextReader:
 
 _INDEX_OPTION = {"title": "position", "said": "position"}
 _FAR = 2**62
+_LONGEST = 2**24  # words of a discussion

@@ -229,15 +229,22 @@ class _Run:
         if field in _TOKENS:
             both = [reader.term(field, word) for word in unit.tokens]
             return both[0] if len(both) == 1 else reader.all_of(both)
-        parts = [reader.term(field, gram) for gram in unit.grams]
+        parts = [self._word(field, gram) for gram in unit.grams]
         if unit.stems and field in _POSITIONS:
             parts.append(reader.phrase(field, unit.stems))
         else:
-            parts += [reader.term(field, word) for word in unit.stems]
+            parts += [self._word(field, word) for word in unit.stems]
         whole = parts[0] if len(parts) == 1 else reader.all_of(parts)
         if len(unit.parts) > 1 and field in _POSITIONS:
             return reader.best_of([whole, reader.phrase(field, unit.parts)])
         return whole
+
+    def _word(self, field: str, word: str) -> Query:
+        if field == "user":
+            return self._reader.asked(word)
+        return (
+            self._reader.answered(word) if field == "assistant" else self._reader.term(field, word)
+        )
 
     def _near(self, units: Sequence[Unit]) -> list[Query]:
         """A little more for words that stand close together."""
