@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 from ccgrep.index.expand import distinct, expand
 from ccgrep.index.places import KINDS, key_of, packed, place_of
-from ccgrep.index.surfaces import NO_TEXT, SURFACES, surface_of, text_key
+from ccgrep.index.surfaces import NO_TEXT, said_keys, text_key
 from ccgrep.index.terms import gram_text, said_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Entry, Note, Session, ToolCall, Turn
@@ -115,7 +115,7 @@ def turn_content(turn: Turn) -> Content:
         partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
         prompt=prompt,
         answer=answer,
-        keys=tuple(text_key(surface_of(prompt, said, name)) for name in SURFACES[:-1]),
+        keys=said_keys(prompt, said),
     )
 
 

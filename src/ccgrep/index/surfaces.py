@@ -24,15 +24,21 @@ NO_TEXT = 0
 
 def surface_text(turn: Turn, surface: str, title: str = "") -> str:
     """The text of a surface; empty if there is none."""
-    return title.strip() if surface == "title" else surface_of(turn.prompt, turn.said(), surface)
-
-
-def surface_of(prompt: str, said: list[str], surface: str) -> str:
-    """The same of a turn's parts; none of them is the title."""
-    if surface == "prompt":
-        return prompt.strip()
-    texts = [text for text in said if text.strip()]
+    if surface in ("prompt", "title"):
+        return (turn.prompt if surface == "prompt" else title).strip()
+    texts = _texts(turn.said())
     return (texts[-1] if surface == "answer" else "\n".join(texts)).strip() if texts else ""
+
+
+def said_keys(prompt: str, said: list[str]) -> tuple[int, int, int]:
+    """The keys of all surfaces of a turn but the title. Most answers are all that was said."""
+    texts = _texts(said)
+    answer = text_key(texts[-1]) if texts else NO_TEXT
+    return text_key(prompt), answer, text_key("\n".join(texts)) if texts[1:] else answer
+
+
+def _texts(said: list[str]) -> list[str]:
+    return [text for text in said if text.strip()]
 
 
 def text_key(text: str) -> int:

@@ -88,11 +88,15 @@ class Store:
         """An object and its bytes, checked. A damaged copy does not hide a good one."""
         damage: CorruptError | None = None
         for attempt in (1, 2):
-            for pack in self.packs(refresh=attempt == 2):
+            packs = self.packs(refresh=attempt == 2)
+            for pack in packs:
                 try:
                     frame = pack.read(id)
                     if frame is not None:
-                        return frame, thaw(frame)
+                        raw = thaw(frame)
+                        if pack is not packs[0]:  # What is read next will mostly be there too.
+                            self._packs = {pack.name: pack, **self._packs}
+                        return frame, raw
                 except CorruptError as error:
                     damage = error
         raise damage or MissingObjectError(
