@@ -27,7 +27,7 @@ ObjectKind = Literal["turn", "manifest", "shard", "snapshot"]
 KINDS: tuple[ObjectKind, ...] = ("turn", "manifest", "shard", "snapshot")
 
 MAX_OBJECT_BYTES = 2**32 - 1
-_LEVEL = 3
+_LEVEL = 2
 _MAX_DEPTH = 200
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
