@@ -28,7 +28,7 @@ from bench.contender import RARE, Contender, Limits, contender
 from bench.coverage import coverage
 from bench.home import RACY_S, ROOTS, Growing, bytes_in, made, mirrored
 from bench.peers import PEERS, Peer, Places, install
-from bench.results import RESULTS, Corpus, Result, load_average, machine, read_result, save, today
+from bench.results import RESULTS, Corpus, Result, load_at_rest, machine, read_result, save, today
 from bench.text import TERMS
 
 _BYTES_PER_FILE = 200_000
@@ -87,7 +87,7 @@ def compare(
     work = places.directory / "work" / scale
     for left_over in work.glob("of-*"):
         shutil.rmtree(left_over)
-    load = load_average()
+    load = load_at_rest()
     corpus = _corpus(scale, home, work / "home")
     all_of_them = [contender(peer, places, work, limits) for peer in peers]
     tools = [one.tool for one in all_of_them]

@@ -18,7 +18,7 @@ from bench import measure, semantic
 from bench.encoder import texts
 from bench.home import bytes_in
 from bench.peers import Places, packaged
-from bench.results import OURS, Corpus, Figure, Result, Tool, figure, load_average, machine, today
+from bench.results import OURS, Corpus, Figure, Result, Tool, figure, load_at_rest, machine, today
 from ccgrep import __version__
 from ccgrep.embed import ENVIRONMENT
 
@@ -82,7 +82,7 @@ def compare(scale: str, places: Places, runs: int) -> Result:
 
     from ccgrep.embed.model import find  # noqa: PLC0415 - after the environment
 
-    number, load = _VECTORS[scale], load_average()
+    number, load = _VECTORS[scale], load_at_rest()
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as directory:
         bench = semantic.Bench(Path(directory), find(None, {}), runs)
         keys = semantic.fill(bench)

@@ -6,6 +6,7 @@ run. Seconds and bytes, nothing else.
 
 import os
 import platform
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from bench.measure import percentile
 
 RESULTS = Path(__file__).parent / "results"
 OURS = "ccgrep"
+_REST_S = 180
 
 Unit = Literal["s", "B"]
 
@@ -121,7 +123,12 @@ def _cpu() -> str:
     return next(names, platform.machine())
 
 
-def load_average() -> float:
+def load_at_rest() -> float:
+    """How many processes want to run. What was measured just before still counts among them for a
+    while, which is waited for."""
+    deadline = time.monotonic() + _REST_S
+    while os.getloadavg()[0] > (os.cpu_count() or 1) / 4 and time.monotonic() < deadline:
+        time.sleep(1)
     return round(os.getloadavg()[0], 1)
 
 
