@@ -33,8 +33,8 @@ _MAX_KNOWN = 4096
 _MAX_CAMEL_CHARS = 64  # longer ones are hashes, whose parts mean nothing
 MAX_WORD_CHARS = 256
 """Runs of letters and digits as long as this, or longer, are not words but data."""
-ANSWER = "73950288416971693993751"
-"""The word between a prompt and its answer; digits, since they have neither case nor stem."""
+ANSWER = "¼"
+"""The word between a prompt and its answer. What is looked for is folded: nobody finds it."""
 
 
 def said_text(prompt: str, answer: str) -> str:

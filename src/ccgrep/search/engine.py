@@ -240,11 +240,12 @@ class _Run:
         return whole
 
     def _word(self, field: str, word: str) -> Query:
-        if field == "user":
-            return self._reader.asked(word)
-        return (
-            self._reader.answered(word) if field == "assistant" else self._reader.term(field, word)
-        )
+        match field:
+            case "user":
+                return self._reader.asked(word)
+            case "assistant":
+                return self._reader.answered(word)
+        return self._reader.term(field, word)
 
     def _near(self, units: Sequence[Unit]) -> list[Query]:
         """A little more for words that stand close together."""
