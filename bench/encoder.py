@@ -21,13 +21,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
 from bench.text import Scribe
-from ccgrep.embed import ENVIRONMENT
+from ccgrep.semantic import ENVIRONMENT
 
 _QUERY = "how did we make the login test less flaky?"
 _LIGHT = """
 import sys
-from ccgrep.embed.bulk import open_encoder
-from ccgrep.embed.model import find
+from ccgrep.semantic.encoder import open_encoder
+from ccgrep.semantic.model import find
 vector = open_encoder(find(None, {})).encoder.encode([sys.argv[1]])
 assert vector.shape == (1, 384) and "torch" not in sys.modules
 """
@@ -48,7 +48,7 @@ def main() -> None:
     os.environ.update({**ENVIRONMENT, "HF_HUB_OFFLINE": "1"})
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-    from ccgrep.embed.model import find  # noqa: PLC0415 - after the environment
+    from ccgrep.semantic.model import find  # noqa: PLC0415 - after the environment
 
     model = find(None, {})
     print(f"{model.id} from {model.source}, {os.cpu_count()} cores")
@@ -84,8 +84,8 @@ def report_bulk(model: Any, some: Sequence[str], runs: int) -> None:
     import torch  # noqa: PLC0415 - after the cold starts
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
 
-    from ccgrep.embed.bulk import FullEncoder  # noqa: PLC0415
-    from ccgrep.embed.light import LightEncoder  # noqa: PLC0415
+    from ccgrep.semantic.encoder import FullEncoder  # noqa: PLC0415
+    from ccgrep.semantic.light_encoder import LightEncoder  # noqa: PLC0415
 
     threads, usual = os.cpu_count() or 1, torch.get_num_threads()
     plain = SentenceTransformer(model.directory, device="cpu", local_files_only=True)

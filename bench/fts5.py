@@ -14,7 +14,7 @@ import os
 import sqlite3
 import sys
 
-from ccgrep.named import TYPE_CHECKING, NamedTuple  # sooner imported than typing
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple  # sooner imported than typing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,7 +89,7 @@ def _read(paths: Sequence[str]) -> Iterator[tuple[str, list[Place]]]:
 
 def places_of(path: str) -> tuple[str, list[Place]]:
     """The turns of a transcript, by ccgrep's readers."""
-    from ccgrep.index.document import turn_text  # noqa: PLC0415
+    from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
     from ccgrep.model import ObjectId, Turn  # noqa: PLC0415
     from ccgrep.sources import claude, codex  # noqa: PLC0415
     from ccgrep.sources.identity import (  # noqa: PLC0415

@@ -20,7 +20,7 @@ from bench.home import bytes_in
 from bench.peers import Places, packaged
 from bench.results import OURS, Corpus, Figure, Result, Tool, figure, load_at_rest, machine, today
 from ccgrep import __version__
-from ccgrep.embed import ENVIRONMENT
+from ccgrep.semantic import ENVIRONMENT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def compare(scale: str, places: Places, runs: int) -> Result:
     os.environ.update({**ENVIRONMENT, "HF_HUB_OFFLINE": "1"})
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-    from ccgrep.embed.model import find  # noqa: PLC0415 - after the environment
+    from ccgrep.semantic.model import find  # noqa: PLC0415 - after the environment
 
     number, load = _VECTORS[scale], load_at_rest()
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as directory:
@@ -102,7 +102,7 @@ def compare(scale: str, places: Places, runs: int) -> Result:
 
 
 def _embedded(bench: semantic.Bench) -> "NDArray[np.float32]":
-    from ccgrep.embed.bulk import FullEncoder  # noqa: PLC0415
+    from ccgrep.semantic.encoder import FullEncoder  # noqa: PLC0415
 
     return FullEncoder(bench.model, os.cpu_count() or 1).encode(texts(_TEXTS, 4))
 

@@ -24,16 +24,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import msgspec
 
-from ccgrep.embed import ENVIRONMENT
+from ccgrep.semantic import ENVIRONMENT
 
 os.environ.update(ENVIRONMENT)
 
 from ccgrep.config import Config, make_config
 from ccgrep.kinds import Mode
-from ccgrep.ops.indexing import index
-from ccgrep.ops.meaning import embed_pending
+from ccgrep.ops.index import index
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Hit, Request
+from ccgrep.search.semantic_search import embed_pending
 
 _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):\d+")

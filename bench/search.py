@@ -34,10 +34,10 @@ from bench.home import RACY_S, Growing, made
 from bench.peers import PEERS, Places, install
 from bench.text import TERMS
 from ccgrep.config import Config, make_config
-from ccgrep.index import generations
-from ccgrep.index.look import changed_since
+from ccgrep.fulltext import generations
 from ccgrep.kinds import Mode
 from ccgrep.ops.search import How, search
+from ccgrep.refresh.look import changed_since
 from ccgrep.search.request import Request
 
 _LEFT_OUT = frozenset(

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
 from bench.encoder import texts
-from ccgrep.embed import ENVIRONMENT
+from ccgrep.semantic import ENVIRONMENT
 from tests.transcripts import ClaudeFile
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def main() -> None:
     os.environ.update({**ENVIRONMENT, "HF_HUB_OFFLINE": "1"})
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-    from ccgrep.embed.model import find  # noqa: PLC0415 - after the environment
+    from ccgrep.semantic.model import find  # noqa: PLC0415 - after the environment
 
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as directory:
         bench = Bench(Path(directory), find(None, {}), asked.runs)
@@ -110,8 +110,8 @@ def fill(bench: Bench) -> list[int]:
 
     import numpy as np  # noqa: PLC0415
 
-    from ccgrep.index import generations  # noqa: PLC0415
-    from ccgrep.index.embedding import pending  # noqa: PLC0415
+    from ccgrep.fulltext import generations  # noqa: PLC0415
+    from ccgrep.semantic.embedding import pending  # noqa: PLC0415
 
     found = generations.current(bench.store_dir)
     assert found is not None
@@ -133,7 +133,7 @@ def around(vectors: "NDArray[np.float32]", number: int, seed: int = 1) -> "NDArr
 
 
 def write(bench: Bench, keys: Sequence[int], vectors: "NDArray[np.float32]") -> None:
-    from ccgrep.index.vectors import Batch, VectorWriter  # noqa: PLC0415
+    from ccgrep.semantic.vectors import Batch, VectorWriter  # noqa: PLC0415
     from ccgrep.store.database import open_store  # noqa: PLC0415
 
     # Every text has one, so that none is pending.
@@ -147,7 +147,7 @@ def write(bench: Bench, keys: Sequence[int], vectors: "NDArray[np.float32]") -> 
 
 
 def _directory(bench: Bench) -> str:
-    from ccgrep.index.vectors import model_dir  # noqa: PLC0415
+    from ccgrep.semantic.vectors import model_dir  # noqa: PLC0415
 
     return model_dir(bench.store_dir, bench.model.id)
 
@@ -179,8 +179,8 @@ def report_recall(
     bench: Bench, vectors: "NDArray[np.float32]", real: "NDArray[np.float32]"
 ) -> None:
     """Of the ten nearest, how many a graph finds; asked with the vectors of texts."""
-    from ccgrep.index import vectors as module  # noqa: PLC0415
-    from ccgrep.index.vectors import Vectors, VectorWriter  # noqa: PLC0415
+    from ccgrep.semantic import vectors as module  # noqa: PLC0415
+    from ccgrep.semantic.vectors import Vectors, VectorWriter  # noqa: PLC0415
     from ccgrep.store.database import open_store  # noqa: PLC0415
 
     VectorWriter(open_store(bench.store_dir), _directory(bench), graph_vectors=1).heal()
@@ -217,7 +217,7 @@ def embedding(
     import torch  # noqa: PLC0415
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
 
-    from ccgrep.embed.bulk import FullEncoder  # noqa: PLC0415
+    from ccgrep.semantic.encoder import FullEncoder  # noqa: PLC0415
 
     threads, usual = os.cpu_count() or 1, torch.get_num_threads()
     plain = SentenceTransformer(model.directory, device="cpu", local_files_only=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ccgrep.errors import CcgrepError
-from ccgrep.index.terms import fold
+from ccgrep.fulltext.terms import fold
 from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.search import query
 from ccgrep.search.regex import Matcher, Plan

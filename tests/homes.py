@@ -16,9 +16,9 @@ from msgspec.structs import replace
 import ccgrep
 from ccgrep.config import Config, make_config
 from ccgrep.errors import NotFoundError
-from ccgrep.index.build import IndexReport
+from ccgrep.ingest.run import IndexReport
 from ccgrep.model import Turn
-from ccgrep.ops import indexing
+from ccgrep.ops import index
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Filters, Hit, Request
 from ccgrep.store import fsck
@@ -87,7 +87,7 @@ class Home:
                 os.utime(path, (hour_ago, hour_ago))
 
     def index(self, **options: Any) -> IndexReport:
-        return indexing.index(self.config, **options)
+        return index.index(self.config, **options)
 
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """The real command; with more in its environment, in a Python of its own."""
@@ -253,9 +253,9 @@ def fresh(home: Home, but: Collection[str] = ()) -> Held:
 def _built(home: Home, but: Collection[str]) -> Held:
     store_dir = str(home.directory / f"fresh-{os.urandom(4).hex()}")
     config = home.config._replace(store_dir=store_dir)
-    indexing.index(config)
+    index.index(config)
     if _has_vectors(home.config):
-        from ccgrep.ops.meaning import embed_pending  # noqa: PLC0415 - imports numpy
+        from ccgrep.search.semantic_search import embed_pending  # noqa: PLC0415 - imports numpy
 
         embed_pending(config)
     found = held(config, but)

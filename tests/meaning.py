@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ccgrep.index.vectors import model_dir
+from ccgrep.semantic.vectors import model_dir
 from tests.homes import Home
 
 _MANY = """
@@ -67,6 +67,6 @@ def run_many(
 
 def vectors_dir(home: Home) -> str:
     """Where the vectors of the model are that tests use."""
-    from ccgrep.embed.model import find  # noqa: PLC0415 - reads the model's configuration
+    from ccgrep.semantic.model import find  # noqa: PLC0415 - reads the model's configuration
 
     return model_dir(str(home.store_dir), find(None, {}).id)

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgrep.embed.model import Model, find
+from ccgrep.semantic.model import Model, find
 
 MODEL = find(None, {"HOME": "/nonexistent"})
 """The one in the package, whatever the caches of whoever runs the tests hold."""

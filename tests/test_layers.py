@@ -9,35 +9,50 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "ccgrep"
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 
+FOUNDATION = {
+    "__version__",
+    "errors",
+    "hashing",
+    "kinds",
+    "lazy_re",
+    "light_typing",
+    "model",
+    "quick",
+}
+"""What every room may use."""
+
 MAY_IMPORT = {
-    "digests": set(),
     "errors": set(),
+    "hashing": set(),
     "kinds": set(),
-    "named": set(),
-    "patterns": set(),
+    "lazy_re": set(),
+    "light_typing": set(),
+    "model": set(),
     "quick": set(),
-    "model": {"kinds"},
     "secrets": set(),
     "text": {"secrets"},
-    "embed": {"errors", "text"},
-    "sources": {"errors", "kinds", "model"},
-    "store": {"errors", "model"},
-    "index": {"errors", "kinds", "model", "sources", "store"},
-    "settings": {"errors", "text"},
-    "config": {"errors", "kinds", "settings", "sources", "text"},
-    "lookup": {"errors", "model", "store", "text"},
-    "search": {"errors", "index", "kinds", "model", "store", "text"},
-    "stats": {"errors", "index", "model", "search", "store", "text"},
+    "sources": set(),
+    "settings": {"text"},
+    "config": {"settings", "sources", "text"},
+    "store": set(),
+    "refs": {"store", "text"},
+    "fulltext": {"refresh", "sources", "store"},
+    "ingest": {"fulltext", "refresh", "sources", "store"},
+    "semantic": {"fulltext", "store", "text"},
+    "refresh": {"config", "fulltext", "ingest", "ops", "search", "sources", "store"},
+    "search": {"config", "fulltext", "ops", "semantic", "store", "text"},
+    "blame": set(),
+    "stats": {"fulltext", "search", "store", "text"},
     "ops": {
+        "blame",
         "config",
-        "embed",
-        "errors",
-        "index",
-        "kinds",
-        "lookup",
-        "model",
+        "fulltext",
+        "ingest",
+        "refresh",
+        "refs",
         "search",
         "secrets",
+        "semantic",
         "sources",
         "stats",
         "store",
@@ -45,9 +60,8 @@ MAY_IMPORT = {
     },
     "output": {
         "config",
-        "index",
-        "kinds",
-        "model",
+        "fulltext",
+        "ingest",
         "ops",
         "search",
         "settings",
@@ -55,17 +69,16 @@ MAY_IMPORT = {
         "store",
         "text",
     },
-    "mcp": {"config", "errors", "kinds", "ops", "output", "search", "text"},
+    "mcp": {"config", "ops", "output", "refresh", "search", "store", "text"},
     "cli": {
         "config",
-        "embed",
-        "errors",
-        "index",
-        "kinds",
+        "ingest",
         "mcp",
         "ops",
         "output",
+        "refresh",
         "search",
+        "semantic",
         "settings",
         "stats",
         "text",
@@ -77,26 +90,31 @@ ONE_IMPORTER = {
     "backports": {"store/objects.py", "sources/zst.py"},
     "compression": {"store/objects.py", "sources/zst.py"},
     "fcntl": {"store/lock.py"},
-    "huggingface_hub": {"embed/bulk.py", "embed/model.py"},
+    "huggingface_hub": {"semantic/encoder.py", "semantic/model.py"},
     "markdown_it": {"output/prose.py"},
     "mcp": {"mcp/server.py"},
     "mcp_types": {"mcp/server.py"},
-    "mmap": {"embed/safetensors.py", "store/tallies.py"},
-    "multiprocessing": {"index/pool.py"},
-    "numpy": {"embed/", "stats/", "index/vectors", "index/embedding", "ops/meaning"},
+    "mmap": {"semantic/safetensors.py", "store/tallies.py"},
+    "multiprocessing": {"ingest/pool.py"},
+    "numpy": {"semantic/", "stats/", "search/semantic_search.py"},
     "pydantic": {"mcp/server.py"},
     "pygments": {"output/prose.py"},
-    "sentence_transformers": {"embed/bulk.py"},
-    "subprocess": {"cli/pager.py", "cli/picking.py", "cli/commands/pick.py", "index/pool.py"},
+    "sentence_transformers": {"semantic/encoder.py"},
+    "subprocess": {
+        "cli/pager.py",
+        "cli/pick_callbacks.py",
+        "cli/commands/pick.py",
+        "ingest/pool.py",
+    },
     "re2": {"search/regex.py"},
-    "tantivy": {"index/text.py", "index/text_writer.py"},
-    "tokenizers": {"embed/tokenizer.py", "ops/meaning.py"},
+    "tantivy": {"fulltext/reader.py", "fulltext/writer.py"},
+    "tokenizers": {"semantic/tokenizer.py", "search/semantic_search.py"},
     "tree_sitter": {"stats/shell.py"},
     "tree_sitter_bash": {"stats/shell.py"},
-    "usearch": {"index/vectors.py"},
-    "torch": {"embed/bulk.py"},
-    "transformers": {"embed/bulk.py"},
-    "watchfiles": {"ops/watching.py"},
+    "usearch": {"semantic/vectors.py"},
+    "torch": {"semantic/encoder.py"},
+    "transformers": {"semantic/encoder.py"},
+    "watchfiles": {"refresh/watch.py"},
 }
 NEVER = {
     "argparse", "asyncio", "http", "marshal", "pickle", "requests", "socket", "urllib",
@@ -158,8 +176,7 @@ def test_rooms_import_only_what_they_may(path: Path) -> None:
     if here in ("__init__", "__main__"):
         return
     used = {name.split(".")[1] for name in imports(path) if name.startswith("ccgrep.")}
-    used -= {"__version__", "digests", "named", "patterns", "quick"}
-    assert used - {here} <= MAY_IMPORT[here]
+    assert used - {here} - FOUNDATION <= MAY_IMPORT[here]
 
 
 def test_heavy_libraries_have_one_importer() -> None:
@@ -179,7 +196,7 @@ def test_nothing_imports_what_ccgrep_never_needs() -> None:
 
 
 def test_model_runtimes_are_imported_only_when_an_encoder_is_made() -> None:
-    for path in sorted((SOURCE / "embed").glob("*.py")):
+    for path in sorted((SOURCE / "semantic").glob("*.py")):
         at_import = {
             name.name.split(".")[0]
             for node in tree(path).body
@@ -218,7 +235,7 @@ def test_only_fsio_writes() -> None:
         name = str(path.relative_to(SOURCE))
         if name == "store/fsio.py" or room(path) == "cli":
             continue
-        allowed = {"write"} if name == "index/messages.py" else set()  # Into pipes alone.
+        allowed = {"write"} if name == "refresh/messages.py" else set()  # Into pipes alone.
         assert not attributes(path, "os") & WRITES - allowed, f"{name} writes past fsio"
         assert not attributes(path, "shutil") & WRITES, f"{name} writes past fsio"
         for mode in open_modes(path):

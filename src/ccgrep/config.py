@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.settings import Setting, config_path, read_settings
 from ccgrep.sources.scan import Root, roots_of
 from ccgrep.text import one_line

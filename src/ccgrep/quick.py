@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

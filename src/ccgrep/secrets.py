@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ccgrep.named import TYPE_CHECKING, NamedTuple
-from ccgrep.patterns import compiled
+from ccgrep.lazy_re import compiled
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ so that no half of a secret is left.
 from __future__ import annotations
 
 from ccgrep import secrets
-from ccgrep.named import TYPE_CHECKING
-from ccgrep.patterns import compiled
+from ccgrep.lazy_re import compiled
+from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re

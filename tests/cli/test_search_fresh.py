@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.index import batch
-from ccgrep.index.sync import FirstText
+from ccgrep.fulltext.sync import FirstText
+from ccgrep.ingest import batch
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lock import WriterLock
 from tests.homes import Home, assert_same_as_fresh

@@ -8,7 +8,7 @@ import pytest
 from tests.homes import Home
 
 HEAVY = {
-    "argparse", "asyncio", "backports.zstd", "bisect", "ccgrep.mcp", "ccgrep.ops.watching",
+    "argparse", "asyncio", "backports.zstd", "bisect", "ccgrep.mcp", "ccgrep.refresh.watch",
     "collections", "compression", "ctypes", "enum", "functools", "hashlib", "inspect", "json",
     "mcp", "mcp_types", "msgspec", "multiprocessing", "numpy", "onnxruntime", "pydantic", "re",
     "re2", "sentence_transformers", "shutil", "socket", "subprocess", "tempfile", "tokenizers",

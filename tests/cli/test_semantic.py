@@ -423,7 +423,7 @@ def files_have(home: Home, key: int) -> bool:
 
 
 def test_what_was_forgotten_is_gone_from_the_files(embedded: Home) -> None:
-    from ccgrep.index.surfaces import text_key  # noqa: PLC0415
+    from ccgrep.fulltext.surfaces import text_key  # noqa: PLC0415
 
     home = embedded
     secret, other = home.claude(1), home.claude(2)
@@ -628,7 +628,7 @@ def test_without_the_extra_everything_else_works(home: Home, missing: Sequence[s
 
 def test_store_with_vectors_is_kept_up_without_the_extra(embedded: Home) -> None:
     """Installed once and then not any more: what is forgotten is gone all the same."""
-    from ccgrep.index.surfaces import text_key  # noqa: PLC0415
+    from ccgrep.fulltext.surfaces import text_key  # noqa: PLC0415
 
     home = embedded
     for seed, text in ((1, LOGIN), (2, MEMORY)):

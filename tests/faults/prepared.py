@@ -15,19 +15,19 @@ from tests.meaning import Done
 
 _CODE = """
 import io, json, os, sys, traceback
-from ccgrep.embed import ENVIRONMENT
+from ccgrep.semantic import ENVIRONMENT
 os.environ.update(ENVIRONMENT)
 from ccgrep.cli import main
 from ccgrep.config import make_config
 from ccgrep.errors import CcgrepError
-from ccgrep.index import vectors
+from ccgrep.semantic import vectors
 from ccgrep.mcp import tools
 import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.list
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
-import ccgrep.cli.commands.status, ccgrep.ops.refresh, ccgrep.stats.tally, usearch.index
-from ccgrep.ops import meaning
+import ccgrep.cli.commands.status, ccgrep.refresh.foreground, ccgrep.stats.tally, usearch.index
+from ccgrep.search import semantic_search
 vectors._ALL_COMPARED = 0  # graphs are used, however few vectors there are
-meaning._query_encoder(meaning.found_model(make_config(os.environ)))
+semantic_search._query_encoder(semantic_search.found_model(make_config(os.environ)))
 
 def asked(query):
     serving = tools.Serving(make_config(os.environ), None, int, frozenset)

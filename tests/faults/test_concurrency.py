@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from ccgrep.errors import LostRaceError
-from ccgrep.index import build
-from ccgrep.index.sync import sync
-from ccgrep.index.text import TextReader
-from ccgrep.index.text_writer import TextWriter
-from ccgrep.ops.append import take_in
+from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.sync import sync
+from ccgrep.fulltext.writer import TextWriter
+from ccgrep.ingest import run
+from ccgrep.refresh.append import take_in
 from ccgrep.store import refs
 from ccgrep.store.database import Store, create_store
 from tests import scale
@@ -231,11 +231,11 @@ def test_text_index_is_not_taken_for_one_of_a_later_snapshot(
 
     def late(writer: TextWriter) -> TextReader:
         monkeypatch.setattr(TextWriter, "reader", reader)
-        monkeypatch.setattr(build, "sync", lambda *_: 0)
+        monkeypatch.setattr(run, "sync", lambda *_: 0)
         files[1].turn("prompt of another", "answer")
         files[1].append()
         home.index()
-        monkeypatch.setattr(build, "sync", sync)
+        monkeypatch.setattr(run, "sync", sync)
         return reader(writer)
 
     monkeypatch.setattr(TextWriter, "reader", late)
@@ -256,13 +256,13 @@ def test_append_goes_by_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch
     home.index()
     files[0].turn("prompt of another", "answer")
     files[0].append()
-    is_plain = build._is_plain
+    is_plain = run._is_plain
 
     def late(*arguments: Any) -> bool:
         refs.write_head(home.store.directory, home.store.tmp_dir, earlier)
         return is_plain(*arguments)
 
-    monkeypatch.setattr(build, "_is_plain", late)
+    monkeypatch.setattr(run, "_is_plain", late)
     assert not take_in(home.config.store_dir, home.config.roots, (), [str(files[0].path)])
     home.index()
     assert_same_as_fresh(home)

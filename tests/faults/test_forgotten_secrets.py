@@ -6,7 +6,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator
 
-from ccgrep.index.surfaces import text_key
+from ccgrep.fulltext.surfaces import text_key
 from ccgrep.store.objects import thaw
 from tests.canaries import FAMILIES, Canary, canary
 from tests.cli.test_semantic import files_have

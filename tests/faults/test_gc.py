@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from ccgrep.errors import LostRaceError
-from ccgrep.index import generations
+from ccgrep.fulltext import generations
 from ccgrep.model import ObjectId
 from ccgrep.store import refs
 from ccgrep.store.database import Store

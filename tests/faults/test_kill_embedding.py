@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ccgrep.index import generations
-from ccgrep.index.embedding import live_keys
-from ccgrep.index.surfaces import text_key
-from ccgrep.index.vectors import Batch, Vectors, VectorWriter, damaged_files
+from ccgrep.fulltext import generations
+from ccgrep.fulltext.surfaces import text_key
+from ccgrep.semantic.embedding import live_keys
+from ccgrep.semantic.vectors import Batch, Vectors, VectorWriter, damaged_files
 from tests import scale
 from tests.faults.faulty import Saved, assert_heals, count_operations, run_killed_at
 from tests.homes import Home, assert_same_as_fresh
@@ -28,9 +28,9 @@ from tests.meaning import vectors_dir
 
 WRAPPED = """
 import os, sys
-from ccgrep.embed.light import LightEncoder
-from ccgrep.index import embedding
-from ccgrep.index.surfaces import text_key
+from ccgrep.semantic.light_encoder import LightEncoder
+from ccgrep.semantic import embedding
+from ccgrep.fulltext.surfaces import text_key
 embedding._TEXTS_AT_ONCE = 8
 embedding._SAVE_EVERY_S = 0.0
 encode = LightEncoder.encode

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.store.checksummed_file import unsealed
 from ccgrep.store.fsio import remove_tree
-from ccgrep.store.notes import unsealed
 from tests import scale
 from tests.faults.disk import Disk, Operation, read_log
 from tests.faults.faulty import Fault, assert_heals, needs_shim, run

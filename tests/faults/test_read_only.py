@@ -16,7 +16,7 @@ from tests.meaning import Done, run_many
 NOBODY = 65534
 BECOME_NOBODY = f"""
 import os, shutil, tempfile
-import importlib, ccgrep.index.recover, ccgrep.ops.refresh
+import importlib, ccgrep.ingest.recover, ccgrep.refresh.foreground
 for name in ("blame", "export", "forget", "fsck", "gc", "index", "status"):
     importlib.import_module(f"ccgrep.cli.commands.{{name}}")
 for warm in (["login"], ["-E", "x+"], ["list"], ["show", "x"], ["stats"]):

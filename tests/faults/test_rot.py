@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.index import generations
-from ccgrep.index.vectors import VectorWriter
+from ccgrep.fulltext import generations
 from ccgrep.model import Turn
+from ccgrep.semantic.vectors import VectorWriter
+from ccgrep.store.checksummed_file import sealed
 from ccgrep.store.fsio import remove_tree
-from ccgrep.store.notes import sealed
 from tests import scale
 from tests.faults.prepared import Prepared
 from tests.homes import Home, assert_same_as_fresh, held

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ccgrep.index import generations
-from ccgrep.index.places import place_of
-from ccgrep.index.text_writer import CHANGE, TextWriter
+from ccgrep.fulltext import generations
+from ccgrep.fulltext.document_id import place_of
+from ccgrep.fulltext.writer import CHANGE, TextWriter
 from tests.faults.test_kill import fill, grow
 from tests.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
 

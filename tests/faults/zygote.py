@@ -19,7 +19,7 @@ import usearch.index  # noqa: F401
 import ccgrep.cli.commands.gc
 import ccgrep.cli.commands.index
 import ccgrep.cli.commands.stats
-import ccgrep.ops.meaning
+import ccgrep.search.semantic_search
 import ccgrep.stats.update  # noqa: F401
 from ccgrep import cli
 from ccgrep.store import fsio

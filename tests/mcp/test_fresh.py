@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 import pytest
 from mcp import Client
 
-from ccgrep.ops import watching
+from ccgrep.refresh import watch
 from tests.homes import Home, assert_same_as_fresh
 from tests.mcp.client import Asked, asked, parameters, processes_of
 
@@ -106,13 +106,13 @@ def test_where_the_system_does_not_tell_of_changes_they_are_looked_for(
     def refuse(*_: object, **__: object) -> None:
         raise OSError("OS file watch limit reached")
 
-    monkeypatch.setattr(watching, "watch", refuse)
+    monkeypatch.setattr(watch, "watch", refuse)
     file = home.claude()
     file.turn("where is the zebra", "in the zoo")
     file.write()
     stop = threading.Event()
     notes: list[str] = []
-    watcher = threading.Thread(target=watching.keep_fresh, args=(home.config, stop, notes.append))
+    watcher = threading.Thread(target=watch.keep_fresh, args=(home.config, stop, notes.append))
     watcher.start()
     try:
         for number in range(1, 4):

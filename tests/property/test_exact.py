@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccgrep.index.terms import gram_text
+from ccgrep.fulltext.terms import gram_text
 from ccgrep.kinds import Mode, TextKind
 from ccgrep.ops.search import How, Searcher, search
-from ccgrep.search.exact import Candidate, search_exact
+from ccgrep.search.exact_search import Candidate, search_exact
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Filters, Place, Request
-from ccgrep.search.scan import StoreScan
+from ccgrep.search.store_scan import StoreScan
 from tests import scale
 from tests.homes import Home
 from tests.transcripts import ClaudeFile, CodexFile

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccgrep.index.plan import plan
+from ccgrep.ingest.plan import plan
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.store.manifest import SourceFile
 

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccgrep.search.replay import UnclearError, writer
-from ccgrep.search.touches import Change
+from ccgrep.blame.file_changes import Change
+from ccgrep.blame.replay import UnclearError, writer
 
 Step = tuple[bool, bool, int, int, int, bool]
 STEPS = st.lists(

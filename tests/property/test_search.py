@@ -17,7 +17,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ccgrep.errors import CcgrepError, UsageError
-from ccgrep.index.terms import ANSWER
+from ccgrep.fulltext.terms import ANSWER
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Answer, Place, Request
 from ccgrep.store.fsio import remove_tree

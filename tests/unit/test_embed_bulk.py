@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.embed import bulk
-from ccgrep.embed.bulk import WORTH_TEXTS, FullEncoder, open_encoder
-from ccgrep.embed.light import LightEncoder
 from ccgrep.errors import MissingModelError
+from ccgrep.semantic import encoder
+from ccgrep.semantic.encoder import WORTH_TEXTS, FullEncoder, open_encoder
+from ccgrep.semantic.light_encoder import LightEncoder
 from tests.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
 SOME = [text[:400] for text in texts(40)[::2]]
@@ -32,7 +32,7 @@ def test_few_texts_are_not_worth_the_import() -> None:
 def test_without_sentence_transformers_the_light_encoder_does_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bulk, "_LIBRARY", "a_library_that_is_not_installed")
+    monkeypatch.setattr(encoder, "_LIBRARY", "a_library_that_is_not_installed")
     assert isinstance(open_encoder(MODEL, texts=10**6).encoder, LightEncoder)
 
 
@@ -70,8 +70,8 @@ def watch(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo"):
         reached.append((event, arguments))
 sys.addaudithook(watch)
-from ccgrep.embed.bulk import open_encoder
-from ccgrep.embed.model import find
+from ccgrep.semantic.encoder import open_encoder
+from ccgrep.semantic.model import find
 model = find(None, {"HOME": "/nonexistent"})
 encoder = open_encoder(model, texts=10_000, threads=2).encoder
 assert encoder.encode(["one", "two " * 500, "three"] * 20).shape == (60, 384)

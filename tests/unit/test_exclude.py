@@ -6,8 +6,8 @@ import time
 import pytest
 
 from ccgrep.errors import UsageError
-from ccgrep.index.build import IndexReport
-from ccgrep.index.exclude import is_excluded
+from ccgrep.ingest.exclude import is_excluded
+from ccgrep.ingest.run import IndexReport
 from ccgrep.settings import read_settings
 from tests.homes import Home, assert_same_as_fresh
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ccgrep.index import look
-from ccgrep.index.look import READY, Check, begin, changed_since, where_lines
-from ccgrep.index.messages import Line
+from ccgrep.refresh import look
+from ccgrep.refresh.look import READY, Check, begin, changed_since, where_lines
+from ccgrep.refresh.messages import Line
 from tests.homes import Home
 
 if TYPE_CHECKING:
-    from ccgrep.index.look import TakeIn
+    from ccgrep.refresh.look import TakeIn
 
 _TIDYING_S = 1.0
 

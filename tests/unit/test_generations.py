@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.index.generations import VERSION, Generation, current, synced_text
+from ccgrep.fulltext.generations import VERSION, Generation, current, synced_text
 
 ID = "0123456789abcdef" * 4
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccgrep.errors import TextIndexError
-from ccgrep.index import look
-from ccgrep.index.document import Fields
-from ccgrep.index.handover import HandedWriter, packed, unpacked
-from ccgrep.index.messages import Line
-from ccgrep.index.text_writer import TextWriter
-from ccgrep.ops.check import begin_check
+from ccgrep.fulltext.document import Fields
+from ccgrep.fulltext.writer import TextWriter
 from ccgrep.ops.search import How, search
+from ccgrep.refresh import look
+from ccgrep.refresh.check import begin_check
+from ccgrep.refresh.handover import HandedWriter, packed, unpacked
+from ccgrep.refresh.messages import Line
 from ccgrep.search.request import Request
 from tests.homes import Home, assert_same_as_fresh
 from tests.transcripts import ClaudeFile

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import tantivy
 
-from ccgrep.index import text_writer
-from ccgrep.index.document import Fields
-from ccgrep.index.mapped import _mapped_bytes, keep_small
+from ccgrep.fulltext import writer
+from ccgrep.fulltext.document import Fields
+from ccgrep.refresh.mapped import _mapped_bytes, keep_small
 from tests.homes import Home
 
 MEGABYTE = 1024 * 1024
@@ -45,7 +45,7 @@ def test_a_writer_of_many_is_watched_until_it_ends(
 ) -> None:
     """From the first of many documents on: what is written is merged while more are added."""
     seen: list[int] = []
-    add = text_writer._made
+    add = writer._made
 
     def made(document: Fields, schema: tantivy.Schema) -> tantivy.Document:
         seen.append(threading.active_count())
@@ -53,8 +53,8 @@ def test_a_writer_of_many_is_watched_until_it_ends(
             raise ValueError
         return add(document, schema)
 
-    monkeypatch.setattr(text_writer, "_MANY", 2)
-    monkeypatch.setattr(text_writer, "_made", made)
+    monkeypatch.setattr(writer, "_MANY", 2)
+    monkeypatch.setattr(writer, "_made", made)
     file = home.claude(1)
     for number in range(5):
         file.turn(f"prompt {number}", "answer")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ccgrep import secrets
 from ccgrep.config import make_config
-from ccgrep.index.document import field_text, turn_text
+from ccgrep.fulltext.document import field_text, turn_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Turn
-from ccgrep.ops import indexing
+from ccgrep.ops import index
 from ccgrep.store.database import open_store
 from tests import scale
 
@@ -22,7 +22,7 @@ KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 def turns_of(claude: Path, codex: Path, store: Path) -> Iterator[Turn]:
     variables = {"CLAUDE_CONFIG_DIR": str(claude), "CODEX_HOME": str(codex)}
     config = make_config({"HOME": str(store), "CCGREP_DIR": str(store), **variables})
-    indexing.index(config)
+    index.index(config)
     opened = open_store(config.store_dir)
     for row in opened.rows():
         for entry in opened.manifest(row).entries:

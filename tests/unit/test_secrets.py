@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccgrep import secrets
-from ccgrep.index.document import MAX_INDEXED_CHARS
+from ccgrep.fulltext.document import MAX_INDEXED_CHARS
 from ccgrep.output.records import line, plain_snippet
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Span, around

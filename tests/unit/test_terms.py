@@ -7,8 +7,8 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccgrep.index.expand import expand, mixed_words
-from ccgrep.index.terms import fold
+from ccgrep.fulltext.expand import expand, mixed_words
+from ccgrep.fulltext.terms import fold
 
 
 def whole(text: str) -> str:

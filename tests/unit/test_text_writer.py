@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.index import text_writer
-from ccgrep.index.document import Content, Document, Fields, fields_of
-from ccgrep.index.text_writer import NEW_LARGE, TextWriter
+from ccgrep.fulltext import writer as writer_module
+from ccgrep.fulltext.document import Content, Document, Fields, fields_of
+from ccgrep.fulltext.writer import NEW_LARGE, TextWriter
 
 WORDS = " ".join(f"word{number}" for number in range(20_000))
 
@@ -24,13 +24,13 @@ def test_threads_are_at_work_until_they_have_caught_up(
     seen = []
     for turn in range(40):
         writer.put(document(turn))
-        seen.append(text_writer._is_at_work())
+        seen.append(writer_module._is_at_work())
     assert any(seen)
     writer._catch_up()
-    assert not text_writer._is_at_work()
-    monkeypatch.setattr(text_writer, "_MOST_WAITING", 3 * len(WORDS))
+    assert not writer_module._is_at_work()
+    monkeypatch.setattr(writer_module, "_MOST_WAITING", 3 * len(WORDS))
     caught_up = []
-    monkeypatch.setattr(text_writer, "_is_at_work", lambda: caught_up.append(True))
+    monkeypatch.setattr(writer_module, "_is_at_work", lambda: caught_up.append(True))
     for turn in range(40, 48):
         writer.put(document(turn))
     assert len(caught_up) == 4

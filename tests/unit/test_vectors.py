@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ccgrep.embed.bulk import open_encoder
-from ccgrep.index import vectors as module
-from ccgrep.index.vectors import Batch, Match, Vectors, VectorWriter, damaged_files, model_dir
+from ccgrep.semantic import vectors as module
+from ccgrep.semantic.encoder import open_encoder
+from ccgrep.semantic.vectors import Batch, Match, Vectors, VectorWriter, damaged_files, model_dir
 from ccgrep.store.database import Store
 from tests.homes import Home
 from tests.models import MODEL
@@ -194,7 +194,7 @@ def touched(path: Path) -> None:
 ASK = """
 import sys
 import numpy as np
-from ccgrep.index import vectors
+from ccgrep.semantic import vectors
 vectors._ALL_COMPARED = 0
 query = np.load(sys.argv[2])
 for directory in sys.argv[3:]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.embed import model
 from ccgrep.errors import MissingModelError
+from ccgrep.semantic import model
 from tests import scale
 from tests.homes import assert_same_as_fresh
 from tests.work import table

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from ccgrep.index.look import Check
+    from ccgrep.refresh.look import Check
 
 LOOKING = ("search", "stats")
 """Commands that take in what has changed before they answer."""
@@ -40,12 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         # Here, so that Ctrl-C while loading is quiet.
         if typed[:1] == ["__complete"]:
-            from ccgrep.cli.live import run as complete  # noqa: PLC0415 - a key is pressed
+            from ccgrep.cli.completion_values import run as complete  # noqa: PLC0415 - a key is pressed
 
             code = complete(typed)
         else:
             check = _early_check() if _is_maybe_looking(typed) else None
-            from ccgrep.cli.run import run  # noqa: PLC0415
+            from ccgrep.cli.dispatch import run  # noqa: PLC0415
 
             code = run(typed, check)
         sys.stdout.flush()
@@ -83,7 +83,7 @@ def _early_check() -> Check | None:
     """A look at the source files, while Python is importing the rest: a second core has nothing
     to do then. The store is where it is by default, unless a variable says so; if it is not, the
     look is of no use, and another will be begun. So it is if there can be no child now."""
-    from ccgrep.ops.check import begin_early  # noqa: PLC0415 - not for every command
+    from ccgrep.refresh.check import begin_early  # noqa: PLC0415 - not for every command
 
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(
         os.environ.get("HOME", ""), ".local", "share"

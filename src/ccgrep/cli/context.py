@@ -8,7 +8,7 @@ import time
 
 from ccgrep.config import Config, make_config, settings_of
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.output.style import Style
 from ccgrep.settings import Setting
 
@@ -57,7 +57,7 @@ class Context:
 
     def prepare_encoders(self) -> None:
         """Sets what numpy and its like go by, before they are imported."""
-        from ccgrep.embed import ENVIRONMENT  # noqa: PLC0415 - not for a search by words
+        from ccgrep.semantic import ENVIRONMENT  # noqa: PLC0415 - not for a search by words
 
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ccgrep.cli import generate_bash, generate_fish, generate_man, generate_zsh
 from ccgrep.cli.flags import COMMANDS
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ccgrep.cli.flags import COMMANDS, HELP
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import re
 from ccgrep import __version__
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
 from ccgrep.cli.help import synopsis
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.settings import KEYS, Key
 
 if TYPE_CHECKING:

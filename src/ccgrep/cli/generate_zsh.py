@@ -6,7 +6,7 @@ It can be found on the fpath as `_ccgrep`, or be sourced after compinit.
 from __future__ import annotations
 
 from ccgrep.cli.flags import COMMANDS, HELP
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

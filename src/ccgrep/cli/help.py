@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

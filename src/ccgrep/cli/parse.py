@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ccgrep.cli.flags import HELP, Command, Option
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING, SimpleNamespace
+from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ccgrep.index.build import Progress
+from ccgrep.ingest.run import Progress
 from ccgrep.output.human import size
 
 if TYPE_CHECKING:
-    from ccgrep.index.embedding import EmbedProgress
+    from ccgrep.semantic.embedding import EmbedProgress
 
 _EVERY_S = 0.1
 _WIDTH = 24

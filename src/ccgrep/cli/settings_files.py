@@ -16,8 +16,8 @@ from decimal import Decimal
 from difflib import unified_diff
 
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING, NamedTuple
-from ccgrep.ops.saving import write_file
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.ops.save_file import write_file
 from ccgrep.text import escape, one_line
 
 if TYPE_CHECKING:

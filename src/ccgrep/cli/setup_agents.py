@@ -13,7 +13,7 @@ import sys
 
 from ccgrep.cli.settings_files import Edit, apply, diff, edit_json, edit_toml, read_text
 from ccgrep.errors import UsageError
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:

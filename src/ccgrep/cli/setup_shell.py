@@ -14,8 +14,8 @@ import shutil
 import stat
 
 from ccgrep.cli.generate import COMPLETIONS, completions
-from ccgrep.named import TYPE_CHECKING, NamedTuple
-from ccgrep.ops.saving import write_bytes
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.ops.save_file import write_bytes
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, NotFoundError, RefError
 from ccgrep.kinds import Mode, SourceName, TextKind
 from ccgrep.mcp import reply
-from ccgrep.ops.projects import sessions_in
+from ccgrep.mcp.project_filter import sessions_in
 from ccgrep.ops.search import FoundHit, How, search
 from ccgrep.ops.sessions import Shown, ShownTurn, list_sessions, show_part
-from ccgrep.ops.watching import Watched
 from ccgrep.output.json import iso, project_name
 from ccgrep.output.records import pieces_of
 from ccgrep.output.tools import summary
+from ccgrep.refresh.watch import Watched
 from ccgrep.search.request import Filters, Request
 from ccgrep.text import cleaned
 

@@ -5,20 +5,20 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from ccgrep.blame.file_changes import SHELLS, Change, Touch, is_touching, matches, touches
+from ccgrep.blame.replay import UnclearError, writer
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, UsageError
-from ccgrep.index.text import Hit as Found
-from ccgrep.index.text import Query, TextReader
+from ccgrep.fulltext.reader import Hit as Found
+from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.model import Session, Turn
-from ccgrep.ops.refresh import refresh
 from ccgrep.ops.search import How, open_index, open_searcher
 from ccgrep.ops.sessions import Turns
+from ccgrep.refresh.foreground import refresh
 from ccgrep.search.filters import scope
 from ccgrep.search.regex import whole_words
-from ccgrep.search.replay import UnclearError, writer
 from ccgrep.search.request import Filters, Place
-from ccgrep.search.scan import StoreScan
-from ccgrep.search.touches import SHELLS, Change, Touch, is_touching, matches, touches
+from ccgrep.search.store_scan import StoreScan
 from ccgrep.store.database import open_store
 from ccgrep.text import one_line
 

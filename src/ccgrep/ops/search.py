@@ -10,11 +10,11 @@ import time
 
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
-from ccgrep.index import generations
-from ccgrep.index.look import Check, Look, read_head
-from ccgrep.index.text import Stored, TextReader
-from ccgrep.named import TYPE_CHECKING, NamedTuple
-from ccgrep.ops.check import begin_check
+from ccgrep.fulltext import generations
+from ccgrep.fulltext.reader import Stored, TextReader
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.refresh.check import begin_check
+from ccgrep.refresh.look import Check, Look, read_head
 from ccgrep.search.filters import Texts, scope, short_ids
 from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ccgrep.errors import StoreError
-    from ccgrep.index.build import Progress
-    from ccgrep.index.look import Outcome
+    from ccgrep.ingest.run import Progress
     from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
-    from ccgrep.ops.meaning import Covered
     from ccgrep.ops.sessions import Turns
+    from ccgrep.refresh.look import Outcome
     from ccgrep.search.request import Passage
+    from ccgrep.search.semantic_search import Covered
 
 
 MEANING = ("semantic", "hybrid")
@@ -102,7 +102,7 @@ class Searcher:
         """Answers a request; what ccgrep itself printed counts for nothing, if so asked."""
         if not request.is_own_left_out or request.invert:
             return self._run(request)
-        from ccgrep.ops.own import without_own  # noqa: PLC0415 - only for agents
+        from ccgrep.search.own_output import without_own  # noqa: PLC0415 - only for agents
 
         return without_own(self._run, self, request)
 
@@ -111,7 +111,7 @@ class Searcher:
         if request.mode in MEANING:
             return self._run_meaning(request)
         if request.mode == "words" and isinstance(self._texts, TextReader):
-            from ccgrep.search.engine import search_words  # noqa: PLC0415 - not for exact searches
+            from ccgrep.search.word_search import search_words  # noqa: PLC0415 - not for exact searches
 
             answer = search_words(self._texts, request, self._newest, self._field_text)
             if answer is not None:
@@ -122,7 +122,7 @@ class Searcher:
     def _run_meaning(self, request: Request) -> tuple[Answer, Marks]:
         if not self._how.is_indexed or not isinstance(self._texts, TextReader):
             raise UsageError("--no-index reads every turn: what they mean is only in the index")
-        from ccgrep.ops.meaning import search_by_meaning  # noqa: PLC0415 - imports numpy
+        from ccgrep.search.semantic_search import search_by_meaning  # noqa: PLC0415 - imports numpy
 
         answer, self.embedded = search_by_meaning(
             self._config, self._texts, request, self._newest, self._how
@@ -130,7 +130,7 @@ class Searcher:
         return answer, _word_marks(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, Marks]:
-        from ccgrep.search.exact import indexed_candidates, search_exact  # noqa: PLC0415
+        from ccgrep.search.exact_search import indexed_candidates, search_exact  # noqa: PLC0415
         from ccgrep.search.regex import Matcher  # noqa: PLC0415
         from ccgrep.search.snippet import MAX_SPANS, PatternMarks  # noqa: PLC0415
 
@@ -140,7 +140,7 @@ class Searcher:
         if isinstance(self._texts, TextReader):
             found = indexed_candidates(self._texts, matcher, request, self.turn_text)
             return search_exact(found, matcher, request, self._newest), marks
-        from ccgrep.search.scan import StoreScan  # noqa: PLC0415
+        from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
         from ccgrep.store.database import open_store  # noqa: PLC0415
 
         scan = StoreScan(open_store(self._config.store_dir), request.filters, self._note_lost)
@@ -182,7 +182,7 @@ class Searcher:
         return marked if turn is None else [*marked, *_marked(_rest(turn), marks)]
 
     def _passage(self, place: Place, passage: Passage, stored: Stored) -> tuple[str, str]:
-        from ccgrep.index.surfaces import surface_text  # noqa: PLC0415
+        from ccgrep.fulltext.surfaces import surface_text  # noqa: PLC0415
 
         kind = {"prompt": "user", "title": "title"}.get(passage.surface, "assistant")
         if kind == "title":
@@ -202,7 +202,7 @@ class Searcher:
         turn = self.turn(place)
         if turn is None:
             return None
-        from ccgrep.index.document import turn_text  # noqa: PLC0415
+        from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
         return Stored("", "", "", turn.prompt, turn_text(turn, "assistant"))
 
@@ -215,7 +215,7 @@ class Searcher:
             limits = scope(self._texts, filters)
             query = self._texts.filtered(self._texts.everything(), limits.must, limits.never)
             return sorted(self._texts.values("session", "", query))
-        from ccgrep.search.scan import StoreScan  # noqa: PLC0415
+        from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
         from ccgrep.store.database import open_store  # noqa: PLC0415
 
         scan = StoreScan(open_store(self._config.store_dir), filters)
@@ -251,13 +251,13 @@ class Searcher:
             stored = self.stored(place)
             said = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
             return said[field] if field in said else "\n".join(said.values())
-        from ccgrep.index.document import field_text  # noqa: PLC0415
+        from ccgrep.fulltext.document import field_text  # noqa: PLC0415
 
         turn = self.turn(place)
         return field_text(turn, field) if turn is not None else ""
 
     def turn_text(self, place: Place, kind: TextKind) -> str:
-        from ccgrep.index.document import turn_text  # noqa: PLC0415
+        from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
         turn = self.turn(place)
         return turn_text(turn, kind) if turn is not None else ""
@@ -279,7 +279,7 @@ def open_searcher(config: Config, reader: TextReader | None) -> Searcher:
     """A searcher of the store as it is, by what `open_index` gave or without an index."""
     if reader is not None:
         return Searcher(config, reader)
-    from ccgrep.search.scan import StoreTexts  # noqa: PLC0415
+    from ccgrep.search.store_scan import StoreTexts  # noqa: PLC0415
     from ccgrep.store.database import open_store  # noqa: PLC0415
 
     return Searcher(config, StoreTexts(open_store(config.store_dir)))
@@ -290,7 +290,7 @@ def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:
 
 
 def _rest(turn: Turn) -> Iterator[tuple[str, str]]:
-    from ccgrep.index.document import field_text, turn_text  # noqa: PLC0415
+    from ccgrep.fulltext.document import field_text, turn_text  # noqa: PLC0415
 
     yield "tool", turn_text(turn, "tool")
     yield "thinking", turn_text(turn, "thinking")
@@ -331,7 +331,7 @@ def search(
     else:
         tried, coverage = _try(config, request, how), Coverage(is_fresh=False)
     if tried is None:
-        from ccgrep.ops.refresh import open_texts  # noqa: PLC0415
+        from ccgrep.refresh.foreground import open_texts  # noqa: PLC0415
 
         searcher = Searcher(config, *open_texts(config, request.mode, how), how)
         tried = searcher, *searcher.run(request)
@@ -368,7 +368,7 @@ def _search_fresh(
         return early, Coverage()
     coverage = Coverage()
     if outcome == "stale":
-        from ccgrep.ops.refresh import refresh  # noqa: PLC0415
+        from ccgrep.refresh.foreground import refresh  # noqa: PLC0415
 
         coverage = refresh(config, how)
     return _try(config, request, how, is_strict=True), coverage
@@ -388,8 +388,8 @@ def _awaited(check: Look, opened: TextReader | None) -> tuple[Outcome, Written |
 
 def _written(check: Check, opened: TextReader | None) -> Written | None:
     """Writes what a child has taken in to the text index; nothing if that cannot be done here."""
-    from ccgrep.index.handover import write  # noqa: PLC0415 - only if something changed
-    from ccgrep.index.text_writer import CHANGE, TextWriter  # noqa: PLC0415
+    from ccgrep.fulltext.writer import CHANGE, TextWriter  # noqa: PLC0415
+    from ccgrep.refresh.handover import write  # noqa: PLC0415 - only if something changed
 
     writer, found = None, generations.current(check.store_dir)
     if found is not None:

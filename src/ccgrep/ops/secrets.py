@@ -5,14 +5,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ccgrep import lookup, secrets
+from ccgrep import refs, secrets
 from ccgrep.config import Config
-from ccgrep.index.document import field_text, turn_text
+from ccgrep.fulltext.document import field_text, turn_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Turn
 from ccgrep.ops.common import read
 from ccgrep.search.request import Filters, Place
-from ccgrep.search.scan import StoreScan
+from ccgrep.search.store_scan import StoreScan
 
 _KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 _DIGITS = 12
@@ -36,7 +36,7 @@ def find_secrets(
     store = read(config, lambda store: store)
     scan = StoreScan(store, filters)
     rows = {row.session.id: row for row in store.rows()}
-    short = lookup.abbreviations(rows)
+    short = refs.abbreviations(rows)
     total = sum(row.session.turns for row in rows.values())
     for number, (_, place, turn) in enumerate(scan.turns()):
         on_turn(number, total)

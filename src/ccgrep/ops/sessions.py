@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from ccgrep import lookup
+from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, StoreError
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.ops.common import read
 from ccgrep.ops.search import open_index, open_searcher
-from ccgrep.ops.trees import trees
 from ccgrep.search.request import Filters
 from ccgrep.store.database import Store, open_store
+from ccgrep.store.lineage import trees
 from ccgrep.store.manifest import Manifest, Row
 
 
@@ -54,7 +54,7 @@ def list_sessions(
     At most `limit` sessions, or trees.
     """
     rows = read(config, lambda store: list(store.rows()))
-    short = lookup.abbreviations(row.session.id for row in rows)
+    short = refs.abbreviations(row.session.id for row in rows)
     passing = _passing(config, filters)
     wanted = [
         row
@@ -91,14 +91,14 @@ def show_part(config: Config, ref: str, start: int, count: int) -> Shown:
 
 
 def _show_part(store: Store, ref: str, start: int, count: int) -> Shown:
-    row = store.row(ref) or lookup.find(store, list(store.rows()), ref).row
+    row = store.row(ref) or refs.find(store, list(store.rows()), ref).row
     if row is None:
         raise RefError(f"{ref} names a turn by its id: give the session")
     return _shown(store, row, store.manifest(row), range(start, start + count))
 
 
 def _show(store: Store, ref: str, before: int, after: int) -> Shown:
-    target = lookup.find(store, list(store.rows()), ref)
+    target = refs.find(store, list(store.rows()), ref)
     if target.row is not None:
         return _show_row(store, target.row, store.manifest(target.row), target.turn, before, after)
     assert target.object is not None
@@ -215,7 +215,7 @@ def resumption(config: Config, ref: str) -> Resumption:
 
 def _resumption(store: Store, ref: str) -> Resumption:
     rows = list(store.rows())
-    row = lookup.find(store, rows, ref).row
+    row = refs.find(store, rows, ref).row
     if row is None:
         raise RefError(f"{ref} names a turn by its id: give the session, or SESSION:TURN")
     parent = next((r for r in rows if r.session.id == row.session.parent), None)

@@ -5,10 +5,10 @@ from typing import NamedTuple, TypeVar
 
 from ccgrep.config import Config
 from ccgrep.errors import TallyError
-from ccgrep.index.look import Check
-from ccgrep.ops.check import begin_check
 from ccgrep.ops.common import read
 from ccgrep.ops.search import Coverage, How
+from ccgrep.refresh.check import begin_check
+from ccgrep.refresh.look import Check
 from ccgrep.search.request import Filters
 from ccgrep.stats.report import BashUse, Dimension, Overview, Report, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions, suggest
@@ -61,7 +61,7 @@ def _fresh(asked: Asked) -> Coverage:
     check.close()
     if outcome != "stale":
         return Coverage()
-    from ccgrep.ops.refresh import refresh  # noqa: PLC0415 - only if something changed
+    from ccgrep.refresh.foreground import refresh  # noqa: PLC0415 - only if something changed
 
     return refresh(asked.config, asked.how)
 

@@ -6,22 +6,22 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec import Struct
 
-from ccgrep import lookup
 from ccgrep.config import Config
 from ccgrep.errors import MissingModelError, StoreError
-from ccgrep.index import generations
-from ccgrep.index.sync import purge, sync
+from ccgrep.fulltext import generations
+from ccgrep.fulltext.sync import purge, sync
 from ccgrep.ops.common import now_ms
-from ccgrep.ops.indexing import index
+from ccgrep.ops.index import index
+from ccgrep.refs import find as find_ref
 from ccgrep.store import fsck as checks
 from ccgrep.store import fsio, tallies
 from ccgrep.store import gc as collector
+from ccgrep.store.checksummed_file import is_damaged
 from ccgrep.store.database import Store, new_store_dir, open_store, stores_set_aside
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.gc import GcReport
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import Row
-from ccgrep.store.notes import is_damaged
 
 
 class FsckResult(Struct, frozen=True):
@@ -107,7 +107,7 @@ def _drop_dead(config: Config, store: Store, is_gc: bool) -> None:
     if not os.path.isdir(directory):
         return
     try:
-        from ccgrep.ops.meaning import drop_dead  # noqa: PLC0415 - needs the extra
+        from ccgrep.search.semantic_search import drop_dead  # noqa: PLC0415 - needs the extra
     except MissingModelError:
         if not is_gc:
             fsio.remove_tree(directory)  # What was forgotten cannot be told from the rest.
@@ -142,7 +142,7 @@ def _damaged_vectors(config: Config) -> list[str]:
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
         return []
     try:
-        from ccgrep.index.vectors import damaged_files  # noqa: PLC0415 - needs the extra
+        from ccgrep.semantic.vectors import damaged_files  # noqa: PLC0415 - needs the extra
     except MissingModelError:
         return []  # Nobody can use them anyway.
     return damaged_files(config.store_dir)
@@ -164,7 +164,7 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
         rows = list(store.rows())
         wanted: dict[str, Row] = {}
         for ref in refs:
-            target = lookup.find(store, rows, ref)
+            target = find_ref(store, rows, ref)
             if target.row is None or target.turn is not None:
                 raise StoreError(f"{ref} names a turn: only whole sessions can be forgotten")
             _add_with_sub_agents(target.row, rows, wanted)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ccgrep.index.build import IndexReport
+from ccgrep.ingest.run import IndexReport
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
-from ccgrep.ops.indexing import Status
+from ccgrep.ops.index import Status
 from ccgrep.ops.secrets import Found
 from ccgrep.ops.sessions import Listed, Shown, ShownTurn
 from ccgrep.ops.upkeep import Forgotten, FsckResult
@@ -21,8 +21,8 @@ from ccgrep.store.gc import GcReport
 from ccgrep.text import clip, columns, escape, one_line
 
 if TYPE_CHECKING:
-    from ccgrep.ops.meaning import EmbedReport
-    from ccgrep.ops.modelling import ModelFacts
+    from ccgrep.ops.model import ModelFacts
+    from ccgrep.search.semantic_search import EmbedReport
 
 
 _SOURCES = {"claude_code": "claude-code", "codex": "codex"}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ccgrep.index.build import IndexReport
+from ccgrep.ingest.run import IndexReport
 from ccgrep.model import Message, Session, Text, Thinking, Turn
-from ccgrep.ops.indexing import Status
+from ccgrep.ops.index import Status
 from ccgrep.ops.search import Coverage
 from ccgrep.ops.secrets import Found
 from ccgrep.ops.sessions import Listed, Shown, ShownTurn
@@ -23,7 +23,7 @@ from ccgrep.store.gc import GcReport
 from ccgrep.text import json_escape, redacted_values
 
 if TYPE_CHECKING:
-    from ccgrep.ops.meaning import EmbedReport
+    from ccgrep.search.semantic_search import EmbedReport
 
 
 SCHEMA = 1

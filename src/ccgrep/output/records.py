@@ -8,7 +8,7 @@ the rest of the line, whatever it contains. Lines of context have `-` for `:`.
 
 from __future__ import annotations
 
-from ccgrep.named import TYPE_CHECKING
+from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Piece, around, best_start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccgrep.named import NamedTuple
+from ccgrep.light_typing import NamedTuple
 
 
 class Style(NamedTuple):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ccgrep.errors import NotFoundError, RefError
-from ccgrep.index.places import KINDS
-from ccgrep.index.text import Query, Stored, TextReader
-from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.fulltext.document_id import KINDS
+from ccgrep.fulltext.reader import Query, Stored, TextReader
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.request import Filters
 from ccgrep.text import one_line
 

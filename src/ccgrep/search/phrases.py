@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ccgrep.index.text import TOKENS, TextReader
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.fulltext.reader import TOKENS, TextReader
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Unit
 from ccgrep.search.request import Place
 
@@ -36,7 +36,7 @@ class Phrases:
     def _words(self, text: str, field: str) -> list[str]:
         if field in TOKENS:
             return self._reader.tokens(text)
-        from ccgrep.index.expand import expand  # noqa: PLC0415 - few queries have phrases
+        from ccgrep.fulltext.expand import expand  # noqa: PLC0415 - few queries have phrases
 
         return self._reader.stems(expand(text))
 

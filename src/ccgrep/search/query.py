@@ -8,8 +8,8 @@ parts, and Chinese, Japanese or Korean becomes pairs of neighbouring characters.
 from __future__ import annotations
 
 from ccgrep.errors import UsageError
-from ccgrep.index.terms import camel_parts, cjk_runs, cjk_words, fold, without_cjk
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.fulltext.terms import camel_parts, cjk_runs, cjk_words, fold, without_cjk
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:

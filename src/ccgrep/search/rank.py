@@ -8,9 +8,9 @@ twentieth of its score at most, so it decides between equals and near equals onl
 
 from __future__ import annotations
 
-from ccgrep.index.places import KINDS
-from ccgrep.index.text import Hit as Found
-from ccgrep.named import TYPE_CHECKING, NamedTuple
+from ccgrep.fulltext.document_id import KINDS
+from ccgrep.fulltext.reader import Hit as Found
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,9 +8,9 @@ understand it leaves out, so it may let too much through and never too little.
 from __future__ import annotations
 
 from ccgrep.errors import UsageError
-from ccgrep.index.terms import MAX_WORD_CHARS, gram_text
-from ccgrep.named import TYPE_CHECKING, NamedTuple
-from ccgrep.patterns import compiled
+from ccgrep.fulltext.terms import MAX_WORD_CHARS, gram_text
+from ccgrep.lazy_re import compiled
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.quick import import_re2
 from ccgrep.text import clip, one_line
 

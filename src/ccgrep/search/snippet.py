@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ccgrep.index.terms import MAX_WORD_CHARS, cjk_runs, fold
-from ccgrep.named import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.fulltext.terms import MAX_WORD_CHARS, cjk_runs, fold
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.query import Unit
 from ccgrep.text import redact
 

@@ -8,8 +8,8 @@ import os
 
 import msgspec
 
-from ccgrep.digests import sha256
-from ccgrep.patterns import compiled
+from ccgrep.hashing import sha256
+from ccgrep.lazy_re import compiled
 from ccgrep.sources.files import read_side_file
 from ccgrep.sources.reading import File
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from ccgrep.lazy_re import compiled
 from ccgrep.model import BadSpot
-from ccgrep.patterns import compiled
 
 if TYPE_CHECKING:
     from json import JSONDecoder

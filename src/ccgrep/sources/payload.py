@@ -3,7 +3,7 @@
 import binascii
 from typing import Any
 
-from ccgrep.digests import sha256
+from ccgrep.hashing import sha256
 from ccgrep.model import Blob
 
 

@@ -7,7 +7,7 @@ transcripts: most injected text comes without any flag that says so.
 from typing import Literal, NamedTuple
 
 from ccgrep.kinds import NoteKind
-from ccgrep.patterns import compiled
+from ccgrep.lazy_re import compiled
 
 
 class Words(NamedTuple):

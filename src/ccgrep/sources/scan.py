@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import stat
 
-from ccgrep.named import TYPE_CHECKING, NamedTuple
-from ccgrep.patterns import compiled
+from ccgrep.lazy_re import compiled
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ they are plain names, so no text of a transcript can lead out of the project's f
 
 import os
 
+from ccgrep.lazy_re import compiled
 from ccgrep.model import Blob
-from ccgrep.patterns import compiled
 from ccgrep.sources.files import MAX_SIDE_FILE_BYTES, read_side_file
 from ccgrep.sources.payload import bytes_blob
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from ccgrep.digests import sha256
+from ccgrep.hashing import sha256
 from ccgrep.quick import import_datetime
 
 _datetime = import_datetime()

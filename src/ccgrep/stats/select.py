@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ccgrep.errors import NotFoundError
-from ccgrep.index.places import KINDS
+from ccgrep.fulltext.document_id import KINDS
 from ccgrep.search.filters import chosen_session, is_related
 from ccgrep.search.request import Filters
 from ccgrep.stats.columns import Array

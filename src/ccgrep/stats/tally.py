@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ccgrep.errors import StoreError
-from ccgrep.index.places import KINDS
+from ccgrep.fulltext.document_id import KINDS
 from ccgrep.model import Entry, ObjectId, Turn, Usage
 from ccgrep.stats.columns import Array, Columns, encode
 from ccgrep.stats.safety import judge

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ccgrep.errors import FormatError, StoreError
-from ccgrep.patterns import compiled
+from ccgrep.lazy_re import compiled
 
 FORMAT = 1
 FEATURES: frozenset[str] = frozenset()

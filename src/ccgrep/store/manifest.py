@@ -9,7 +9,7 @@ manifest, so that listing sessions and looking for changed files opens no manife
 
 from msgspec import Struct
 
-from ccgrep.digests import sha256
+from ccgrep.hashing import sha256
 from ccgrep.model import BadSpot, Entry, ObjectId, Session
 
 

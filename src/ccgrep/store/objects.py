@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ccgrep.digests import sha256
 from ccgrep.errors import CorruptError
+from ccgrep.hashing import sha256
 from ccgrep.model import ObjectId
 
 if sys.version_info >= (3, 14):

@@ -32,8 +32,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from zlib import crc32
 
-from ccgrep.digests import Digest, hurry, sha256
 from ccgrep.errors import CorruptError
+from ccgrep.hashing import Digest, hurry, sha256
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
 from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind, thaw

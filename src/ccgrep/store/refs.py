@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterable
 
 from ccgrep.errors import CorruptError
+from ccgrep.lazy_re import compiled
 from ccgrep.model import ObjectId
-from ccgrep.patterns import compiled
 from ccgrep.store import fsio
 from ccgrep.store.access import FORMAT_TEXT
 

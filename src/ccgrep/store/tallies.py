@@ -12,7 +12,7 @@ import mmap
 import os
 from collections.abc import Iterable
 
-from ccgrep.digests import sha256
+from ccgrep.hashing import sha256
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
 from ccgrep.store.database import Store

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, refs_from
-from ccgrep.ops import saving, sessions
+from ccgrep.ops import save_file, sessions
 from ccgrep.ops.sessions import Shown
 from ccgrep.output import json, markdown
 
@@ -21,7 +21,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if arguments.output is None:
         context.write_lines(lines)
     else:
-        saving.write_file(arguments.output, "".join(f"{line}\n" for line in lines))
+        save_file.write_file(arguments.output, "".join(f"{line}\n" for line in lines))
     return 0
 
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.progress import Bar
-from ccgrep.cli.when import parse_when
+from ccgrep.cli.time_argument import parse_when
 from ccgrep.config import Config
 from ccgrep.errors import LockedError, MissingModelError, UsageError
-from ccgrep.index.build import IndexReport, Progress
-from ccgrep.ops import indexing
+from ccgrep.ingest.run import IndexReport, Progress
+from ccgrep.ops import index
 from ccgrep.output import human, json
 from ccgrep.text import escape
 
 if TYPE_CHECKING:
-    from ccgrep.index.embedding import EmbedProgress
-    from ccgrep.ops.meaning import EmbedReport
+    from ccgrep.search.semantic_search import EmbedReport
+    from ccgrep.semantic.embedding import EmbedProgress
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -38,9 +38,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     set_aside = ""
     try:
         if arguments.recreate:
-            report, set_aside = indexing.recreate(config, wait_s, on_progress)
+            report, set_aside = index.recreate(config, wait_s, on_progress)
         else:
-            report = indexing.index(config, arguments.full, wait_s, on_progress)
+            report = index.index(config, arguments.full, wait_s, on_progress)
         if not arguments.quiet:
             bar.close()
             _tell(report, set_aside, arguments.json, context)
@@ -59,7 +59,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
 def _watch(arguments: SimpleNamespace, context: Context, config: Config, bar: Bar) -> None:
     """Takes in what changes until Ctrl-C; each time what is new is embedded too."""
     try:
-        from ccgrep.ops.watching import keep_fresh  # noqa: PLC0415 - in an extra
+        from ccgrep.refresh.watch import keep_fresh  # noqa: PLC0415 - in an extra
     except ModuleNotFoundError as error:
         raise UsageError("--watch needs watchfiles: pip install 'ccgrep[mcp]'") from error
 
@@ -87,7 +87,7 @@ def _embed(
 
     since = parse_when(arguments.embed_since, context.now_ms) if arguments.embed_since else None
     try:
-        from ccgrep.ops.meaning import embed_pending  # noqa: PLC0415 - needs the extra
+        from ccgrep.search.semantic_search import embed_pending  # noqa: PLC0415 - needs the extra
 
         found = embed_pending(config, 0 if arguments.embed_all else None, since, on_progress)
     except MissingModelError:

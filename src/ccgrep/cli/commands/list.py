@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.filters import filters_of
+from ccgrep.cli.filter_options import filters_of
 from ccgrep.ops import sessions as ops
 from ccgrep.output import human, json
 

@@ -3,9 +3,9 @@
 from threading import Event, Thread
 from types import SimpleNamespace
 
+from ccgrep.cli.calling_session import asking
 from ccgrep.cli.context import Context
-from ccgrep.cli.inside import asking
-from ccgrep.cli.when import parse_when
+from ccgrep.cli.time_argument import parse_when
 from ccgrep.errors import UsageError
 from ccgrep.text import escape
 
@@ -15,7 +15,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     try:
         from ccgrep.mcp.server import serve  # noqa: PLC0415 - in an extra
         from ccgrep.mcp.tools import Serving  # noqa: PLC0415
-        from ccgrep.ops.watching import keep_fresh  # noqa: PLC0415
+        from ccgrep.refresh.watch import keep_fresh  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the server needs more than is installed ({error.name}): pip install 'ccgrep[mcp]'"

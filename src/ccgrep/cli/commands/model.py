@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.errors import UsageError
-from ccgrep.ops import modelling
+from ccgrep.ops import model
 from ccgrep.output import human, json
 
 
@@ -14,7 +14,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     words = arguments.words
     if words and (words[0] != "pull" or len(words) != 2):
         raise UsageError("say `ccgrep model`, or `ccgrep model pull NAME`")
-    shown = modelling.pulled(config, words[1]) if words else modelling.shown(config)
+    shown = model.pulled(config, words[1]) if words else model.shown(config)
     if arguments.json:
         context.write(json.dumps(shown._asdict()))
     else:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import NoReturn
 
-from ccgrep.cli import picking
-from ccgrep.cli.asked import close_bar, how_of
+from ccgrep.cli import pick_callbacks
 from ccgrep.cli.commands import resume
 from ccgrep.cli.context import Context
-from ccgrep.cli.filters import filters_of
+from ccgrep.cli.filter_options import filters_of
+from ccgrep.cli.search_options import close_bar, how_of
 from ccgrep.errors import UsageError
-from ccgrep.ops.picking import past_commands
+from ccgrep.ops.pick import past_commands
 from ccgrep.ops.search import search
 from ccgrep.search.request import Request
 
@@ -35,10 +35,10 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     _on_end(_leave)
     with tempfile.TemporaryDirectory(prefix="ccgrep-pick-") as directory:
         mode = "--semantic" if arguments.semantic else ""
-        picking.State(directory).save(picking.options_of(arguments), mode)
+        pick_callbacks.State(directory).save(pick_callbacks.options_of(arguments), mode)
         environment = {
             **context.environment,
-            picking.DIRECTORY: directory,
+            pick_callbacks.DIRECTORY: directory,
             "CCGREP_PYTHON": sys.executable,
             # fzf quotes for this shell; another one would read the quotes in its own way.
             "SHELL": "/bin/sh",
@@ -60,7 +60,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     pressed, _, line = done.stdout.decode("utf-8", "replace").rstrip("\n").partition("\n")
     if pressed == _RESUME:
         _to_terminal()
-        return resume.run(SimpleNamespace(ref=picking.ref_of(line), exec=True), context)
+        return resume.run(SimpleNamespace(ref=pick_callbacks.ref_of(line), exec=True), context)
     context.write(line)
     return 0
 

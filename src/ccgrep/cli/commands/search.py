@@ -6,19 +6,19 @@ import os
 import sys
 import time
 
-from ccgrep.cli.asked import close_bar, how_of
-from ccgrep.cli.budget import Budget
+from ccgrep.cli.calling_session import asking, is_agent
 from ccgrep.cli.context import Context
-from ccgrep.cli.filters import context_of, filters_of
-from ccgrep.cli.inside import asking, is_agent
+from ccgrep.cli.filter_options import context_of, filters_of
+from ccgrep.cli.output_budget import Budget
+from ccgrep.cli.search_options import close_bar, how_of
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
-from ccgrep.index.look import Check
-from ccgrep.named import TYPE_CHECKING
-from ccgrep.named import SimpleNamespace as Arguments
+from ccgrep.light_typing import TYPE_CHECKING
+from ccgrep.light_typing import SimpleNamespace as Arguments
 from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
 from ccgrep.output import records
 from ccgrep.output.style import Style
+from ccgrep.refresh.look import Check
 from ccgrep.search.request import Place, Request
 from ccgrep.text import escape, one_line
 

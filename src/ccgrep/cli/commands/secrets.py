@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.filters import filters_of
+from ccgrep.cli.filter_options import filters_of
 from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.blame import take_in
 from ccgrep.ops.secrets import Found, find_secrets

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from ccgrep.cli.budget import Budget
 from ccgrep.cli.context import Context, refs_from
-from ccgrep.cli.filters import context_of
+from ccgrep.cli.filter_options import context_of
+from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.pager import page
 from ccgrep.errors import UsageError
-from ccgrep.ops import saving, sessions
+from ccgrep.ops import save_file, sessions
 from ccgrep.ops.sessions import Shown
 from ccgrep.output import human, json, markdown
 from ccgrep.text import one_line
@@ -30,7 +30,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         wanted = markdown.With(arguments.tools, arguments.thinking)
         for one in shown:
             text = "\n".join(markdown.document([one], wanted)) + "\n"
-            context.write(one_line(saving.save_recall(config, markdown.file_name(one), text)))
+            context.write(one_line(save_file.save_recall(config, markdown.file_name(one), text)))
         return 0
     if arguments.raw:
         return _print_raw(shown, context)

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from types import SimpleNamespace as Arguments
 from typing import NamedTuple
 
-from ccgrep.cli.asked import close_bar, how_of
 from ccgrep.cli.context import Context
-from ccgrep.cli.filters import filters_of
+from ccgrep.cli.filter_options import filters_of
+from ccgrep.cli.search_options import close_bar, how_of
 from ccgrep.errors import UsageError
-from ccgrep.index.look import Check
 from ccgrep.ops import stats as ops
 from ccgrep.output import stats_charts, stats_json, stats_lines
 from ccgrep.output.json import dumps
 from ccgrep.output.style import Style
+from ccgrep.refresh.look import Check
 from ccgrep.stats.report import Dimension
 from ccgrep.stats.update import Progress
 from ccgrep.text import one_line

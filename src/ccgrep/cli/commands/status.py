@@ -3,19 +3,19 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.ops import indexing
+from ccgrep.ops import index
 from ccgrep.output import human, json
 from ccgrep.text import escape
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
-    status = indexing.status(config)
+    status = index.status(config)
     if arguments.json:
         context.write(json.dumps(json.status(status)))
         return 0
     context.write_lines(human.status_lines(status, context.now_ms))
     if arguments.verbose:
-        for path, spot in indexing.bad_spots(config):
+        for path, spot in index.bad_spots(config):
             context.write(f"  {escape(path)}:{spot.offset}: {spot.length} bytes, {spot.reason}")
     return 0

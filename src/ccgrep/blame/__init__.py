@@ -1,0 +1,1 @@
+"""Finds the turns that changed a line of a file."""

@@ -1,0 +1,24 @@
+"""`ccgrep __complete KIND PREFIX`: what the completions of all three shells ask for.
+
+One value a line, a tab, what it is. Nothing is said when there is nothing to say: a shell that
+completes has no place for it.
+"""
+
+from __future__ import annotations
+
+from ccgrep.cli.context import Context
+from ccgrep.errors import CcgrepError
+from ccgrep.ops.complete import live_values
+from ccgrep.text import show_secrets
+
+
+def run(typed: list[str]) -> int:
+    _, kind, prefix, *_ = (*typed, "", "")
+    context = Context.from_process()
+    try:
+        show_secrets(context.shows_secrets(False))
+        values = live_values(context.config(), kind, prefix)
+    except CcgrepError:
+        return 1
+    context.write_lines(f"{value.text}\t{value.meaning}" for value in values)
+    return 0

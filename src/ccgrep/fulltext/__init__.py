@@ -1,0 +1,1 @@
+"""The full-text index: a Tantivy index derived from the store."""

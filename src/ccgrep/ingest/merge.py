@@ -1,0 +1,292 @@
+"""Puts what was read of a file to its place among the sessions of a snapshot.
+
+A file's session is looked for by its id. Two files with one id are one session when the
+turns of one begin the other's: the longer one gives the turns, the other is a copy. Else
+the second gets `~2`. A file that was rewritten leaves what stood there before as a
+superseded session, unless the new turns hold all of it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ccgrep.errors import StoreError
+from ccgrep.ingest.file_reader import FileResult
+from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
+from ccgrep.sources.reading import SessionReading
+from ccgrep.store.database import Commit
+from ccgrep.store.manifest import Manifest, Row, SourceFile, conversation_key, forgotten_key
+
+Load = Callable[[ObjectId], Turn]
+
+
+def continues(old: Sequence[Entry], new: Sequence[Entry], load: Load) -> bool:
+    """Whether `new` is `old` grown: the same turns, an open one perhaps longer."""
+    if len(old) > len(new):
+        return False
+    return all(
+        before.turn == after.turn or (before.is_open and _begins(before, after, load))
+        for before, after in zip(old, new, strict=False)
+    )
+
+
+def _begins(before: Entry, after: Entry, load: Load) -> bool:
+    """Whether a turn has grown into another: by its records, else by what they say."""
+    if before.uuids:
+        return after.uuids.startswith(before.uuids)
+    try:
+        said, says = (list(_said(load(entry.turn))) for entry in (before, after))
+    except StoreError:
+        return before.start == after.start  # Lost; what is read now takes its place.
+    return says[: len(said)] == said
+
+
+def _said(turn: Turn) -> Iterator[object]:
+    """What a turn says, in order; results are left out since they may still come."""
+    yield turn.prompt
+    for step in turn.steps:
+        if isinstance(step, Note):
+            yield step
+        else:
+            for part in step.parts:
+                yield (part.name, part.input) if isinstance(part, ToolCall) else part
+
+
+class Merge:
+    """The sessions of a commit, and the files that they come from."""
+
+    def __init__(self, commit: Commit, rows: Iterable[Row], present: Collection[str]) -> None:
+        self._commit = commit
+        self._present = present
+        self._owners: dict[str, set[str]] = {}
+        self._ids: dict[str, set[str]] = {}
+        self.files: dict[str, SourceFile] = {}
+        self.forgotten = set(commit.snapshot.forgotten)
+        self.is_forgotten_seen = False
+        self.new_sessions = 0
+        self.garbage_bytes = 0
+        for row in rows:
+            self._ids.setdefault(row.base_id, set()).add(row.session.id)
+            for file in row.files:
+                self._owners.setdefault(file.path, set()).add(row.session.id)
+                self.files[file.path] = file
+
+    def owners(self, path: str) -> list[Row]:
+        """The sessions that a file is known to hold, its own first."""
+        rows = [self._commit.row(id) for id in sorted(self._owners.get(path, ()))]
+        return sorted(
+            (row for row in rows if row is not None), key=lambda row: row.session.kind != "main"
+        )
+
+    def take(self, result: FileResult) -> set[str]:
+        """Takes a file's result into the commit; gives the sessions that it went to."""
+        file = result.file
+        if file is None:
+            return set()
+        if result.reading is None:
+            self._keep(file)
+            return set()
+        placed: set[str] = set()
+        for position, reading in enumerate(result.reading.sessions):
+            if self._is_forgotten(reading):
+                self.is_forgotten_seen = True
+                if len(result.reading.sessions) == 1:
+                    self.forgotten.add(forgotten_key(file.path))
+                continue
+            state = b"" if position else result.reading.state
+            placed.add(self._place(reading, file, state, result.outcome == "appended"))
+        for id in self._owners.get(file.path, set()) - placed:
+            self._lose_file(id, file.path)
+        self._owners[file.path] = placed
+        return placed
+
+    def _is_forgotten(self, reading: SessionReading) -> bool:
+        if not self.forgotten:
+            return False
+        session, entries = reading.session, reading.entries
+        keys = {forgotten_key(session.id), forgotten_key(session.parent)}
+        keys.add(conversation_key(session.id, entries[0].turn if entries else None))
+        return bool(keys & self.forgotten)
+
+    def mark_gone(self, path: str) -> None:
+        """The file has vanished; its session stays."""
+        for row in self.owners(path):
+            left = self._whole(row)
+            self._commit.set_row(replace(row, files=left) if left else replace(row, is_gone=True))
+
+    def mark_back(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            if row.is_gone and (whole := self._whole(row)):
+                self._commit.set_row(replace(row, files=whole, is_gone=False))
+
+    def _whole(self, row: Row) -> tuple[SourceFile, ...]:
+        """The files that are there, if one of them holds all of the session; that one first."""
+        present = [file for file in row.files if file.path in self._present]
+        present.sort(key=lambda file: file.is_partial)
+        return tuple(present) if present and not present[0].is_partial else ()
+
+    def put(self, row: Row, manifest: Manifest) -> None:
+        """Stores a session's manifest and its row, replacing what stands there."""
+        old = self._commit.row(row.session.id)
+        if old is not None:
+            before = self._commit.manifest(old)
+            if replace(manifest, revision=before.revision) == before:
+                manifest = before
+            else:
+                manifest = replace(manifest, revision=before.revision + 1)
+                self._count_garbage(old, before, manifest)
+        id = self._commit.put("manifest", manifest)
+        self._commit.set_row(replace(row, manifest=id))
+
+    def _count_garbage(self, row: Row, before: Manifest, after: Manifest) -> None:
+        kept = {entry.turn for entry in after.entries}
+        lost = [entry.turn for entry in before.entries if entry.turn not in kept]
+        store = self._commit.store
+        self.garbage_bytes += sum(map(store.frame_size, [row.manifest, *lost]))
+
+    def _keep(self, file: SourceFile) -> None:
+        """Its content is as it was; only the stat has changed."""
+        for row in self.owners(file.path):
+            files = tuple(file if known.path == file.path else known for known in row.files)
+            self._commit.set_row(replace(row, files=files, is_gone=False))
+
+    def _lose_file(self, id: str, path: str) -> None:
+        row = self._commit.row(id)
+        if row is not None:
+            left = tuple(file for file in row.files if file.path != path)
+            self._commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
+
+    def _place(
+        self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+    ) -> str:
+        """Finds the session that the reading belongs to, stores it, and gives its id."""
+        rows = sorted(
+            self._namesakes(reading.session.id),
+            key=lambda row: all(known.path != file.path for known in row.files),
+        )
+        for row in rows:
+            if self._join(row, reading, file, state, is_append):
+                return row.session.id
+        self.new_sessions += 1
+        return self._write(self._free_id(reading.session.id), reading, (file,), state)
+
+    def _join(
+        self,
+        row: Row,
+        reading: SessionReading,
+        file: SourceFile,
+        state: bytes,
+        is_append: bool,
+    ) -> bool:
+        """Takes a reading into a session that it belongs to; says whether it does."""
+        id, new = row.session.id, reading.entries
+        is_own = bool(row.files) and row.files[0].path == file.path
+        others = tuple(f for f in row.files if f.path != file.path)
+        present = tuple(f for f in others if f.path in self._present)
+        if is_own and is_append:
+            self._write(id, reading, (file, *(_as_copy(f, True) for f in others)), state)
+            return True
+        if row.session.turns and not new:
+            # Emptied, or not begun: what is known of the session is all there is.
+            is_gone = row.is_gone or (is_own and all(f.is_partial for f in present))
+            files = (*others, _as_copy(file, True))
+            self._commit.set_row(replace(row, files=files, is_gone=is_gone))
+            return True
+        if row.session.is_prompt_only:
+            if not self._prompts(row) <= self._prompts(new):
+                self._supersede(row, new)
+            self._write(id, reading, (file,), state)
+            return True
+        return self._join_turns(row, reading, file, state)
+
+    def _join_turns(
+        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes
+    ) -> bool:
+        """The same by comparing turns: one must begin the other, or the file is the row's."""
+        old, new = self._commit.manifest(row).entries, reading.entries
+        others = tuple(f for f in row.files if f.path != file.path)
+        present = tuple(f for f in others if f.path in self._present)
+        grown, cut = self._continues(old, new), self._continues(new, old)
+        is_own = bool(row.files) and row.files[0].path == file.path
+        # A file that took the place of one that is no longer there was moved.
+        is_moved = bool(row.files) and row.files[0].path not in self._present
+        if is_own and not grown and any(not f.is_partial for f in present):
+            # Rewritten, but a copy still holds what stood there: that goes on instead.
+            self._commit.set_row(replace(row, files=present))
+            return False
+        is_longer = grown and _reach(new) > _reach(old)
+        if is_own or is_longer or (is_moved and grown) or (cut and not present):
+            if not grown:
+                self._supersede(row, new)
+            copies = (_as_copy(f, f.is_partial or is_longer) for f in present if grown)
+            self._write(row.session.id, reading, (file, *copies), state)
+        elif cut:
+            copy = _as_copy(file, _reach(new) < _reach(old))
+            self._commit.set_row(replace(row, files=(*others, copy)))
+        return is_own or grown or cut
+
+    def _write(
+        self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
+    ) -> str:
+        session = replace(reading.session, id=id)
+        manifest = Manifest(session, reading.entries, reading.bad, state)
+        self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
+        return id
+
+    def _prompts(self, of: Row | Sequence[Entry]) -> set[str]:
+        entries = self._commit.manifest(of).entries if isinstance(of, Row) else of
+        return {self._commit.load_turn(entry.turn).prompt for entry in entries}
+
+    def _continues(self, old: Sequence[Entry], new: Sequence[Entry]) -> bool:
+        return continues(old, new, self._commit.load_turn)
+
+    def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
+        """Keeps what a rewritten file held, under a name of its own."""
+        manifest = self._commit.manifest(row)
+        old = [entry.turn for entry in manifest.entries]
+        if set(old) <= {entry.turn for entry in new}:
+            return
+        for other in self._namesakes(row.base_id, is_superseded=True):
+            if [entry.turn for entry in self._commit.manifest(other).entries] == old:
+                return
+        session = replace(row.session, id=self._free_id(row.base_id))
+        self.put(
+            replace(row, session=session, files=(), is_superseded=True),
+            replace(manifest, session=session, state=b"", revision=0),
+        )
+
+    def has_session(self, base_id: str) -> bool:
+        """Whether a transcript of that id is known, under whatever name."""
+        return any(not row.session.is_prompt_only for row in self._namesakes(base_id))
+
+    def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
+        for name in sorted(self._ids.get(base_id, ()), key=lambda name: (len(name), name)):
+            row = self._commit.row(name)
+            if row is not None and row.is_superseded == is_superseded:
+                yield row
+
+    def _free_id(self, base_id: str) -> str:
+        taken = self._ids.setdefault(base_id, set())
+        name = next(name for name in _names(base_id) if name not in taken)
+        taken.add(name)
+        return name
+
+
+def _names(base_id: str) -> Iterator[str]:
+    """A session's id, and those of its namesakes: `id`, `id~2`, `id~3` …"""
+    yield base_id
+    number = 2
+    while True:
+        yield f"{base_id}~{number}"
+        number += 1
+
+
+def _reach(entries: Sequence[Entry]) -> tuple[int, int, int]:
+    """How far a file goes; of two with the same turns one may have a record more."""
+    records = sum(len(entry.uuids) for entry in entries)
+    return len(entries), records, entries[-1].end if entries else 0
+
+
+def _as_copy(file: SourceFile, is_partial: bool) -> SourceFile:
+    """A file that is not read on from its watermark: when it changes it is read anew."""
+    return replace(file, resume=0, resume_crc=0, is_partial=is_partial)

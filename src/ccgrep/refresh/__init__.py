@@ -1,0 +1,1 @@
+"""Keeps the store up to date with the transcripts."""

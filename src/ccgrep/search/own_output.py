@@ -1,0 +1,65 @@
+"""What ccgrep itself printed into a session is no find: an agent that searches would find its
+earlier searches first. A turn is left out that matches nowhere but in calls of ccgrep."""
+
+import re
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from ccgrep.fulltext.document import field_text, turn_text
+from ccgrep.kinds import TextKind
+from ccgrep.model import Message, Step, ToolCall
+from ccgrep.ops.search import Searcher
+from ccgrep.search.request import Answer, Hit, Request
+from ccgrep.search.snippet import Marks
+
+TOOLS = ("search_conversations", "list_conversations", "read_turn", "read_conversation")
+_ALL: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
+_COMMAND = re.compile(r"(?:^|[;&|(\n`])\s*(?:\w+=\S*\s+)*(?:\S*/)?ccgrep(?=\s|$)")
+"""ccgrep as the name of a command, not in a path or a text."""
+
+
+def without_own(
+    run: Callable[[Request], tuple[Answer, Marks]], searcher: Searcher, request: Request
+) -> tuple[Answer, Marks]:
+    """The answer without hits in ccgrep's own output, with as many others as are wanted."""
+    limit = request.limit
+    while True:
+        answer, marks = run(request._replace(limit=limit))
+        kept = [hit for hit in answer.hits if not _is_own(searcher, hit, marks, request.types)]
+        if not limit or len(kept) >= request.limit or len(answer.hits) < limit:
+            left_out = len(answer.hits) - len(kept)
+            kept = kept[: request.limit or None]
+            return answer._replace(hits=kept, total=answer.total - left_out), marks
+        limit *= 4
+
+
+def _is_own(searcher: Searcher, hit: Hit, marks: Marks, kinds: tuple[TextKind, ...]) -> bool:
+    stored = searcher.stored(hit.place)
+    said = (stored.prompt, stored.answer, stored.title) if stored is not None else ()
+    if hit.passage is not None or (not kinds and any(marks.spans(text) for text in said)):
+        return False
+    turn = searcher.turn(hit.place)
+    if turn is None or not any(map(is_call, turn.calls())):
+        return False
+    rest = replace(turn, steps=tuple(map(_without_calls, turn.steps)))
+    texts = [turn_text(rest, kind) for kind in kinds or _ALL]
+    texts += () if kinds else (field_text(rest, "note"),)
+    return not any(marks.spans(text) for text in texts)
+
+
+def _without_calls(step: Step) -> Step:
+    if not isinstance(step, Message):
+        return step
+    kept = (part for part in step.parts if not (isinstance(part, ToolCall) and is_call(part)))
+    return replace(step, parts=tuple(kept))
+
+
+def is_call(call: ToolCall) -> bool:
+    """Whether a tool call asked ccgrep, on the command line or over MCP."""
+    if call.name.rpartition("__")[2] in TOOLS:
+        return True
+    given = call.input if isinstance(call.input, dict) else {}
+    command = given.get("command", given.get("cmd"))
+    texts = command if isinstance(command, list) else [command]
+    return any(isinstance(text, str) and _COMMAND.search(text) for text in texts)

@@ -1,0 +1,177 @@
+"""Every turn of the store as a candidate, without any index: the oracle of exact search."""
+
+from collections.abc import Callable, Iterator
+
+from ccgrep.errors import NotFoundError, StoreError
+from ccgrep.fulltext.document import turn_text
+from ccgrep.fulltext.document_id import KINDS, key_of
+from ccgrep.fulltext.reader import NO_ADDRESS, Stored
+from ccgrep.fulltext.reader import Hit as Found
+from ccgrep.model import Entry, Turn
+from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, in_utf8
+from ccgrep.search.filters import chosen_session, is_related
+from ccgrep.search.request import Filters, Place, Request
+from ccgrep.store.database import Store
+from ccgrep.store.manifest import Row
+from ccgrep.text import one_line
+
+
+class StoreScan:
+    """The turns of a snapshot that pass the filters; `on_lost` is told of what cannot be read."""
+
+    def __init__(
+        self,
+        store: Store,
+        filters: Filters,
+        on_lost: Callable[[StoreError], None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._on_lost = on_lost
+        self._rows = [row for row in store.rows() if row.session.turns]
+        self._filters = filters
+        self._sessions = self._chosen_sessions()
+        self._check_project()
+        self.newest = max((e.started or 0 for _, _, e in self._entries()), default=0)
+
+    def candidates(self, request: Request) -> Iterator[Candidate]:
+        types = request.types or DEFAULT_TYPES
+        for found, place, turn in self.turns():
+            yield Candidate(found, place, [in_utf8(turn_text(turn, kind)) for kind in types])
+
+    def turns(self) -> Iterator[tuple[Found, Place, Turn]]:
+        """Every turn that passes the filters, in no particular order."""
+        recent = self._recent_sessions()
+        for row, number, entry in self._entries():
+            if recent is not None and row.session.id not in recent:
+                continue
+            turn = self._passing(row, entry)
+            if turn is not None:
+                yield _found(row, number, entry), Place(row.session.id, number), turn
+
+    def _entries(self) -> Iterator[tuple[Row, int, Entry]]:
+        for row in self._rows:
+            for number, entry in enumerate(self._store.manifest(row).entries):
+                yield row, number, entry
+
+    def _passing(self, row: Row, entry: Entry) -> Turn | None:
+        filters = self._filters
+        if not (self._passes_row(row) and _passes_entry(row, entry, filters)):
+            return None
+        try:
+            turn = self._store.load(entry.turn, Turn)
+        except StoreError as error:
+            self._on_lost(error)
+            return None
+        return turn if _passes_turn(turn, filters) else None
+
+    def _passes_row(self, row: Row) -> bool:
+        filters, session = self._filters, row.session
+        kind = "superseded" if row.is_superseded else session.kind
+        is_kept = {
+            "include": True,
+            "only": kind == "subagent",
+            "exclude": kind not in ("subagent", "worker"),
+        }
+        return (
+            (filters.project is None or filters.project.lower() in session.project.lower())
+            and (filters.here is None or is_related(session.project, filters.here))
+            and (filters.source is None or session.source == filters.source)
+            and (self._sessions is None or session.id in self._sessions)
+            and (filters.only is None or session.id in filters.only)
+            and session.id not in filters.without
+            and is_kept[filters.subagents]
+        )
+
+    def _chosen_sessions(self) -> set[str] | None:
+        if self._filters.sessions is None:
+            return None
+        chosen = set()
+        for ref in self._filters.sessions:
+            prefix = ref.strip().partition(":")[0]
+            ids = {row.session.id for row in self._rows if row.session.id.startswith(prefix)}
+            chosen.add(chosen_session(ref, prefix, ids if prefix else ()))
+        return chosen
+
+    def _check_project(self) -> None:
+        tests: list[tuple[str | None, Callable[[str, str], bool]]] = [
+            (self._filters.project, lambda path, part: part.lower() in path.lower()),
+            (self._filters.here, is_related),
+        ]
+        for wanted, holds in tests:
+            if wanted is not None and not any(
+                holds(row.session.project, wanted) for row in self._rows
+            ):
+                raise NotFoundError(f"No sessions found for project {one_line(wanted)}")
+
+    def _recent_sessions(self) -> set[str] | None:
+        if not self._filters.max_sessions:
+            return None
+        times: dict[str, int] = {}
+        for row, _, entry in self._entries():
+            if self._passing(row, entry) is not None:
+                id = row.session.id
+                times[id] = max(times.get(id, 0), _started(row, entry))
+        ordered = [id for _, id in sorted((-time, id) for id, time in times.items())]
+        return set(ordered[: self._filters.max_sessions])
+
+
+def _started(row: Row, entry: Entry) -> int:
+    return entry.started or row.session.started or 0
+
+
+def _passes_entry(row: Row, entry: Entry, filters: Filters) -> bool:
+    started = _started(row, entry)
+    return (
+        (filters.since is None or started >= filters.since)
+        and (filters.until is None or started <= filters.until)
+        and (filters.branch is None or (entry.branch or row.session.branch) == filters.branch)
+    )
+
+
+def _passes_turn(turn: Turn, filters: Filters) -> bool:
+    if filters.model is not None:
+        models = (message.model.lower() for message in turn.messages())
+        if not any(filters.model.lower() in model for model in models if model):
+            return False
+    if filters.tool is not None:
+        names = {call.name.lower() for call in turn.calls()}
+        return bool(names) if filters.tool.lower() == "any" else filters.tool.lower() in names
+    return True
+
+
+def _found(row: Row, number: int, entry: Entry) -> Found:
+    kind = "superseded" if row.is_superseded else row.session.kind
+    return Found(
+        score=0.0,
+        address=NO_ADDRESS,
+        session_key=key_of(row.session.id),
+        parent_key=key_of(row.session.parent),
+        object_key=int(entry.turn.hex()[:14], 16),
+        turn=number,
+        kind=KINDS.index(kind),
+        started=_started(row, entry),
+    )
+
+
+class StoreTexts:
+    """What is shown of turns, read from the store: stands in for a text index."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._rows = {row.session.id: row for row in store.rows() if row.session.turns}
+
+    def values(self, _field: str, prefix: str) -> dict[str, int]:
+        return {id: row.session.turns for id, row in self._rows.items() if id.startswith(prefix)}
+
+    def stored(self, session: str, turn: int) -> Stored | None:
+        row = self._rows.get(session)
+        entries = self._store.manifest(row).entries if row is not None else ()
+        if row is None or turn >= len(entries):
+            return None
+        try:
+            said = self._store.load(entries[turn].turn, Turn)
+        except StoreError:
+            return None
+        title = row.session.title if turn == 0 else ""
+        of = row.session
+        return Stored(of.project, of.source, title, said.prompt, turn_text(said, "assistant"))
