@@ -8,7 +8,7 @@ from bench.contender import Contender, Limits, contender
 from bench.home import ROOTS
 from bench.peers import PLANTED, Peer, Places
 from bench.results import KINDS
-from tests.transcripts import ClaudeFile, CodexFile
+from tests.helpers.transcripts import ClaudeFile, CodexFile
 
 _WORDS = dict(
     zip(

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench import measure
 from bench.encoder import texts
 from ccgrep.semantic import ENVIRONMENT
-from tests.transcripts import ClaudeFile
+from tests.helpers.transcripts import ClaudeFile
 
 if TYPE_CHECKING:
     import numpy as np

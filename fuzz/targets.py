@@ -28,9 +28,9 @@ from ccgrep.store import pack
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile
 from ccgrep.store.objects import Frame, decode, freeze, object_id, thaw
 from ccgrep.store.objects import encode as encode_object
-from tests.attacks import ATTACKS
-from tests.readers import read, read_in_pieces, same
-from tests.transcripts import ClaudeFile, CodexFile, Lines, encode
+from tests.helpers.attacks import ATTACKS
+from tests.helpers.readers import read, read_in_pieces, same
+from tests.helpers.transcripts import ClaudeFile, CodexFile, Lines, encode
 
 
 class Target(NamedTuple):

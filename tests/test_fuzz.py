@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.targets import TARGETS
-from tests import scale
+from tests.helpers import scale
 
 FOUND = Path(__file__).parents[1] / "fuzz" / "found"
 

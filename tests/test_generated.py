@@ -9,7 +9,7 @@ import pytest
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
 from ccgrep.cli.generate import COMPLETIONS, files
 from ccgrep.cli.help import help_text
-from tests.terminal import need
+from tests.helpers.terminal import need
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = [(c, o) for c in COMMANDS.values() for o in (*c.options, HELP)]

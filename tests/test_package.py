@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal import need
+from tests.helpers.terminal import need
 
 ROOT = Path(__file__).parents[1]
 

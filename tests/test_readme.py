@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ccgrep.cli.flags import COMMANDS
-from tests.homes import Home
-from tests.models import Hub
-from tests.terminal import Terminal, environment, need, put_on_path
+from tests.helpers.homes import Home
+from tests.helpers.models import Hub
+from tests.helpers.terminal import Terminal, environment, need, put_on_path
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "home"

@@ -9,10 +9,10 @@ from ccgrep.model import Turn
 from ccgrep.ops.blame import blame
 from ccgrep.ops.sessions import Turns
 from ccgrep.search.request import Filters
-from tests.attacks import ATTACKS, acting
 from tests.cli.test_hostile import RECORD, write
-from tests.homes import Home
-from tests.transcripts import ClaudeFile, CodexFile
+from tests.helpers.attacks import ATTACKS, acting
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile, CodexFile
 
 FILE = "/home/sam/src/shop/src/auth/jwt.ts"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 
 @pytest.fixture

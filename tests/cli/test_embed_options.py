@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "home"
 

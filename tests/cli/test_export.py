@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from ccgrep.output import prose
-from tests.attacks import ATTACKS, BENIGN, acting
 from tests.cli.test_hostile import fill
 from tests.cli.test_search_start import imported
-from tests.homes import Home
+from tests.helpers.attacks import ATTACKS, BENIGN, acting
+from tests.helpers.homes import Home
 
 MARKUP: tuple[str, ...] = (
     "<script>document.title = 'owned'</script>",

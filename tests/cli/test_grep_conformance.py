@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 GREP = shutil.which("grep")
 

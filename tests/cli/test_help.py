@@ -10,7 +10,7 @@ import pytest
 
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.text import columns
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "home"
 

@@ -18,10 +18,10 @@ import pytest
 from ccgrep.cli import main
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Request
-from tests import scale
-from tests.attacks import ATTACKS, BENIGN, acting
-from tests.homes import Home
-from tests.transcripts import ClaudeFile
+from tests.helpers import scale
+from tests.helpers.attacks import ATTACKS, BENIGN, acting
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile
 
 RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
 COLOUR = re.compile(r"\x1b\[(?:0|1|2|1;31|1;36|3[0-7])m")

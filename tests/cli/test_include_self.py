@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ccgrep.cli.calling_session import asking
-from tests.homes import Home
+from tests.helpers.homes import Home
 from tests.mcp.client import Asked, asked
 
 

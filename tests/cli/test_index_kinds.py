@@ -1,6 +1,6 @@
 """Which kinds of text are indexed is a setting."""
 
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 SAID_ALONE = {"CCGREP_INDEX_KINDS": "user,assistant"}
 

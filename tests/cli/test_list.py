@@ -9,8 +9,8 @@ from ccgrep.ops.sessions import list_sessions
 from ccgrep.search.request import Filters, Request
 from ccgrep.text import columns
 from tests.cli.test_hostile import COLOUR, on_terminal
-from tests.homes import Home
-from tests.transcripts import ClaudeFile
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile
 
 
 def named(home: Home) -> dict[str, str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import scale
-from tests.homes import Home
-from tests.terminal import Terminal, need
+from tests.helpers import scale
+from tests.helpers.homes import Home
+from tests.helpers.terminal import Terminal, need
 
 SOCKET = re.compile(r"\b(?:socket|socketpair)\((AF_\w+|0x[0-9a-f]+)")
 CALLS = (

@@ -12,8 +12,8 @@ import pytest
 
 from ccgrep.output.preview import in_view, marked, row_of
 from ccgrep.output.style import Style
-from tests.homes import Home
-from tests.terminal import WAIT_S, Terminal, need, put_on_path
+from tests.helpers.homes import Home
+from tests.helpers.terminal import WAIT_S, Terminal, need, put_on_path
 
 NASTY = "'; touch pwned; $(touch pwned) `touch pwned` \\"
 

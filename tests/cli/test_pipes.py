@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import Home
-from tests.terminal import Terminal, environment, need, put_on_path
+from tests.helpers.homes import Home
+from tests.helpers.terminal import Terminal, environment, need, put_on_path
 
 
 @pytest.fixture(scope="module")

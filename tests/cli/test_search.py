@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ccgrep.text import columns
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2029\U000e0041]")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import Home
-from tests.transcripts import Lines
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import Lines
 
 HOUR_MS = 3_600_000
 NOW_MS = time.time_ns() // 1_000_000

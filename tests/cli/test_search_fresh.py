@@ -15,7 +15,7 @@ from ccgrep.fulltext.sync import FirstText
 from ccgrep.ingest import batch
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lock import WriterLock
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2029\U000e0041]")
 NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u2028 cr\r\n nul\0"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.homes import Home
-from tests.transcripts import ClaudeFile
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile
 
 SUMMARY = "This session is being continued from a previous conversation. It was about a {0}."
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 HEAVY = {
     "argparse", "asyncio", "backports.zstd", "bisect", "ccgrep.mcp", "ccgrep.refresh.watch",

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 TEXTS: dict[str, tuple[str, str, str]] = {
     # name: prompt, command, output

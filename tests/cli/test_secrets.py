@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import scale
-from tests.canaries import FAMILIES, Canary, canary, grams, is_whole, leaks
 from tests.cli.test_hostile import on_terminal
-from tests.homes import Home
+from tests.helpers import scale
+from tests.helpers.canaries import FAMILIES, Canary, canary, grams, is_whole, leaks
+from tests.helpers.homes import Home
 from tests.mcp.client import Asked, asked
 
 PLACES = ("prompt", "answer", "tool input", "tool output", "thinking", "title", "late prompt")

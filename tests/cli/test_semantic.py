@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.attacks import ATTACKS, acting
-from tests.homes import Home
-from tests.meaning import Done, run_many
-from tests.transcripts import Lines
+from tests.helpers.attacks import ATTACKS, acting
+from tests.helpers.embedded_home import Done, run_many
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import Lines
 
 HOUR_MS = 3_600_000
 NOW_MS = time.time_ns() // 1_000_000

@@ -8,9 +8,9 @@ from ccgrep.config import Config, settings_of
 from ccgrep.errors import UsageError
 from ccgrep.output.human import settings_lines
 from ccgrep.settings import KEYS
-from tests.attacks import ATTACKS, acting
 from tests.cli.test_search_start import imported
-from tests.homes import Home
+from tests.helpers.attacks import ATTACKS, acting
+from tests.helpers.homes import Home
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ccgrep.cli.generate import COMPLETIONS, completions
-from tests.homes import Home
-from tests.terminal import Terminal, need, put_on_path
+from tests.helpers.homes import Home
+from tests.helpers.terminal import Terminal, need, put_on_path
 
 OWN = (
     ".config/ccgrep/ccgrep.bash",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ccgrep import __version__
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 PLUGIN = Path(__file__).parents[2] / "integrations" / "claude-code"
 SKILL = (PLUGIN / "skills" / "ccgrep" / "SKILL.md").read_text(encoding="utf-8")

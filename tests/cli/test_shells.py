@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ccgrep.cli.generate import COMPLETIONS
-from tests.homes import Home
-from tests.terminal import Terminal, need, put_on_path
+from tests.helpers.homes import Home
+from tests.helpers.terminal import Terminal, need, put_on_path
 
 ROOT = Path(__file__).parents[2]
 SHELLS = {

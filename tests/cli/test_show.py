@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.attacks import ATTACKS, acting
 from tests.cli.test_hostile import COLOUR, on_terminal, write
-from tests.homes import Home
-from tests.transcripts import ClaudeFile
+from tests.helpers.attacks import ATTACKS, acting
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile
 
 
 @pytest.fixture

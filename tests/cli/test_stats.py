@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from tests.attacks import ATTACKS, acting
 from tests.cli.test_hostile import on_terminal
-from tests.homes import Home
+from tests.helpers.attacks import ATTACKS, acting
+from tests.helpers.homes import Home
 
 
 @pytest.fixture(scope="module")

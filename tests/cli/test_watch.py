@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 FRESH_S = 3.0
 

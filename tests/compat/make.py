@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from tests.transcripts import ClaudeFile, CodexFile
+from tests.helpers.transcripts import ClaudeFile, CodexFile
 
 HERE = Path(__file__).parent
 TOPICS = ("login", "build", "worker", "cache")

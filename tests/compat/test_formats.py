@@ -13,8 +13,8 @@ from ccgrep.cli.flags import COMMANDS
 from ccgrep.semantic.vectors import VectorWriter
 from ccgrep.store.access import FORMAT
 from tests.compat.make import HERE, fill
-from tests.homes import Home, assert_same_as_fresh
-from tests.meaning import Done, run_many, vectors_dir
+from tests.helpers.embedded_home import Done, run_many, vectors_dir
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 STORES = sorted(path.name.partition(".")[0] for path in HERE.glob("*.tar.xz"))
 WITHOUT_STORE = {"completions", "model", "settings", "setup"}

@@ -19,7 +19,7 @@ from typing import IO, Literal, NamedTuple
 import pytest
 
 from ccgrep.store.fsio import remove_tree
-from tests.homes import SOURCE, Home
+from tests.helpers.homes import SOURCE, Home
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 needs_shim = pytest.mark.skipif(

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.homes import Home
-from tests.meaning import Done
+from tests.helpers.embedded_home import Done
+from tests.helpers.homes import Home
 
 _CODE = """
 import io, json, os, sys, traceback

@@ -21,9 +21,9 @@ from ccgrep.ingest import run
 from ccgrep.refresh.append import take_in
 from ccgrep.store import refs
 from ccgrep.store.database import Store, create_store
-from tests import scale
-from tests.homes import Home, assert_same_as_fresh
-from tests.transcripts import ClaudeFile
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.transcripts import ClaudeFile
 
 WAITS = "another ccgrep is writing to the store"
 MAIN = "import sys; from ccgrep.cli import main; sys.exit(main(sys.argv[1:]))"

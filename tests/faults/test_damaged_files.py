@@ -9,10 +9,10 @@ import pytest
 
 from ccgrep.sources.jsonl import Records
 from ccgrep.store.fsio import remove_tree
-from tests import scale
-from tests.attacks import BENIGN
-from tests.homes import Home, assert_same_as_fresh
-from tests.transcripts import ClaudeFile
+from tests.helpers import scale
+from tests.helpers.attacks import BENIGN
+from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.transcripts import ClaudeFile
 
 
 def test_a_file_cut_at_any_byte_of_its_last_records_comes_out_the_same(

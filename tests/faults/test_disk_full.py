@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import scale
 from tests.faults.faulty import (
     Ended,
     Fault,
@@ -26,7 +25,8 @@ from tests.faults.faulty import (
     run,
 )
 from tests.faults.test_kill import SEAMS, fill, grow, snapshot
-from tests.homes import Home, assert_same_as_fresh, held
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh, held
 
 CODES = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 ADVICE = {

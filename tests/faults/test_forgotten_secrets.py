@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 from ccgrep.fulltext.surfaces import text_key
 from ccgrep.store.objects import thaw
-from tests.canaries import FAMILIES, Canary, canary
 from tests.cli.test_semantic import files_have
-from tests.homes import Home, assert_same_as_fresh
-from tests.transcripts import ClaudeFile
+from tests.helpers.canaries import FAMILIES, Canary, canary
+from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.transcripts import ClaudeFile
 
 _ZLIB = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
 PLACES = 20

@@ -13,10 +13,10 @@ from ccgrep.model import ObjectId
 from ccgrep.store import refs
 from ccgrep.store.database import Store
 from ccgrep.store.gc import collect_garbage, reachable
-from tests import scale
 from tests.faults.faulty import Fault, Saved, assert_heals, count_operations, needs_shim, run
 from tests.faults.test_kill import fill, grow, killed_after, snapshot
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 KILLS = 200
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ccgrep.cli import setup_agents
-from tests import scale
-from tests.homes import SOURCE, Home, assert_same_as_fresh
+from tests.helpers import scale
+from tests.helpers.homes import SOURCE, Home, assert_same_as_fresh
 
 INTEGRATIONS = Path(SOURCE).parent / "integrations"
 NAMES = (

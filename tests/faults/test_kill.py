@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tests import scale
 from tests.faults.faulty import (
     Fault,
     Saved,
@@ -22,8 +21,9 @@ from tests.faults.faulty import (
     run,
     run_killed_at,
 )
-from tests.homes import Home, assert_same_as_fresh, live
-from tests.transcripts import ClaudeFile
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh, live
+from tests.helpers.transcripts import ClaudeFile
 
 SEAMS = ["fsio", pytest.param("shim", marks=needs_shim)]
 

@@ -21,10 +21,10 @@ from ccgrep.fulltext import generations
 from ccgrep.fulltext.surfaces import text_key
 from ccgrep.semantic.embedding import live_keys
 from ccgrep.semantic.vectors import Batch, Vectors, VectorWriter, damaged_files
-from tests import scale
 from tests.faults.faulty import Saved, assert_heals, count_operations, run_killed_at
-from tests.homes import Home, assert_same_as_fresh
-from tests.meaning import vectors_dir
+from tests.helpers import scale
+from tests.helpers.embedded_home import vectors_dir
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 WRAPPED = """
 import os, sys

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests import scale
-from tests.homes import Home, assert_same_as_fresh
-from tests.peaks import run_measured
-from tests.transcripts import CodexFile
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.peaks import run_measured
+from tests.helpers.transcripts import CodexFile
 
 if sys.version_info >= (3, 14):
     from compression import zstd

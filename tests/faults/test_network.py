@@ -15,7 +15,7 @@ import pytest
 
 from ccgrep.store import fsio, lock
 from tests.faults.test_concurrency import MAIN, SEARCHES, crowd, fill
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 NO_FLOCK = "import fcntl; fcntl.flock = lambda *_: None\n"
 NETWORK = "from ccgrep.store import lock; lock.network_filesystem = lambda _: 'nfs4'\n"

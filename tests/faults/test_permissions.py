@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import scale
 from tests.faults.test_read_only import BECOME_NOBODY, fill, is_root, place
-from tests.homes import Home, assert_same_as_fresh
-from tests.meaning import run_many
+from tests.helpers import scale
+from tests.helpers.embedded_home import run_many
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 __all__ = ["place"]  # a fixture
 SOMEBODY = 12345

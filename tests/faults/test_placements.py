@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from ccgrep.sources.files import open_regular
-from tests import scale
-from tests.homes import Home, assert_same_as_fresh
-from tests.transcripts import ClaudeFile
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.transcripts import ClaudeFile
 
 SECRET = "outsideword"
 

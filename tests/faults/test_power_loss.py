@@ -8,11 +8,11 @@ import pytest
 
 from ccgrep.store.checksummed_file import unsealed
 from ccgrep.store.fsio import remove_tree
-from tests import scale
 from tests.faults.disk import Disk, Operation, read_log
 from tests.faults.faulty import Fault, assert_heals, needs_shim, run
 from tests.faults.test_kill import embedded, fill, grow, not_indexed, snapshot
-from tests.homes import BY_WORDS, Home, assert_same_as_fresh, held
+from tests.helpers import scale
+from tests.helpers.homes import BY_WORDS, Home, assert_same_as_fresh, held
 
 pytestmark = needs_shim
 

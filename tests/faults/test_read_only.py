@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import Home, assert_same_as_fresh
-from tests.meaning import Done, run_many
+from tests.helpers.embedded_home import Done, run_many
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 NOBODY = 65534
 BECOME_NOBODY = f"""

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests import scale
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 TIMES = 10
 TURNS = scale.of(60, 300)

@@ -17,11 +17,11 @@ from ccgrep.model import Turn
 from ccgrep.semantic.vectors import VectorWriter
 from ccgrep.store.checksummed_file import sealed
 from ccgrep.store.fsio import remove_tree
-from tests import scale
 from tests.faults.prepared import Prepared
-from tests.homes import Home, assert_same_as_fresh, held
-from tests.meaning import Done, vectors_dir
-from tests.transcripts import ClaudeFile
+from tests.helpers import scale
+from tests.helpers.embedded_home import Done, vectors_dir
+from tests.helpers.homes import Home, assert_same_as_fresh, held
+from tests.helpers.transcripts import ClaudeFile
 
 SAID = re.compile(r"damaged|lost|missing|cut short|anew|fsck|newer ccgrep|recreate|embedded so far")
 TOPICS = ("login", "build", "worker", "cache", "parser", "proxy")

@@ -6,7 +6,7 @@ from ccgrep.fulltext import generations
 from ccgrep.fulltext.document_id import place_of
 from ccgrep.fulltext.writer import CHANGE, TextWriter
 from tests.faults.test_kill import fill, grow
-from tests.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
+from tests.helpers.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
 
 
 def test_fifty_queries_of_which_most_find_something(home: Home) -> None:

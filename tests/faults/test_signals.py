@@ -16,9 +16,9 @@ import pytest
 
 from ccgrep import cli
 from ccgrep.store.fsio import remove_tree
-from tests import scale
 from tests.faults.test_kill import fill, grow, snapshot
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 CCGREP = f"{sys.executable} -m ccgrep"
 ENTRY = "from ccgrep.cli import entry; print('on', flush=True); entry()"

@@ -4,10 +4,10 @@ import errno
 
 import pytest
 
-from tests import scale
 from tests.faults.faulty import Saved, count_operations, run_failing_at, run_killed_at
 from tests.faults.test_kill import fill, grow
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers import scale
+from tests.helpers.homes import Home, assert_same_as_fresh
 
 STATS = ("stats", "--no-refresh", "-q")
 

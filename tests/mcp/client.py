@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mcp import Client, StdioServerParameters
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 
 T = TypeVar("T")
 PATIENCE_S = 30.0

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 from ccgrep.refresh import watch
-from tests.homes import Home, assert_same_as_fresh
+from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.mcp.client import Asked, asked, parameters, processes_of
 
 FRESH_S = 3.0

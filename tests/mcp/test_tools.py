@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.homes import Home
+from tests.helpers.homes import Home
 from tests.mcp.client import Asked, asked
 
 

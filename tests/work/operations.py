@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.homes import Home
-from tests.transcripts import ClaudeFile, Lines
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile, Lines
 from tests.work.strace import is_own, python_modules, trace
 
 Counts = dict[str, int]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.homes import SOURCE, Home
+from tests.helpers.homes import SOURCE, Home
 
 TRACED = (
     "openat,open,creat,read,pread64,write,pwrite64,writev,stat,lstat,newfstatat,statx,fsync,"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from bench import instructions
-from tests import scale
+from tests.helpers import scale
 
 NAMES = (*instructions.COMMANDS, instructions.APPENDED) if scale.IS_LONG else instructions.CHEAP
 MOST = 1.05

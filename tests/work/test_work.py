@@ -11,8 +11,8 @@ import pytest
 
 from ccgrep.errors import MissingModelError
 from ccgrep.semantic import model
-from tests import scale
-from tests.homes import assert_same_as_fresh
+from tests.helpers import scale
+from tests.helpers.homes import assert_same_as_fresh
 from tests.work import table
 from tests.work.operations import GROWTH, MEANING, PLAIN, Counts, Story, counted
 from tests.work.strace import why_not

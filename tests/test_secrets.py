@@ -1,0 +1,240 @@
+"""Secrets by their shapes: each family is found, and ordinary text stays as it is."""
+
+import re
+import time
+from collections.abc import Callable
+from itertools import pairwise, takewhile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ccgrep import secrets
+from ccgrep.fulltext.document import MAX_INDEXED_CHARS
+from ccgrep.output.records import line, plain_snippet
+from ccgrep.output.style import Style
+from ccgrep.search.snippet import Span, around
+from ccgrep.secrets import RULES
+from ccgrep.text import cleaned, escape, one_line, redact, redacted, redacted_values, show_secrets
+from tests.helpers import scale
+from tests.helpers.canaries import FAMILIES, GRAM, canary, grams, leaks
+
+PLACES = (
+    "\x1b[31m{}\x1b[0m",
+    "q=%3D{}",
+    "{}",
+    "x {} y",
+    "a={}",
+    '"{}"',
+    "({}),",
+    "密钥{}密钥",
+    "\n{}\n",
+    "`{}`",
+    "\\n{}\\n",
+    "{}.",
+)
+ORDINARY = [
+    "sk-...",
+    "sk-ant-...",
+    "set OPENAI_API_KEY=sk-your-key-here",
+    "your-api-key-here",
+    "AKIA" + "IOSFODNN7EXAMPLE",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY is AWS's example",
+    "Authorization: Bearer $TOKEN",
+    "Authorization: Bearer ${TOKEN}",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer YOUR_ACCESS_TOKEN_GOES_HERE",
+    "bearer authentication in microservices",
+    "password=$PASSWORD",
+    'password = os.environ["DB_PASSWORD_2"]',
+    "password: ${{ secrets.DEPLOY_KEY_2 }}",
+    "token: ${{ secrets.GITHUB_TOKEN }}",
+    "PASSWORD=changeme123456",
+    "api_key=YOUR_API_KEY_123",
+    "postgres://user:password@localhost:5432/db",
+    "postgres://$USER:$PASSWORD@db/shop",
+    "https://example.com:8443/path@v2",
+    "http://localhost:3000",
+    "git@github.com:sam/shop.git",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "id 550e8400-e29b-41d4-a716-446655440000",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP==",
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "task-2048-abcdefghijklmnop-loader",
+    "the disk-encryption-at-rest-feature-2 flag",
+    "class sk-estimator-doc-link-container-2 of sklearn",
+    "def next_token(self): return self.tokens[self.position_2]",
+    "max_tokens=4096, token_count: 128000",
+    "secret_key_base: rails credentials:edit",
+    "tokenizer: sentence-transformers/all-MiniLM-L6-v2",
+    "token: process.env.GITHUB_TOKEN2",
+    "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----",
+    "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ2\n-----END CERTIFICATE-----",
+    "what does -----BEGIN RSA PRIVATE" + " KEY----- mean at the top of a file?",
+    "ghp_ is the prefix of a token",
+    "npm_config_registry and npm_package_version",
+    "hf_hub_download(repo_id)",
+    "basic authorization is enough here",
+    "the key-value store; key-by-key",
+    "f8a5fac0:3:jwt:9c1f0be2a4d7",
+    "eyJ is how base64 of a JSON object begins",
+]
+
+
+@pytest.fixture(autouse=True)
+def redacting() -> None:
+    show_secrets(False)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_secret_of_each_family_is_found_whole_wherever_it_stands(family: str) -> None:
+    for seed in range(scale.of(20, 500)):
+        secret = canary(family, seed)
+        for place in PLACES:
+            shown = redacted(place.format(secret.text))
+            assert shown == place.format(secret.text).replace(
+                secret.value, f"[redacted:{secret.rule}]"
+            )
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_placeholders_hashes_and_code_stay_as_they_are(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_redaction_is_idempotent() -> None:
+    for family in FAMILIES:
+        once = redacted(canary(family, 1).text)
+        assert redacted(once) == once
+
+
+UNCUT = {"discord bot"}
+"""It has no beginning of its own by which a part could be told."""
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_text_that_ends_within_a_secret_shows_none_of_it(family: str) -> None:
+    for seed in range(scale.of(2, 20)):
+        secret = canary(family, seed)
+        others = zip(*(canary(family, other).value for other in range(9)), strict=False)
+        public = len(list(takewhile(lambda chars: len(set(chars)) == 1, others)))
+        known = grams([secret._replace(value=secret.value[public:])])
+        text = f"a title {secret.text}"
+        for end in range(text.index(secret.value) + public + GRAM, len(text)):
+            for dots in ("", "…"):
+                assert family in UNCUT or leaks(known, redacted(text[:end] + dots)) == []
+
+
+FILLER = st.lists(
+    st.sampled_from(
+        ["ok", "the next word", "\n", "密钥在这里", "🙂", "x" * 70, "a-b_c", "=", "\\n"]
+    )
+    | st.text(max_size=8),
+    max_size=30,
+).map(" ".join)
+NEAR = st.sampled_from(["", " ", "\n", "\r\n", "，", "。", "(", '"', "\x1b[31m", "\\n", "\u200b"])
+
+
+@settings(max_examples=scale.of(150, 10_000), deadline=None)
+@given(st.data())
+def test_no_cut_colour_or_place_lets_a_part_slip_through(data: st.DataObject) -> None:
+    family = data.draw(st.sampled_from(sorted(FAMILIES)))
+    secret = canary(family, data.draw(st.integers(0, 10**6)))
+    before, after = data.draw(FILLER), data.draw(FILLER)
+    if data.draw(st.integers(0, 40)) == 0:
+        before = "word " * (MAX_INDEXED_CHARS // 5 - data.draw(st.integers(0, 40)))
+    text = f"{before} {data.draw(NEAR)}{secret.text}{data.draw(NEAR)} {after}"
+    ends = st.integers(
+        max(len(before) - 50, 0), min(len(before) + len(secret.text) + 60, len(text))
+    )
+    spans = sorted({Span(*sorted((data.draw(ends), data.draw(ends)))) for _ in range(4)})
+    apart = [b for a, b in pairwise([Span(0, 0), *spans]) if b.start >= a.end and b.end > b.start]
+    known = grams([secret])
+    width = data.draw(st.integers(1, 400))
+    pieces = around(text, apart, width)
+    style = Style(data.draw(st.booleans()))
+    made = [
+        "".join(piece.text for piece in pieces),
+        re.sub(r"\x1b\[[0-9;]*m", "", line(pieces, width, style)),
+        plain_snippet(text, width),
+        *(piece.text for piece in pieces),
+    ]
+    shown, moved = redact(text, [(span.start, span.end) for span in apart])
+    made += [shown[start:end] for start, end in moved]
+    assert [leaks(known, one) for one in made] == [[]] * len(made)
+    assert all(0 <= start <= end <= len(shown) for start, end in moved)
+
+
+def test_every_door_redacts() -> None:
+    secret = canary("github classic", 1)
+    for text in (secret.text, f"{secret.text}\x1b", f"密钥{secret.text}"):
+        for door in (escape, one_line, cleaned, redacted):
+            assert "[redacted:github-token]" in door(text)
+            assert leaks(grams([secret]), door(text)) == []
+    hidden = secret.text[:20] + "\u200b" + secret.text[20:]
+    assert cleaned(hidden) == "[redacted:github-token]"
+    show_secrets()
+    assert escape(secret.text) == secret.text
+
+
+def test_values_of_JSON_are_redacted_by_their_names_too() -> None:
+    secret, token = canary("password", 1), canary("npm", 1)
+    given = {"db": [{"password": secret.value, "n": 1}], token.value: None, "password": 5}
+    assert redacted_values(given) == {
+        "db": [{"password": "[redacted:password]", "n": 1}],
+        "[redacted:npm-token]": None,
+        "password": 5,
+    }
+    assert redacted_values({"note": secret.value}) == {"note": secret.value}
+
+
+def test_no_text_takes_long(figure: Callable[[str], None]) -> None:
+    size, slowest = scale.of(30_000, 300_000), 0.0
+    for rule in RULES:
+        for literal in rule.literals:
+            for text in (literal, f"{literal}a1", f"{literal} ", f"x{literal}A1b2C3d4E5f6G7h8"):
+                started = time.process_time()
+                secrets.find(text * (size // len(text)))
+                slowest = max(slowest, time.process_time() - started)
+            started = time.process_time()
+            secrets.find(literal + "aB3" * (size // 3))
+            slowest = max(slowest, time.process_time() - started)
+    for text in (
+        "=a1B2",
+        "password=",
+        "-----BEGIN RSA PRIVATE" + " KEY-----\n",
+        "eyJaaaaaaaa.",
+        "://a:b",
+    ):
+        started = time.process_time()
+        secrets.find("token" + text * (size // len(text)))
+        slowest = max(slowest, time.process_time() - started)
+    figure(f"secrets: the worst of {size // 1000} KB made to be slow took {slowest:.2f} s")
+    assert slowest < scale.of(1, 10)
+
+
+_NAMES = ("api_key", "password", "PWD", "x-token", "Secret", "credential", "colour", "--api-key")
+_SIGNS = ("=", ": ", " = ", "=>", ' := "', "': '", " ", "\t:\t", "=\n")
+_URLS = ("https://me:{}@host/x", "postgres://u:{}", "see http://h:80/{} now", "a://b c:{}@d")
+
+
+@given(
+    st.sampled_from(_NAMES),
+    st.sampled_from(_SIGNS),
+    st.text(st.sampled_from("aB3-_/.:=@k Z9"), max_size=40),
+    st.sampled_from(("{}", "Bearer {}", "bearer\t{}", "--token {}", *_URLS)),
+    st.sampled_from(("", " and so on…", " x=1 key: 2")),
+)
+@settings(max_examples=scale.of(500, 20_000), deadline=None)
+def test_what_is_not_looked_at_has_no_secret(
+    name: str, sign: str, value: str, place: str, after: str
+) -> None:
+    """Ordinary words are told from secrets before a pattern is asked; none is missed by that."""
+    text = f"then {name}{sign}{place.format(value)}{after}"
+    near = [rule for rule in RULES if any(literal in text for literal in rule.literals)]
+    asked = {secret for rule in near for secret in secrets._matches(rule, text)}
+    likely = {
+        secret for rule in near if rule.is_likely(text) for secret in secrets._matches(rule, text)
+    }
+    assert likely == asked
