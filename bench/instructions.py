@@ -69,7 +69,7 @@ class Home:
             os.utime(path, (hour_ago, hour_ago))
         self._run("index", "-q")
         for command in COMMANDS.values():
-            self._run(*command)  # so that everything is compiled
+            self._run(*command)  # so that everything is compile_pattern
 
     def instructions(self, name: str) -> int:
         if name == PASS:
@@ -78,7 +78,7 @@ class Home:
             return self._counted(_PROGRAM, *COMMANDS[name])
         self._growing.grow()
         self._growing.settle()
-        self._run(*_WORDS)  # so that what takes it in is compiled, too
+        self._run(*_WORDS)  # so that what takes it in is compile_pattern, too
         self._growing.grow()
         self._growing.settle()
         return self._counted(_PROGRAM, *_WORDS)

@@ -1,7 +1,7 @@
 """SHA-256 and BLAKE2 for who has little to hash: without OpenSSL, which takes 5 ms to load.
 
 OpenSSL's SHA-256 is six times as fast. It is used for much at once, and for all in a process that
-has loaded it: who is going to hash much says so by `hurry`.
+has loaded it: who is going to hash much says so by `load_openssl`.
 """
 
 import sys
@@ -18,7 +18,7 @@ except ImportError:  # Some build Python without its own.
     from hashlib import blake2b
     from hashlib import sha256 as _small
 
-__all__ = ["Digest", "blake2b", "hurry", "sha256"]
+__all__ = ["Digest", "blake2b", "load_openssl", "sha256"]
 
 _MUCH_BYTES = 1024 * 1024
 
@@ -34,10 +34,10 @@ class Digest(Protocol):
 def sha256(data: bytes | memoryview) -> Digest:
     """The digest of `data` and of what it is updated with."""
     if len(data) > _MUCH_BYTES:
-        hurry()
+        load_openssl()
     made: Digest = (sys.modules["hashlib"].sha256 if "hashlib" in sys.modules else _small)(data)
     return made
 
 
-def hurry() -> None:
+def load_openssl() -> None:
     import hashlib  # noqa: F401, PLC0415 - for `sha256`

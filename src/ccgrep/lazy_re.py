@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _made: dict[str | bytes, re.Pattern[Any]] = {}
 
 
-def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
+def compile_pattern(pattern: AnyStr) -> re.Pattern[AnyStr]:
     made = _made.get(pattern)
     if made is None:
         import re  # noqa: PLC0415 - see above

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -122,34 +122,36 @@ def _has_authority(text: str) -> bool:
 
 def _is_varied(value: str, _: str = "") -> bool:
     """Not a run of few characters, and no word that stands for something else."""
-    return len(set(value)) >= min(8, len(value) // 2) and not compiled(_PLACEHOLDERS).search(value)
+    return len(set(value)) >= min(8, len(value) // 2) and not compile_pattern(_PLACEHOLDERS).search(
+        value
+    )
 
 
 def _is_key(value: str, _: str) -> bool:
     """Varied, and with a run that no words joined by dashes have."""
-    runs = compiled(_RUN).findall(value)
-    return any(map(compiled(_DIGIT).search, runs)) and _is_varied(value)
+    runs = compile_pattern(_RUN).findall(value)
+    return any(map(compile_pattern(_DIGIT).search, runs)) and _is_varied(value)
 
 
 def _is_dashed_key(value: str, _: str) -> bool:
     """The same, but capitals will do: what it begins with is no word."""
-    runs = compiled(_RUN).findall(value)
+    runs = compile_pattern(_RUN).findall(value)
     return any(not run.islower() for run in runs) and _is_varied(value)
 
 
 def _is_password(value: str, _: str) -> bool:
-    return value.lower() not in _DUMMIES and not compiled(_PLACEHOLDERS).search(value)
+    return value.lower() not in _DUMMIES and not compile_pattern(_PLACEHOLDERS).search(value)
 
 
 def _is_random(value: str, _: str = "") -> bool:
     """Of several kinds of characters that change often: no name, path, number or call."""
     if (
-        not compiled(_DIGIT).search(value)
-        or compiled(_WORDY).search(value)
+        not compile_pattern(_DIGIT).search(value)
+        or compile_pattern(_WORDY).search(value)
         or not _is_varied(value)
     ):
         return False
-    if sum(map(len, compiled(_WORDS).findall(value))) * 3 > len(value):
+    if sum(map(len, compile_pattern(_WORDS).findall(value))) * 3 > len(value):
         return False
     kinds = [char.isdigit() + 2 * char.isupper() for char in value if char.isalnum()]
     changes = sum(a != b for a, b in pairwise(kinds))
@@ -157,13 +159,13 @@ def _is_random(value: str, _: str = "") -> bool:
 
 
 def _is_named(value: str, before: str) -> bool:
-    return bool(compiled(_NAMED).search(before)) and _is_varied(value)
+    return bool(compile_pattern(_NAMED).search(before)) and _is_varied(value)
 
 
 def _is_named_random(value: str, before: str) -> bool:
-    return bool(compiled(_DIGIT).search(value) and compiled(_NAMED).search(before)) and _is_random(
-        value
-    )
+    return bool(
+        compile_pattern(_DIGIT).search(value) and compile_pattern(_NAMED).search(before)
+    ) and _is_random(value)
 
 
 def _is_authorized(value: str, before: str) -> bool:
@@ -365,7 +367,7 @@ def find(text: str) -> list[Secret]:
 
 
 def _matches(rule: Rule, text: str) -> Iterator[Secret]:
-    for match in compiled(rule.pattern).finditer(text):
+    for match in compile_pattern(rule.pattern).finditer(text):
         start, end = match.span(match.lastindex or 0)
         if rule.is_real(text[start:end], text[max(start - _BEFORE, 0) : start]):
             yield Secret(start, end, rule.name)

@@ -9,7 +9,7 @@ so that no half of a secret is left.
 from __future__ import annotations
 
 from ccgrep import secrets
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def visible(text: str) -> str:
     """The same for what was redacted already."""
     if text.isprintable() and (text.isascii() or _is_plain(text)):
         return text
-    return compiled(_UNSAFE).sub(_escape_match, _without_heaps(text))
+    return compile_pattern(_UNSAFE).sub(_escape_match, _without_heaps(text))
 
 
 def _is_plain(text: str) -> bool:
@@ -182,13 +182,15 @@ def cleaned(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return redacted(text)
-    plain = compiled(_UNSAFE).sub(lambda found: found.group() if _is_kept(found) else "", text)
-    return redacted(compiled(_HEAP).sub(lambda found: found[1], plain))
+    plain = compile_pattern(_UNSAFE).sub(
+        lambda found: found.group() if _is_kept(found) else "", text
+    )
+    return redacted(compile_pattern(_HEAP).sub(lambda found: found[1], plain))
 
 
 def _without_heaps(text: str) -> str:
     """`text` with the marks of a letter that has more than thirty made visible."""
-    made = compiled(_HEAP)
+    made = compile_pattern(_HEAP)
     return made.sub(lambda found: found[1] + "".join(map(_made_visible, found[2])), text)
 
 
@@ -244,7 +246,9 @@ def _char_columns(char: str) -> int:
 
 def json_escape(document: str) -> str:
     """A JSON document with the unsafe characters inside its strings as `\\u` escapes."""
-    return compiled(_UNSAFE).sub(_json_escape_match, compiled(_HEAP).sub(_json_heap, document))
+    return compile_pattern(_UNSAFE).sub(
+        _json_escape_match, compile_pattern(_HEAP).sub(_json_heap, document)
+    )
 
 
 def _json_heap(found: re.Match[str]) -> str:

@@ -227,8 +227,8 @@ class Case(NamedTuple):
         source = re.escape(self.pattern) if self.mode == "literal" else self.pattern
         if self.whole_word:
             source = rf"(?<!\w)(?:{source})(?!\w)"
-        compiled = re.compile(source, re.IGNORECASE if self.ignore_case else re.NOFLAG)
-        return any(compiled.search(line) for line in lines)
+        compile_pattern = re.compile(source, re.IGNORECASE if self.ignore_case else re.NOFLAG)
+        return any(compile_pattern.search(line) for line in lines)
 
 
 def quoted(char: str) -> str:

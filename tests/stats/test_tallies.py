@@ -30,7 +30,7 @@ def shop(home: Home) -> Home:
 
 
 def overview(home: Home, notes: list[str] | None = None) -> Overview:
-    how = How(is_refreshed=False, on_note=(notes if notes is not None else []).append)
+    how = How(is_refreshed=False, warn=(notes if notes is not None else []).append)
     return ops.overview(ops.Asked(home.config, Filters(), how))[0]
 
 

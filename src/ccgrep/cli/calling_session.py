@@ -13,7 +13,7 @@ import os
 import time
 
 from ccgrep.config import Config
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def asking(
 def _growing(folders: list[str], directory: str) -> Iterator[str]:
     """The session of the directory, or of the nearest above it, that was written to last."""
     while True:
-        name = compiled(r"[^A-Za-z0-9]").sub("-", directory)
+        name = compile_pattern(r"[^A-Za-z0-9]").sub("-", directory)
         found = [entry for folder in folders for entry in _transcripts(os.path.join(folder, name))]
         if found:
             time_s, id = max(found)

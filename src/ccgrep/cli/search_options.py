@@ -23,11 +23,11 @@ def how_of(arguments: Arguments, context: Context, is_indexed: bool = True) -> H
 
             shared_bar()(progress)
 
-    def on_note(note: str) -> None:
+    def warn(note: str) -> None:
         if not arguments.quiet:
             context.say(f"ccgrep: {escape(note)}")
 
-    return How(not arguments.no_refresh, is_indexed, on_progress, on_note)
+    return How(not arguments.no_refresh, is_indexed, on_progress, warn)
 
 
 def close_bar() -> None:

@@ -14,7 +14,7 @@ from ccgrep.fulltext.terms import (
     folded_whole,
     without_cjk,
 )
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 
 _PLAIN = "(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)"
 """A word, or the beginning of one that is not all of one kind. Atomic: there is no way back."""
@@ -37,7 +37,7 @@ def expand(text: str) -> str:
     if not text.isascii() and (alone := folded_alone(text)) is not None:
         text = alone
     elif not text.isascii():
-        pieces = compiled(_BEYOND_ASCII).split(text)
+        pieces = compile_pattern(_BEYOND_ASCII).split(text)
         for n in range(1, len(pieces), 2):
             run = pieces[n]
             pieces[n], words = (_known_run if len(run) <= _SHORT_CHARS else _run)(run)
@@ -62,7 +62,7 @@ def distinct(text: str) -> str:
 
 def mixed_words(text: str) -> set[str]:
     """The words that are in camelCase or have digits in them."""
-    return set(compiled(_MIXED).findall(text)) - {""}
+    return set(compile_pattern(_MIXED).findall(text)) - {""}
 
 
 def _run(run: str) -> tuple[str, list[str]]:

@@ -19,10 +19,10 @@ import os
 import zlib
 
 from ccgrep.errors import TextIndexError
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refresh.look import read_head
-from ccgrep.store.checksummed_file import is_damaged, read_note
+from ccgrep.store.checksummed_file import is_damaged, read_checksummed
 
 if TYPE_CHECKING:
     from ccgrep.fulltext.reader import TextReader
@@ -228,7 +228,7 @@ def _stamp(entry: os.DirEntry[str], meta: bytes) -> str:
 
 
 def _checked(path: str) -> set[str]:
-    return set(read_note(os.path.join(path, "CHECKED")).decode().splitlines(keepends=True))
+    return set(read_checksummed(os.path.join(path, "CHECKED")).decode().splitlines(keepends=True))
 
 
 def hints_damaged(path: str) -> list[str]:
@@ -298,7 +298,7 @@ def check_file(path: str) -> bytes:
             if tail[4:] != _MAGIC or body < 0:
                 raise TextIndexError(f"{path} is damaged")
             file.seek(body)
-            footer = compiled(_FOOTER).fullmatch(file.read(size - 8 - body))
+            footer = compile_pattern(_FOOTER).fullmatch(file.read(size - 8 - body))
             file.seek(0)
             crc, left = 0, body
             while left > 0 and (block := file.read(min(left, _BLOCK_BYTES))):

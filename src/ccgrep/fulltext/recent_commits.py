@@ -12,7 +12,7 @@ what a text index is built of. Derived: without it tantivy merges.
 
 import os
 
-from ccgrep.store.checksummed_file import read_note, sealed
+from ccgrep.store.checksummed_file import read_checksummed, with_checksum
 
 Piece = list[str]
 """The places that were written in one commit."""
@@ -24,12 +24,12 @@ _LARGE = 1000
 
 
 def read(directory: str) -> list[Piece]:
-    lines = read_note(os.path.join(directory, "PIECES")).decode().splitlines()
+    lines = read_checksummed(os.path.join(directory, "PIECES")).decode().splitlines()
     return [line.split() for line in lines]
 
 
 def described(pieces: list[Piece]) -> bytes:
-    return sealed("".join(" ".join(piece) + "\n" for piece in pieces).encode())
+    return with_checksum("".join(" ".join(piece) + "\n" for piece in pieces).encode())
 
 
 def folded(pieces: list[Piece], new: Piece) -> tuple[list[Piece], Piece]:

@@ -33,12 +33,12 @@ from ccgrep.fulltext.document_id import place_of
 from ccgrep.fulltext.generations import Generation
 from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_place
 from ccgrep.fulltext.writer import CHANGE, NEW, NEW_HUGE, NEW_LARGE, TextWriter, Writer
-from ccgrep.hashing import hurry
+from ccgrep.hashing import load_openssl
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.sources.reading import Reading
 from ccgrep.store import fsio
-from ccgrep.store.checksummed_file import sealed
+from ccgrep.store.checksummed_file import with_checksum
 from ccgrep.store.database import Commit, Store, lost_race
 from ccgrep.store.manifest import Row, Snapshot
 
@@ -105,7 +105,7 @@ def end_sync(store: Store, begun: "_Sync", meanwhile: Callable[[], object]) -> i
 
 def rebuild(store: Store, prepared: Prepared | None = None) -> int:
     """Builds a new generation from the objects; the old ones go when it is finished."""
-    hurry()  # Every object is read.
+    load_openssl()  # Every object is read.
     path = _new_generation(store)
     size = sum(pack.size for pack in store.packs())
     means = NEW_HUGE if size > _HUGE_BYTES else NEW_LARGE if size > _LARGE_BYTES else NEW
@@ -318,7 +318,7 @@ class _Sync:
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         notes = {
             "PIECES": recent_commits.described(self._pieces),
-            "CHECKED": sealed(stamps.encode()),
+            "CHECKED": with_checksum(stamps.encode()),
             "SYNCED": generations.synced_text(generation).encode(),
         }
         for name, data in notes.items():

@@ -8,7 +8,7 @@ character and every pair of neighbours becomes a word. `expand` does that to wha
 
 from __future__ import annotations
 
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 
 # Letters alone: radicals and the dots between words are signs, which the index does not take.
 _CJK_RANGES = (
@@ -108,16 +108,16 @@ def camel_parts(word: str) -> list[str]:
     is_plain = word.isascii() and word.isalpha() and word.islower()
     if is_plain or len(word) > _MAX_CAMEL_CHARS:
         return []
-    parts = compiled(_PARTS).findall(word)
+    parts = compile_pattern(_PARTS).findall(word)
     return parts if len(parts) > 1 else []
 
 
 def cjk_runs(text: str) -> list[str]:
-    return [] if text.isascii() else compiled(_CJK).findall(text)
+    return [] if text.isascii() else compile_pattern(_CJK).findall(text)
 
 
 def without_cjk(text: str) -> str:
-    return text if text.isascii() else compiled(_CJK).sub(" ", text)
+    return text if text.isascii() else compile_pattern(_CJK).sub(" ", text)
 
 
 def cjk_words(run: str) -> list[str]:

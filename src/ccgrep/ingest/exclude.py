@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.project import project_of
@@ -55,10 +55,10 @@ def _begun_in(found: FoundFile) -> str:
     with file:
         stream = ZstStream(file, found.size) if found.path.endswith(".zst") else file
         head = stream.read(_HEAD_BYTES)
-        match = compiled(_CWD).search(head)
+        match = compile_pattern(_CWD).search(head)
         while match is None and len(head) < _MAX_HEAD_BYTES and (more := stream.read(len(head))):
             head += more
-            match = compiled(_CWD).search(head)
+            match = compile_pattern(_CWD).search(head)
     try:
         return str(msgspec.json.decode(match[1])) if match else ""
     except (msgspec.DecodeError, UnicodeDecodeError):

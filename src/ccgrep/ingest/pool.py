@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from ccgrep.hashing import hurry
+from ccgrep.hashing import load_openssl
 from ccgrep.ingest.batch import Batch, read_task
 from ccgrep.ingest.file_reader import FileResult, Task, failed
 
@@ -113,7 +113,7 @@ class _Pool:
 
 def work(task_end: int, reply_end: int) -> None:
     """A worker's life: read tasks until the pipe is closed."""
-    hurry()
+    load_openssl()
     os.nice(5)  # What was said is to be searchable soon: who indexes it comes first.
     tasks = Connection(task_end, writable=False)
     replies = Connection(reply_end, readable=False)

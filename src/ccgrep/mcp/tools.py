@@ -82,7 +82,7 @@ def search_conversations(
         is_counted=False,
     )
     notes: list[str] = []
-    how = How(on_note=notes.append)
+    how = How(warn=notes.append)
     try:
         result, searcher = search(serving.config, request, how, Watched())
     except NotFoundError as none:

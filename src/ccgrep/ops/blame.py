@@ -42,10 +42,10 @@ class _Touching(Struct, frozen=True):
     touches: tuple[Touch, ...]
 
 
-def take_in(config: Config, on_note: Callable[[str], None]) -> None:
+def take_in(config: Config, warn: Callable[[str], None]) -> None:
     """Takes in what changed, so that what an agent did just now is known; not the first time."""
     open_store(config.store_dir)  # Says what to do when there is none.
-    refresh(config, How(on_note=on_note))
+    refresh(config, How(warn=warn))
 
 
 def blame(config: Config, file: str, filters: Filters, limit: int = 0) -> list[Blamed]:

@@ -70,7 +70,7 @@ class How(NamedTuple):
     is_refreshed: bool = True
     is_indexed: bool = True
     on_progress: Callable[[Progress], None] = lambda _: None
-    on_note: Callable[[str], None] = lambda _: None
+    warn: Callable[[str], None] = lambda _: None
 
 
 class Searcher:
@@ -243,7 +243,7 @@ class Searcher:
         """Says once that something is missing from the answer."""
         if not self._is_lost_noted:
             self._is_lost_noted = True
-            self._how.on_note(f"not every turn can be read: {error}")
+            self._how.warn(f"not every turn can be read: {error}")
 
     def _field_text(self, place: Place, field: str) -> str:
         """The text that a field of the index is made of."""

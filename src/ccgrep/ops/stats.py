@@ -72,10 +72,10 @@ def _made(store: Store, asked: Asked, make: Callable[[Report], T]) -> T:
     damaged: set[str] = set()
     while True:
         try:
-            opened = open_tallies(store, asked.on_tally, how.on_note, damaged)
+            opened = open_tallies(store, asked.on_tally, how.warn, damaged)
             return make(Report(opened, asked.filters))
         except TallyError as error:
             if error.name in damaged:
                 raise
-            how.on_note("a tally is damaged: making it anew")
+            how.warn("a tally is damaged: making it anew")
             damaged.add(error.name)

@@ -42,15 +42,15 @@ def refresh(config: Config, how: How) -> Coverage:
     try:
         store = create_store(config.store_dir)
         if store.was_open:
-            how.on_note(WAS_OPEN)
+            how.warn(WAS_OPEN)
         report = build(store, scanner(config), options, how.on_progress)
     except (LockedError, WriteError) as error:
         if is_first:
             raise
-        how.on_note(f"searching what is indexed so far: {error}")
+        how.warn(f"searching what is indexed so far: {error}")
         return Coverage(is_fresh=False)
     if report.behind_files:
-        how.on_note(
+        how.warn(
             f"{report.behind_files:,} files ({report.behind_bytes / 1e6:,.1f} MB) are not indexed "
             "yet, the oldest ones: run `ccgrep index`"
         )
@@ -72,7 +72,7 @@ def open_texts(config: Config, mode: Mode, how: How) -> Opened:
 def _healed(store: Store, how: How) -> Opened:
     """A reader of a text index that reflects HEAD, rebuilt from the objects where needed."""
     if generations.current(store.directory) is None and store.snapshot().shards:
-        how.on_note("building the text index")
+        how.warn("building the text index")
     with store.lock(_WAIT_S):
         _tell_damage(store, how)
         sync(store)
@@ -84,7 +84,7 @@ def _tell_damage(store: Store, how: How) -> None:
         if generations.current(store.directory) is not None:
             _current_reader(store)
     except TextIndexError as error:
-        how.on_note(f"{error}: building it anew")
+        how.warn(f"{error}: building it anew")
 
 
 def _current_reader(store: Store) -> Opened:
@@ -99,9 +99,9 @@ def _unhealed(store: Store, how: How, error: Exception) -> Opened:
     try:
         found = _current_reader(store)
     except TextIndexError:
-        how.on_note(f"there is no text index, so this takes a while: {error}")
+        how.warn(f"there is no text index, so this takes a while: {error}")
         return *temporary(store), True
     said = "what was said; tools and sub-agents are being indexed"
     what = "what is indexed so far" if found[2] else said
-    how.on_note(f"searching {what}: {error}")
+    how.warn(f"searching {what}: {error}")
     return found

@@ -20,7 +20,7 @@ import sys
 
 from ccgrep.refresh.look import NUMBERS_BYTES, VERSION, parsed
 from ccgrep.sources.scan import FoundFile, Scan
-from ccgrep.store.checksummed_file import read_note, sealed
+from ccgrep.store.checksummed_file import read_checksummed, with_checksum
 
 _RACY_NS = 2_000_000_000
 _NEVER = 2**64 - 1  # no file's time
@@ -48,7 +48,7 @@ def description(head: str, where: bytes, scan: Scan, scanned_ns: int) -> bytes |
 def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> bytes | None:
     """`seen` after a run that took in the few files of `scan`; nothing if it is damaged."""
     try:
-        seen = parsed(read_note(os.path.join(store_dir, "seen")))
+        seen = parsed(read_checksummed(os.path.join(store_dir, "seen")))
     except ValueError:
         return None
     # As bytes: to take thousands of lines apart would take ten times as long.
@@ -67,7 +67,7 @@ def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> by
 
 def _described(head: str, where: bytes, folders: bytes, names: bytes, numbers: bytes) -> bytes:
     start = b"\n".join((f"{VERSION} {head}".encode(), where))
-    return sealed(b"\n\n".join((start, folders, names, numbers)))
+    return with_checksum(b"\n\n".join((start, folders, names, numbers)))
 
 
 def _numbers(file: FoundFile, scanned_ns: int) -> bytes:

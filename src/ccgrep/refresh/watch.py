@@ -47,7 +47,7 @@ class Watched:
 def keep_fresh(
     config: Config,
     stop: Event,
-    on_note: Callable[[str], None],
+    warn: Callable[[str], None],
     on_taken_in: Callable[[], None] = lambda: None,
 ) -> None:
     """Takes in what changes until `stop` is set."""
@@ -56,7 +56,7 @@ def keep_fresh(
     def note(text: str) -> None:
         if text not in said:  # A disk that is full stays so for a while.
             said.add(text)
-            on_note(text)
+            warn(text)
 
     while not stop.is_set():
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ccgrep.errors import UsageError
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, gram_text
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.quick import import_re2
 from ccgrep.text import clip, one_line
@@ -134,7 +134,7 @@ def _unquoted(pattern: str) -> str:
     a quotation may also end with the pattern, and would then run on into the next one."""
     if "\\Q" not in pattern:
         return pattern
-    return compiled(_QUOTED).sub(lambda found: found[1] + _quoted(found[2]), pattern)
+    return compile_pattern(_QUOTED).sub(lambda found: found[1] + _quoted(found[2]), pattern)
 
 
 def _next_character(data: bytes, at: int) -> int:
@@ -210,7 +210,7 @@ def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
     """One character, class or group; `None` is whatever has no fixed text."""
     char = pattern[at]
     if char == "(":
-        opening = compiled(_GROUP).match(pattern, at)
+        opening = compile_pattern(_GROUP).match(pattern, at)
         if opening is None or pattern[opening.end() : opening.end() + 1] == "?":
             raise _UnknownError
         plan, end = _alternatives(pattern, opening.end())
@@ -218,7 +218,7 @@ def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
             raise _UnknownError
         return (Plan("all", (plan,)) if isinstance(plan, str) else plan), end + 1
     if char == "[":
-        found = compiled(_CLASS).match(pattern, at)
+        found = compile_pattern(_CLASS).match(pattern, at)
         if found is None:
             raise _UnknownError
         return None, found.end()
@@ -240,7 +240,7 @@ def _repeat(pattern: str, at: int) -> tuple[int | None, int]:
     """How often the atom before must stand there at least; `None` without a repetition."""
     least: int | None = None
     while char := pattern[at : at + 1]:
-        found = compiled(_COUNT).match(pattern, at) if char == "{" else None
+        found = compile_pattern(_COUNT).match(pattern, at) if char == "{" else None
         if found is None and char not in "*+?":
             break
         once = int(found[1]) if found else int(char == "+")
@@ -284,5 +284,9 @@ def whole_words(literal: str, ignore_case: bool) -> list[str]:
     """
     if not literal.isascii():
         return []
-    words = (word for word in compiled(_INNER_WORD).findall(literal) if len(word) < MAX_WORD_CHARS)
-    return [word for word in words if not (ignore_case and compiled(_UNSAFE_FOLDED).search(word))]
+    words = (
+        word for word in compile_pattern(_INNER_WORD).findall(literal) if len(word) < MAX_WORD_CHARS
+    )
+    return [
+        word for word in words if not (ignore_case and compile_pattern(_UNSAFE_FOLDED).search(word))
+    ]

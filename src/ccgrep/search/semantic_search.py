@@ -22,7 +22,7 @@ from ccgrep.semantic.encoder import Opened, open_encoder
 from ccgrep.semantic.model import Model
 from ccgrep.semantic.vectors import Match, Vectors, VectorWriter, model_dir, model_dirs
 from ccgrep.store import fsio
-from ccgrep.store.checksummed_file import read_note, sealed
+from ccgrep.store.checksummed_file import read_checksummed, with_checksum
 from ccgrep.store.database import Store, open_store
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def search_by_meaning(
     how: How,
 ) -> tuple[Answer, Covered]:
     """Answers a request; what is not embedded yet is embedded first, for about a second."""
-    on_note = how.on_note
+    warn = how.warn
     surfaces = _surfaces(config, request)
     model = found_model(config)
     opened = _query_encoder(model)
     if opened.note:
-        on_note(opened.note)
+        warn(opened.note)
     directory = model_dir(config.store_dir, model.id)
     vectors = Vectors(directory)
     since = _since(config.embed_window_days, newest)
@@ -119,13 +119,13 @@ def search_by_meaning(
         known = set(vectors.keys().tolist())
         left = left._replace(texts=[one for one in left.texts if one.key not in known])
     if vectors.damaged:
-        on_note("some vectors are damaged and were not searched: run `ccgrep index`")
+        warn("some vectors are damaged and were not searched: run `ccgrep index`")
     if not left.texts and known_total is None:
         _note_done(config, directory, _mark(config, surfaces, since, vectors), left.total)
     covered = Covered(left.total - len(left.texts), left.total)
     if covered.texts < covered.total:
         share = 100 * covered.texts // covered.total
-        on_note(f"{share} % of the texts are embedded so far: run `ccgrep index` for the rest")
+        warn(f"{share} % of the texts are embedded so far: run `ccgrep index` for the rest")
     query = Query(vectors, list(opened.encoder.encode(request.patterns)))
     alpha = 1.0 if request.mode == "semantic" else _alpha(config, request)
     return search_meaning(reader, request, newest, query, surfaces, alpha), covered
@@ -140,7 +140,7 @@ def _mark(config: Config, surfaces: Sequence[str], since: int | None, vectors: V
 
 def _read_done(directory: str, mark: str) -> int | None:
     """How many texts there are, if it is known that all of them are embedded."""
-    known, _, total = read_note(os.path.join(directory, "DONE")).decode().rpartition(" ")
+    known, _, total = read_checksummed(os.path.join(directory, "DONE")).decode().rpartition(" ")
     return int(total) if known == mark and total.isdigit() else None
 
 
@@ -148,7 +148,7 @@ def _note_done(config: Config, directory: str, mark: str, total: int) -> None:
     """Remembers it: to look at all turns takes longer than to search, if there are a million."""
     try:
         tmp_dir = open_store(config.store_dir).tmp_dir
-        note = sealed(f"{mark} {total}".encode())
+        note = with_checksum(f"{mark} {total}".encode())
         fsio.publish(tmp_dir, os.path.join(directory, "DONE"), note, is_hint=True)
     except (WriteError, OSError):
         return
@@ -195,13 +195,13 @@ def found_model(config: Config) -> Model:
         return model
     note = os.path.join(model_dir(config.store_dir, model.id), "VERIFIED")
     stamp = models.weights_stamp(model)
-    if read_note(note) == stamp.encode():
+    if read_checksummed(note) == stamp.encode():
         return model
     models.verify(model)
     try:
         tmp_dir = open_store(config.store_dir).tmp_dir
         _made(os.path.dirname(note))
-        fsio.publish(tmp_dir, note, sealed(stamp.encode()), is_hint=True)
+        fsio.publish(tmp_dir, note, with_checksum(stamp.encode()), is_hint=True)
     except (WriteError, OSError):
         return model
     return model

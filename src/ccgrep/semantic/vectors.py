@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ccgrep.errors import MissingModelError
 from ccgrep.store import fsio
-from ccgrep.store.checksummed_file import is_damaged, read_note, sealed
+from ccgrep.store.checksummed_file import is_damaged, read_checksummed, with_checksum
 from ccgrep.store.database import Store
 
 try:
@@ -256,7 +256,7 @@ class _Checked:
         self._known: set[str] = set()
         self.lines: set[str] = set()
         if not is_thorough:
-            lines = read_note(os.path.join(directory, "CHECKED")).decode()
+            lines = read_checksummed(os.path.join(directory, "CHECKED")).decode()
             self._known = set(lines.splitlines(keepends=True))
 
     def names(self) -> list[str]:
@@ -390,7 +390,7 @@ class VectorWriter:
         checked = Vectors(self._directory).checked
         if checked.is_news():
             path = os.path.join(self._directory, "CHECKED")
-            data = sealed("".join(sorted(checked.lines)).encode())
+            data = with_checksum("".join(sorted(checked.lines)).encode())
             fsio.publish(self._tmp_dir, path, data, is_hint=True)
 
     def _write(self, rows: Any, vectors: Any) -> None:

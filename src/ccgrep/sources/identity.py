@@ -9,7 +9,7 @@ import os
 import msgspec
 
 from ccgrep.hashing import sha256
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import read_side_file
 from ccgrep.sources.reading import File
 
@@ -21,7 +21,7 @@ _WORKERS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_questio
 
 def safe_id(name: str) -> str:
     """`name` where it may stand in a record line, else a hash of it."""
-    if compiled(_ID).fullmatch(name):
+    if compile_pattern(_ID).fullmatch(name):
         return name
     return "x" + sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
@@ -58,7 +58,7 @@ def codex_file(path: str) -> File:
     stem = name.removesuffix(".zst").removesuffix(".jsonl")
     if stem == "rollout":
         return File(safe_id(os.path.basename(folder)))
-    found = compiled(_UUID_AT_END).search(stem)
+    found = compile_pattern(_UUID_AT_END).search(stem)
     return File(found.group() if found else safe_id(stem))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import BadSpot
 
 if TYPE_CHECKING:
@@ -241,7 +241,9 @@ class Records(Generic[T]):
         begin = text.find('{"')
         while begin >= 0 and effort > 0:
             try:
-                end = compiled(_SPACES).match(text, _lenient().raw_decode(text, begin)[1]).end()  # type: ignore[union-attr]
+                record_end = _lenient().raw_decode(text, begin)[1]
+                spaces = compile_pattern(_SPACES).match(text, record_end)
+                end = spaces.end() if spaces is not None else record_end
                 effort -= end - begin
             except (ValueError, RecursionError) as error:
                 end = -1
@@ -249,7 +251,7 @@ class Records(Generic[T]):
                 effort -= max(read - begin, 1)
             value = None
             follows = not line[done:begin].strip(_SPACE + b"\0")
-            if end >= 0 and (follows or compiled(_RECORD_END).match(text, end)):
+            if end >= 0 and (follows or compile_pattern(_RECORD_END).match(text, end)):
                 value = self._record(line[begin:end])
             if value is None:
                 begin = text.find('{"', begin + 1)
@@ -278,7 +280,7 @@ def _lenient() -> "JSONDecoder":
 def _clean(value: Any) -> Any:
     """`value` with lone surrogates replaced and numbers that no format holds as text."""
     if isinstance(value, str):
-        return compiled(_LONE_SURROGATE).sub("\ufffd", value)
+        return compile_pattern(_LONE_SURROGATE).sub("\ufffd", value)
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     if isinstance(value, list):

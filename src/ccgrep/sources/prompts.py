@@ -7,7 +7,7 @@ transcripts: most injected text comes without any flag that says so.
 from typing import Literal, NamedTuple
 
 from ccgrep.kinds import NoteKind
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 
 
 class Words(NamedTuple):
@@ -62,7 +62,7 @@ def is_machine_prompt(text: str) -> bool:
 def words(text: str) -> list[Words]:
     """What a user text without `isMeta` says, context first."""
     found: list[Words] = []
-    while text.lstrip().startswith("<") and (block := compiled(_CONTEXT_BLOCK).match(text)):
+    while text.lstrip().startswith("<") and (block := compile_pattern(_CONTEXT_BLOCK).match(text)):
         found.append(Words("context", block.group(2).strip()))
         text = text[block.end() :]
     if text.strip():
@@ -85,12 +85,12 @@ def _one(text: str) -> Words:
     if head.startswith(("<command-name>", "<command-message>")):
         return _command(text)
     if head.startswith("<bash-input>"):
-        typed = compiled(_BASH_INPUT).search(text)
+        typed = compile_pattern(_BASH_INPUT).search(text)
         return Words("prompt", typed.group(1).strip() if typed else text)
     for start, kind in _NOTES:
         if head.startswith(start):
             if kind in ("output", "command"):
-                text = compiled(_OUTPUT_TAG).sub("", text).strip()
+                text = compile_pattern(_OUTPUT_TAG).sub("", text).strip()
             return Words(kind, text)
     return Words("prompt", text)
 
@@ -101,8 +101,8 @@ def _command(text: str) -> Words:
     A command with arguments is a prompt, and so is a skill (its message comes first);
     a built-in one such as `/model` only if the agent goes to work on it.
     """
-    name = compiled(_COMMAND_NAME).search(text)
-    args = compiled(_COMMAND_ARGS).search(text)
+    name = compile_pattern(_COMMAND_NAME).search(text)
+    args = compile_pattern(_COMMAND_ARGS).search(text)
     typed = " ".join(part.group(1).strip() for part in (name, args) if part).strip()
     if not typed:
         return Words("drop", "")

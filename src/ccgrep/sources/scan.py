@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _claude_kind(name: str) -> FileKind | None:
 
 
 def _codex_kind(name: str) -> FileKind | None:
-    return "session" if compiled(_ROLLOUT).fullmatch(name) else None
+    return "session" if compile_pattern(_ROLLOUT).fullmatch(name) else None
 
 
 def _one(path: str, source: SourceName, base: str) -> Iterator[FoundFile]:

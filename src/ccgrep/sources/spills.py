@@ -6,7 +6,7 @@ they are plain names, so no text of a transcript can lead out of the project's f
 
 import os
 
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import Blob
 from ccgrep.sources.files import MAX_SIDE_FILE_BYTES, read_side_file
 from ccgrep.sources.payload import bytes_blob
@@ -39,10 +39,10 @@ class Spills:
 
     def _candidates(self, text: str, call_id: str) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
-        if place := compiled(_PLACE).search(text):
+        if place := compile_pattern(_PLACE).search(text):
             session, name = place.groups()
             if not name.startswith("."):
                 found += [(self._session_id, name), (session, name)]
-        if compiled(_CALL_ID).fullmatch(call_id):
+        if compile_pattern(_CALL_ID).fullmatch(call_id):
             found.append((self._session_id, call_id + ".txt"))
         return found

@@ -37,11 +37,11 @@ class Opened(NamedTuple):
 def open_tallies(
     store: Store,
     on_progress: Callable[[Progress], None] = lambda _: None,
-    on_note: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
     damaged: Collection[str] = (),
 ) -> Opened:
     """The tallies of HEAD, made where they are missing; files in `damaged` count as such."""
-    return _Update(store, on_progress, on_note, damaged).run()
+    return _Update(store, on_progress, warn, damaged).run()
 
 
 class _Update:
@@ -49,7 +49,7 @@ class _Update:
         self,
         store: Store,
         on_progress: Callable[[Progress], None],
-        on_note: Callable[[str], None],
+        warn: Callable[[str], None],
         damaged: Collection[str],
     ) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class _Update:
         self._version = tallies.version(SAFETY_TABLES)
         self._directory = os.path.join(tallies.tallies_dir(store), self._version)
         self._on_progress = on_progress
-        self._on_note = on_note
+        self._on_note = warn
         self._damaged = damaged
         self._made: list[tuple[str, bytes]] = []  # but not published yet
         self._published = time.monotonic()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ccgrep.errors import FormatError, StoreError
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 
 FORMAT = 1
 FEATURES: frozenset[str] = frozenset()
@@ -26,7 +26,7 @@ def check_format(directory: str, is_repair: bool = False) -> None:
         text = file.read(4096)
     if text == FORMAT_TEXT:
         return
-    found = compiled(_ANY_FORMAT).fullmatch(text)
+    found = compile_pattern(_ANY_FORMAT).fullmatch(text)
     if found is None:
         if is_repair:
             return

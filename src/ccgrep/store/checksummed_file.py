@@ -11,12 +11,12 @@ import zlib
 _SEAL_BYTES = 15
 
 
-def sealed(note: bytes) -> bytes:
+def with_checksum(note: bytes) -> bytes:
     """A note with its checksum behind it."""
     return note + _seal(note)
 
 
-def unsealed(data: bytes) -> bytes | None:
+def strip_checksum(data: bytes) -> bytes | None:
     """The note without its checksum; nothing if it is damaged, or of an earlier version."""
     note = data[:-_SEAL_BYTES]
     return note if data[-_SEAL_BYTES:] == _seal(note) else None
@@ -26,11 +26,11 @@ def _seal(note: bytes) -> bytes:
     return b"crc32 %08x\n" % zlib.crc32(note)
 
 
-def read_note(path: str) -> bytes:
+def read_checksummed(path: str) -> bytes:
     """What a note says; nothing if it is damaged or not there."""
     try:
         with open(path, "rb") as file:
-            return unsealed(file.read()) or b""
+            return strip_checksum(file.read()) or b""
     except OSError:
         return b""
 
@@ -39,6 +39,6 @@ def is_damaged(path: str) -> bool:
     """Whether a note is there, and is not what was written."""
     try:
         with open(path, "rb") as file:
-            return unsealed(file.read()) is None
+            return strip_checksum(file.read()) is None
     except FileNotFoundError:
         return False

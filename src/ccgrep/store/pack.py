@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from zlib import crc32
 
 from ccgrep.errors import CorruptError
-from ccgrep.hashing import Digest, hurry, sha256
+from ccgrep.hashing import Digest, load_openssl, sha256
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
 from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind, thaw
@@ -240,7 +240,7 @@ class Pack:
 
     def is_intact(self) -> bool:
         """Whether the file is what its name says."""
-        hurry()
+        load_openssl()
         digest = sha256(b"")
         end = self.size - _HASH_SIZE
         for offset in range(0, end, _BUFFER_BYTES):

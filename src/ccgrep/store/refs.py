@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable
 
 from ccgrep.errors import CorruptError
-from ccgrep.lazy_re import compiled
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
 from ccgrep.store.access import FORMAT_TEXT
@@ -28,7 +28,7 @@ def read_forgotten(directory: str) -> list[bytes]:
     """What was forgotten, as written beside the snapshots; what of it can be read."""
     try:
         with open(os.path.join(directory, "forgotten"), "rb") as file:
-            keys = compiled(_FORGOTTEN).findall(file.read())
+            keys = compile_pattern(_FORGOTTEN).findall(file.read())
     except FileNotFoundError:
         return []
     return [bytes.fromhex(key.decode()) for key in keys]

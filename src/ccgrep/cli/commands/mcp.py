@@ -22,10 +22,10 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         ) from error
     config = context.config()
 
-    def on_note(note: str) -> None:
+    def warn(note: str) -> None:
         context.say(f"ccgrep: {escape(note)}")
 
-    Thread(target=keep_fresh, args=(config, Event(), on_note), daemon=True).start()
+    Thread(target=keep_fresh, args=(config, Event(), warn), daemon=True).start()
     serve(
         Serving(
             config=config,
