@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.store.checksummed_file import without_checksum
+from ccgrep.store.checksummed_file import strip_checksum
 from ccgrep.store.fsio import remove_tree
 from tests.faults.disk import Disk, Operation, read_log
 from tests.faults.faulty import Fault, assert_heals, needs_shim, run
@@ -108,7 +108,7 @@ def assert_trusted_is_synced(disk: Disk, made: Operation) -> None:
     """What CHECKED calls right is never read again: it must not change by a power loss."""
     directory, _, name = made.to.rpartition("/")
     if made.name == "rename" and name == "CHECKED":
-        noted = without_checksum(disk.content(made.path))
+        noted = strip_checksum(disk.content(made.path))
         assert noted
         for line in noted.decode().splitlines():
             disk.assert_synced(directory, line.split()[0])
