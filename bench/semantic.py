@@ -134,7 +134,7 @@ def around(vectors: "NDArray[np.float32]", number: int, seed: int = 1) -> "NDArr
 
 def write(bench: Bench, keys: Sequence[int], vectors: "NDArray[np.float32]") -> None:
     from ccgrep.semantic.vectors import Batch, VectorWriter  # noqa: PLC0415
-    from ccgrep.store.database import open_store  # noqa: PLC0415
+    from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
     # Every text has one, so that none is pending.
     size = len(vectors)
@@ -181,7 +181,7 @@ def report_recall(
     """Of the ten nearest, how many a graph finds; asked with the vectors of texts."""
     from ccgrep.semantic import vectors as module  # noqa: PLC0415
     from ccgrep.semantic.vectors import Vectors, VectorWriter  # noqa: PLC0415
-    from ccgrep.store.database import open_store  # noqa: PLC0415
+    from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
     VectorWriter(open_store(bench.store_dir), _directory(bench), graph_vectors=1).heal()
     found, exact = Vectors(_directory(bench)), Vectors(_directory(bench))

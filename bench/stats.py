@@ -23,8 +23,10 @@ from ccgrep.stats.columns import Array, encode
 from ccgrep.stats.safety import TABLES as SAFETY_TABLES
 from ccgrep.stats.tally import NAMED, TABLES, Use
 from ccgrep.store import tallies
-from ccgrep.store.database import Commit, Store, create_store
+from ccgrep.store.commit import Commit
+from ccgrep.store.lifecycle import create_store
 from ccgrep.store.manifest import Shard, SourceFile
+from ccgrep.store.store import Store
 
 _SHARDS = 256
 _TURNS_A_SESSION = 5

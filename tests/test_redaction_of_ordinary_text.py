@@ -11,7 +11,7 @@ from ccgrep.fulltext.document import field_text, turn_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Turn
 from ccgrep.ops import index
-from ccgrep.store.database import open_store
+from ccgrep.store.lifecycle import open_store
 from tests.helpers import scale
 
 ROOT = Path(__file__).parents[1]

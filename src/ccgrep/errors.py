@@ -62,6 +62,9 @@ class LockedError(StoreError):
 class LostRaceError(LockedError):
     """Another process has written to the store although it was locked."""
 
+    def __init__(self) -> None:
+        super().__init__("another ccgrep wrote to the store meanwhile: run the command again")
+
 
 class WriteError(StoreError):
     """The store could not be written (disk full, quota, read-only)."""

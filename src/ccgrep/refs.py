@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from ccgrep.errors import RefError
 from ccgrep.model import ObjectId
-from ccgrep.store.database import Store
 from ccgrep.store.manifest import Row
+from ccgrep.store.store import Store
 from ccgrep.text import clip, one_line
 
 _OBJECT = re.compile(r"@([0-9a-f]{7,64})")

@@ -20,7 +20,8 @@ from ccgrep.fulltext.writer import TextWriter
 from ccgrep.ingest import run
 from ccgrep.refresh.append import take_in
 from ccgrep.store import refs
-from ccgrep.store.database import Store, create_store
+from ccgrep.store.lifecycle import create_store
+from ccgrep.store.store import Store
 from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile

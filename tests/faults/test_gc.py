@@ -11,8 +11,8 @@ from ccgrep.errors import LostRaceError
 from ccgrep.fulltext import generations
 from ccgrep.model import ObjectId
 from ccgrep.store import refs
-from ccgrep.store.database import Store
 from ccgrep.store.gc import collect_garbage, reachable
+from ccgrep.store.store import Store
 from tests.faults.faulty import Fault, Saved, assert_heals, count_operations, needs_shim, run
 from tests.faults.test_kill import fill, grow, killed_after, snapshot
 from tests.helpers import scale

@@ -22,9 +22,10 @@ from ccgrep.ops import index
 from ccgrep.ops.search import How, search
 from ccgrep.search.request import Filters, Hit, Request
 from ccgrep.store import fsck
-from ccgrep.store.database import Store, open_store
 from ccgrep.store.fsio import remove_tree
+from ccgrep.store.lifecycle import open_store
 from ccgrep.store.manifest import Manifest, Row
+from ccgrep.store.store import Store
 from tests.helpers import fork_server as served
 from tests.helpers.transcripts import EPOCH_MS, ClaudeFile, CodexFile
 

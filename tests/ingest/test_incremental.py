@@ -9,7 +9,7 @@ import ccgrep.ingest.run
 from ccgrep.ingest.plan import plan
 from ccgrep.ingest.run import Options, Progress, build
 from ccgrep.sources.scan import FoundFile, Scan, scan
-from ccgrep.store.database import create_store, open_store
+from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.manifest import SourceFile
 from tests.helpers.homes import Home, assert_same_as_fresh, live
 

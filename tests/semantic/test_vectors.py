@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ccgrep.semantic import vectors as module
 from ccgrep.semantic.encoder import open_encoder
 from ccgrep.semantic.vectors import Batch, Match, Vectors, VectorWriter, damaged_files, model_dir
-from ccgrep.store.database import Store
+from ccgrep.store.store import Store
 from tests.helpers.homes import Home
 from tests.helpers.models import MODEL
 

@@ -13,8 +13,8 @@ from ccgrep.search.request import Filters
 from ccgrep.stats import report, update
 from ccgrep.stats.report import Overview
 from ccgrep.store import tallies
-from ccgrep.store.database import Store
 from ccgrep.store.manifest import shard_of
+from ccgrep.store.store import Store
 from tests.helpers.homes import Home
 
 

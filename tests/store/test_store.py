@@ -16,7 +16,8 @@ import pytest
 from ccgrep.errors import CorruptError, FormatError, LockedError
 from ccgrep.model import Turn
 from ccgrep.store import fsck, fsio
-from ccgrep.store.database import Commit, create_store, open_store
+from ccgrep.store.commit import Commit
+from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.objects import freeze, thaw
 from tests.helpers.homes import Home, assert_same_as_fresh
 
@@ -111,7 +112,7 @@ def test_second_writer_is_told_who_holds_the_lock(home: Home) -> None:
 def test_lock_of_a_dead_process_is_free(home: Home) -> None:
     filled(home, 1)
     code = (
-        "import os, sys; from ccgrep.store.database import open_store\n"
+        "import os, sys; from ccgrep.store.lifecycle import open_store\n"
         "with open_store(sys.argv[1]).lock(5): os.kill(os.getpid(), 9)"
     )
     for _ in range(3):

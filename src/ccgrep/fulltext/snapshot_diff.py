@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from ccgrep.errors import StoreError
 from ccgrep.model import Entry
-from ccgrep.store.database import Store
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
+from ccgrep.store.store import Store
 
 
 def changed_rows(

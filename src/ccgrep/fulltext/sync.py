@@ -39,8 +39,9 @@ from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.sources.reading import Reading
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import with_checksum
-from ccgrep.store.database import Commit, Store, lost_race
+from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row, Snapshot
+from ccgrep.store.store import Store
 
 if TYPE_CHECKING:
     from ccgrep.fulltext.reader import TextReader
@@ -158,7 +159,7 @@ def _new_generation(store: Store) -> str:
     path = os.path.join(generations.text_dir(store.directory), name)
     with _given_up_if_refused(path):
         if not fsio.make_dir(path):
-            raise lost_race()  # Somebody else is writing it, whom no lock kept out.
+            raise LostRaceError  # Somebody else is writing it, whom no lock kept out.
         kinds = f"{generations.wanted_kinds(store.directory)}\n"
         fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), kinds.encode(), is_hint=True)
     return path
@@ -276,7 +277,7 @@ class _Sync:
         """What could not be read was not just in another's hands: it will never be indexed."""
         self._store.packs(refresh=bool(self._missing))
         if any(id in self._store for id in self._missing):
-            raise lost_race()
+            raise LostRaceError
 
     def _write_again(self) -> None:
         """Adds the last small pieces to this one, so that tantivy has none to merge."""

@@ -14,9 +14,10 @@ from ccgrep.errors import StoreError
 from ccgrep.model import Turn
 from ccgrep.sources.scan import Scan
 from ccgrep.store import refs
-from ccgrep.store.database import Commit, Store
+from ccgrep.store.commit import Commit
 from ccgrep.store.fsck import newest_rows
 from ccgrep.store.manifest import Manifest, Row, Snapshot
+from ccgrep.store.store import Store
 
 
 def adopt_forgotten(store: Store, old: Store) -> None:

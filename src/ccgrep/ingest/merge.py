@@ -14,7 +14,7 @@ from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading
-from ccgrep.store.database import Commit
+from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, conversation_key, forgotten_key
 
 Load = Callable[[ObjectId], Turn]

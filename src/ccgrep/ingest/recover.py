@@ -21,7 +21,7 @@ from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.project import project_of
 from ccgrep.sources.reading import describe
 from ccgrep.sources.scan import FoundFile
-from ccgrep.store.database import Commit
+from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
 from ccgrep.store.objects import freeze
 

@@ -27,8 +27,9 @@ from ccgrep.refresh.seen_file import described_anew, description
 from ccgrep.sources.identity import claude_file, codex_file, is_of_agent
 from ccgrep.sources.reading import Before, Reading
 from ccgrep.sources.scan import FoundFile, Root, Scan
-from ccgrep.store.database import Commit, Store
+from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row, SourceFile, forgotten_key
+from ccgrep.store.store import Store
 
 COMMIT_EVERY_S = 10.0
 _GARBAGE_SHARE = 0.25

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from ccgrep.config import Config
 from ccgrep.refresh.look import read_head
-from ccgrep.store.database import open_store
+from ccgrep.store.lifecycle import open_store
 
 
 def sessions_in(config: Config, glob: str) -> frozenset[str]:

@@ -19,7 +19,7 @@ from ccgrep.search.filters import scope
 from ccgrep.search.regex import whole_words
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreScan
-from ccgrep.store.database import open_store
+from ccgrep.store.lifecycle import open_store
 from ccgrep.text import one_line
 
 

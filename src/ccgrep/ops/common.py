@@ -7,7 +7,8 @@ from typing import TypeVar
 from ccgrep.config import Config
 from ccgrep.errors import MissingObjectError
 from ccgrep.sources.scan import Scan, scan
-from ccgrep.store.database import Store, open_store
+from ccgrep.store.lifecycle import open_store
+from ccgrep.store.store import Store
 
 T = TypeVar("T")
 

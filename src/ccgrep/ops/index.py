@@ -24,9 +24,10 @@ from ccgrep.model import BadSpot
 from ccgrep.ops.common import WAS_OPEN, now_ms, read, scanner
 from ccgrep.sources.scan import scan
 from ccgrep.store import fsio
-from ccgrep.store.database import Store, create_store, new_store_dir, open_store, swap
+from ccgrep.store.lifecycle import create_store, new_store_dir, open_store, swap
 from ccgrep.store.lock import network_filesystem
 from ccgrep.store.manifest import Row
+from ccgrep.store.store import Store
 
 
 class SourceStatus(Struct):

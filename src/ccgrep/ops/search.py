@@ -141,7 +141,7 @@ class Searcher:
             found = indexed_candidates(self._texts, matcher, request, self.turn_text)
             return search_exact(found, matcher, request, self._newest), marks
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
-        from ccgrep.store.database import open_store  # noqa: PLC0415
+        from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
         scan = StoreScan(open_store(self._config.store_dir), request.filters, self._note_lost)
         return search_exact(scan.candidates(request), matcher, request, scan.newest), marks
@@ -216,7 +216,7 @@ class Searcher:
             query = self._texts.filtered(self._texts.everything(), limits.must, limits.never)
             return sorted(self._texts.values("session", "", query))
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
-        from ccgrep.store.database import open_store  # noqa: PLC0415
+        from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
         scan = StoreScan(open_store(self._config.store_dir), filters)
         return sorted({one.place.session for one in scan.candidates(Request(()))})
@@ -280,7 +280,7 @@ def open_searcher(config: Config, reader: TextReader | None) -> Searcher:
     if reader is not None:
         return Searcher(config, reader)
     from ccgrep.search.store_scan import StoreTexts  # noqa: PLC0415
-    from ccgrep.store.database import open_store  # noqa: PLC0415
+    from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
     return Searcher(config, StoreTexts(open_store(config.store_dir)))
 

@@ -12,9 +12,10 @@ from ccgrep.model import Entry, Session, Turn
 from ccgrep.ops.common import read
 from ccgrep.ops.search import open_index, open_searcher
 from ccgrep.search.request import Filters
-from ccgrep.store.database import Store, open_store
+from ccgrep.store.lifecycle import open_store
 from ccgrep.store.lineage import trees
 from ccgrep.store.manifest import Manifest, Row
+from ccgrep.store.store import Store
 
 
 class Listed(Struct, frozen=True):

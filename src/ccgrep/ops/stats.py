@@ -13,7 +13,7 @@ from ccgrep.search.request import Filters
 from ccgrep.stats.report import BashUse, Dimension, Overview, Report, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions, suggest
 from ccgrep.stats.update import Progress, open_tallies
-from ccgrep.store.database import Store
+from ccgrep.store.store import Store
 
 T = TypeVar("T")
 

@@ -17,11 +17,12 @@ from ccgrep.store import fsck as checks
 from ccgrep.store import fsio, tallies
 from ccgrep.store import gc as collector
 from ccgrep.store.checksummed_file import is_damaged
-from ccgrep.store.database import Store, new_store_dir, open_store, stores_set_aside
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.gc import GcReport
+from ccgrep.store.lifecycle import new_store_dir, open_store, stores_set_aside
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import Row
+from ccgrep.store.store import Store
 
 
 class FsckResult(Struct, frozen=True):

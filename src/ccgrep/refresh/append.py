@@ -9,7 +9,7 @@ from ccgrep.refresh.handover import HandedWriter
 from ccgrep.refresh.look import READY, WRITING
 from ccgrep.refresh.messages import Line
 from ccgrep.sources.scan import Root, found_files
-from ccgrep.store.database import open_store
+from ccgrep.store.lifecycle import open_store
 
 _WAIT_S = 0.2
 _MAX_BYTES = 64 * 1024 * 1024

@@ -16,7 +16,8 @@ from ccgrep.ops.common import WAS_OPEN, scanner
 from ccgrep.ops.search import Coverage, How
 from ccgrep.search.filters import Texts
 from ccgrep.search.store_scan import StoreTexts
-from ccgrep.store.database import Store, create_store, open_store
+from ccgrep.store.lifecycle import create_store, open_store
+from ccgrep.store.store import Store
 
 Opened = tuple[Texts, int, bool]
 """What is searched, when its newest turn began, and whether it has more than what was said."""

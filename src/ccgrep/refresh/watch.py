@@ -18,7 +18,7 @@ from ccgrep.errors import CcgrepError, LockedError
 from ccgrep.ops import index
 from ccgrep.refresh.append import take_in
 from ccgrep.refresh.look import changed_since
-from ccgrep.store.database import create_store
+from ccgrep.store.lifecycle import create_store
 from ccgrep.store.lock import WriterLock
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from ccgrep.semantic.model import Model
 from ccgrep.semantic.vectors import Match, Vectors, VectorWriter, model_dir, model_dirs
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import read_checksummed, with_checksum
-from ccgrep.store.database import Store, open_store
+from ccgrep.store.lifecycle import open_store
+from ccgrep.store.store import Store
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from ccgrep.model import Entry, Turn
 from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, in_utf8
 from ccgrep.search.filters import chosen_session, is_related
 from ccgrep.search.request import Filters, Place, Request
-from ccgrep.store.database import Store
 from ccgrep.store.manifest import Row
+from ccgrep.store.store import Store
 from ccgrep.text import one_line
 
 

@@ -22,8 +22,8 @@ from ccgrep.semantic.vectors import (
     unique_keys,
     with_blanks,
 )
-from ccgrep.store.database import Store
 from ccgrep.store.lock import WriterLock
+from ccgrep.store.store import Store
 
 if TYPE_CHECKING:
     import numpy as np

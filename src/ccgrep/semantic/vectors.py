@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ccgrep.errors import MissingModelError
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import is_damaged, read_checksummed, with_checksum
-from ccgrep.store.database import Store
+from ccgrep.store.store import Store
 
 try:
     import numpy as np

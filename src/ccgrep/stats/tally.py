@@ -26,8 +26,8 @@ from ccgrep.model import Entry, ObjectId, Turn, Usage
 from ccgrep.stats.columns import Array, Columns, encode
 from ccgrep.stats.safety import judge
 from ccgrep.stats.shell import parse, script_of
-from ccgrep.store.database import Store
 from ccgrep.store.manifest import Row, Shard
+from ccgrep.store.store import Store
 
 SOURCES = ("claude_code", "codex")
 COMPOUND, PRIVILEGED = 1, 2

@@ -16,7 +16,7 @@ from ccgrep.stats.shared import find_shared
 from ccgrep.stats.tables import Tables
 from ccgrep.stats.tally import tally_shard
 from ccgrep.store import tallies
-from ccgrep.store.database import Store
+from ccgrep.store.store import Store
 
 _WAIT_S = 0.2
 _PUBLISH_EVERY_S = 1.0

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from ccgrep.errors import CorruptError, FormatError, StoreError
 from ccgrep.model import ObjectId
 from ccgrep.store import access, refs
-from ccgrep.store.database import Commit, Store
+from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile, shard_of
 from ccgrep.store.objects import Frame, decode, thaw
 from ccgrep.store.pack import Pack, PackWriter
+from ccgrep.store.store import Store
 
 
 class FsckReport(Struct):

@@ -10,10 +10,10 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from ccgrep.errors import CorruptError
+from ccgrep.errors import CorruptError, LostRaceError
 from ccgrep.model import ObjectId
 from ccgrep.store import refs, tallies
-from ccgrep.store.database import Commit, Store, lost_race
+from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import (
     Manifest,
     Row,
@@ -22,6 +22,7 @@ from ccgrep.store.manifest import (
     conversation_key,
     forgotten_key,
 )
+from ccgrep.store.store import Store
 
 
 class GcReport(Struct, frozen=True):
@@ -64,7 +65,7 @@ def collect_garbage(store: Store) -> GcReport:
         store.rewrite(dirty, keep)
         if store.head() != head:
             store.put_back()
-            raise lost_race()
+            raise LostRaceError
         store.release()
     tallies.drop_stale(store)
     with Commit(store) as commit:

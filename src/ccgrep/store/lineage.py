@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from ccgrep.model import Entry, ObjectId
-from ccgrep.store.database import Store
 from ccgrep.store.manifest import Row
+from ccgrep.store.store import Store
 
 
 def trees(store: Store, rows: Sequence[Row], limit: int) -> Iterator[tuple[Row, int]]:

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from ccgrep.hashing import sha256
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
-from ccgrep.store.database import Store
 from ccgrep.store.manifest import Snapshot
+from ccgrep.store.store import Store
 
 _FORMAT = "v1"
 """Has to change with what `stats/` writes, and with what it makes of a command."""

@@ -1,0 +1,176 @@
+"""The writer's side of a store: write objects to one pack, then replace HEAD.
+
+On a filesystem without working locks, `gc` may delete objects that another process is about to
+refer to. Both sides therefore keep the packs they rely on open and check again at the end: `gc`
+compares HEAD, `Commit` compares its packs. One of them notices the other and restores the objects.
+"""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from ccgrep.errors import LostRaceError
+from ccgrep.model import ObjectId, Turn
+from ccgrep.store import refs
+from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, shard_of
+from ccgrep.store.objects import Frame, ObjectKind, decode, freeze, thaw
+from ccgrep.store.pack import PackWriter
+from ccgrep.store.store import Store
+
+T = TypeVar("T")
+
+
+class Commit:
+    """A change of the store under the writer's lock: new objects, then a new HEAD.
+
+    Used as a context: leaving it without `commit` throws the pack away.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._head = store.head()
+        self.snapshot = _with_forgotten(store, store.snapshot(self._head))
+        self._rows: dict[str, dict[str, Row]] = {}
+        self._touched: set[str] = set()
+        self._writer: PackWriter | None = None
+        self._last: tuple[ObjectId, Manifest] | None = None
+        store.hold(*store.packs())
+
+    def __enter__(self) -> "Commit":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._writer is not None:
+            self._writer.discard()
+        self.store.release()
+
+    def add(self, frame: Frame) -> bool:
+        """Stores an object; says whether it was new."""
+        if self._writer is not None and frame.id in self._writer:
+            return False
+        if pack := self.store.pack_of(frame.id):
+            self.store.hold(pack)
+            return False
+        if self._writer is None:
+            self._writer = PackWriter(self.store.pack_dir, self.store.tmp_dir)
+        self._writer.add(frame)
+        return True
+
+    def put(self, kind: ObjectKind, value: msgspec.Struct) -> ObjectId:
+        frame = freeze(kind, value)
+        self.add(frame)
+        if isinstance(value, Manifest):
+            self._last = frame.id, value
+        return frame.id
+
+    def manifest(self, row: Row) -> Manifest:
+        """A session's; mostly the one that was just put."""
+        if self._last is not None and self._last[0] == row.manifest:
+            return self._last[1]
+        return self.load(row.manifest, Manifest)
+
+    @property
+    def head(self) -> ObjectId:
+        """The snapshot that it goes on from."""
+        return self._head
+
+    def load_turn(self, id: ObjectId) -> Turn:
+        return self.load(id, Turn)
+
+    def load(self, id: ObjectId, kind: type[T]) -> T:
+        """An object, also one that this commit has just written."""
+        if self._writer is not None and id in self._writer:
+            return decode(thaw(self._writer.read(id)), kind)
+        return self.store.load(id, kind)
+
+    def row(self, session_id: str) -> Row | None:
+        return self._shard(shard_of(session_id)).get(session_id)
+
+    def rows(self) -> Iterator[Row]:
+        """Every session as this commit will leave it."""
+        for name in sorted({*self.snapshot.shards, *self._rows}):
+            yield from self._shard(name).values()
+
+    def touched_rows(self) -> Iterator[Row]:
+        """The sessions that this commit changes."""
+        for name in self._touched:
+            before = self.snapshot.shards.get(name)
+            known = self.store.load(before, Shard).rows if before else ()
+            old = {row.session.id: row for row in known}
+            yield from (r for id, r in self._shard(name).items() if old.get(id) != r)
+
+    def set_row(self, row: Row) -> None:
+        name = shard_of(row.session.id)
+        shard = self._shard(name)
+        if shard.get(row.session.id) != row:
+            shard[row.session.id] = row
+            self._touched.add(name)
+
+    def drop_row(self, session_id: str) -> None:
+        name = shard_of(session_id)
+        if self._shard(name).pop(session_id, None) is not None:
+            self._touched.add(name)
+
+    def commit(self, now_ms: int, **changes: object) -> ObjectId:
+        """Publishes the pack and makes it the current snapshot.
+
+        `changes` are further fields of the snapshot. Nothing changed: nothing is written.
+        """
+        shards = dict(self.snapshot.shards)
+        for name in self._touched:
+            rows = tuple(row for _, row in sorted(self._shard(name).items()))
+            if rows:
+                shards[name] = self.put("shard", Shard(rows))
+            else:
+                shards.pop(name, None)
+        wanted = replace(self.snapshot, shards=dict(sorted(shards.items())), **changes)
+        if wanted == self.snapshot:
+            return self.store.head()
+        if wanted.forgotten:
+            refs.write_forgotten(self.store.directory, self.store.tmp_dir, wanted.forgotten)
+        self.snapshot = replace(wanted, created=now_ms, revision=self.snapshot.revision + 1)
+        head = self.put("snapshot", self.snapshot)
+        if self._writer is not None:
+            self._writer.finish()
+            self._writer = None
+        self.store.packs(refresh=True)
+        written = self.store.pack_of(head)
+        if written is None:
+            raise LostRaceError
+        self.store.hold(written)
+        self.store.must_be_at(self._head)
+        refs.write_head(self.store.directory, self.store.tmp_dir, head)
+        self.store.must_be_at(head)
+        self.store.put_back()
+        self.store.release()
+        self.store.hold(*self.store.packs())
+        self._head = head
+        self._touched.clear()
+        return head
+
+    def let_go(self) -> None:
+        """Keeps nothing at hand that the store has."""
+        if not self._touched:
+            self._rows.clear()
+            self.store.close()
+
+    def _shard(self, name: str) -> dict[str, Row]:
+        if name not in self._rows:
+            id = self.snapshot.shards.get(name)
+            shard = self.store.load(id, Shard) if id else Shard()
+            self._rows[name] = {row.session.id: row for row in shard.rows}
+        return self._rows[name]
+
+
+def _with_forgotten(store: Store, snapshot: Snapshot) -> Snapshot:
+    """What is forgotten stays so, also when the snapshot that says it is lost."""
+    known = {*snapshot.forgotten, *refs.read_forgotten(store.directory)}
+    return replace(snapshot, forgotten=tuple(sorted(known)))
