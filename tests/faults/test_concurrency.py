@@ -260,7 +260,7 @@ def test_append_goes_by_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch
     is_plain = run._is_plain
 
     def late(*arguments: Any) -> bool:
-        refs.write_head(home.store.directory, home.store.tmp_dir, earlier)
+        refs.write_head(home.store.directory, earlier)
         return is_plain(*arguments)
 
     monkeypatch.setattr(run, "_is_plain", late)

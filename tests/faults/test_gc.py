@@ -101,10 +101,10 @@ def test_pack_that_is_dropped_before_its_head_is_written_is_put_back(
     dropped = []
     write = refs.write_head
 
-    def late(directory: str, tmp_dir: str, id: ObjectId) -> None:
+    def late(directory: str, id: ObjectId) -> None:
         monkeypatch.setattr(refs, "write_head", write)
         dropped.append(collect_garbage(home.store).objects_dropped)
-        write(directory, tmp_dir, id)
+        write(directory, id)
 
     monkeypatch.setattr(refs, "write_head", late)
     home.index()

@@ -21,8 +21,8 @@ import zlib
 from ccgrep.errors import TextIndexError
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.refresh.look import read_head
 from ccgrep.store.checksummed_file import is_damaged, read_checksummed
+from ccgrep.store.refs import read_head
 
 if TYPE_CHECKING:
     from ccgrep.fulltext.reader import TextReader

@@ -24,7 +24,7 @@ def adopt_forgotten(store: Store, old: Store) -> None:
     """What is forgotten stays so; for before anything is read into the new store."""
     forgotten = {*refs.read_forgotten(old.directory), *_snapshot(old).forgotten}
     if forgotten:
-        refs.write_forgotten(store.directory, store.tmp_dir, sorted(forgotten))
+        refs.write_forgotten(store.directory, sorted(forgotten))
 
 
 def adopt(store: Store, old: Store, scan: Scan) -> int:

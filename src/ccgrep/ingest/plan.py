@@ -9,10 +9,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.scan import FoundFile, Scan, is_racy
 from ccgrep.store.manifest import SourceFile
-
-_RACY_NS = 2_000_000_000
 
 
 class Plan(Struct, frozen=True):
@@ -37,7 +35,7 @@ def plan(known: Mapping[str, SourceFile], scan: Scan, now_ns: int, is_full: bool
             new.append(path)
         elif is_full or not _is_same(found, before):
             changed.append(path)
-        elif is_racy(before, now_ns):
+        elif may_have_changed(before, now_ns):
             suspect.append(path)
     roots = set(scan.complete_roots)
     gone = [p for p, before in known.items() if p not in scan.files and before.root in roots]
@@ -52,6 +50,6 @@ def _is_same(found: FoundFile, before: SourceFile) -> bool:
     )
 
 
-def is_racy(before: SourceFile, now_ns: int) -> bool:
+def may_have_changed(before: SourceFile, now_ns: int) -> bool:
     """Whether the file may have changed since it was read without its stat saying so."""
-    return before.mtime_ns > before.read_ns - _RACY_NS or before.mtime_ns > now_ns
+    return is_racy(before.mtime_ns, before.read_ns) or before.mtime_ns > now_ns

@@ -20,7 +20,7 @@ from ccgrep.ingest.batch import Batch, is_much, read_files
 from ccgrep.ingest.exclude import excluded_paths, session_ids
 from ccgrep.ingest.file_reader import FileResult, Task
 from ccgrep.ingest.merge import Merge
-from ccgrep.ingest.plan import Plan, is_racy, plan
+from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.model import ObjectId
 from ccgrep.refresh.look import is_same, last_seen, where_lines
 from ccgrep.refresh.seen_file import described_anew, description
@@ -120,7 +120,7 @@ def _is_at_rest(before: SourceFile) -> bool:
         return False
     found = (info.st_size, info.st_mtime_ns, info.st_ino)
     is_as_read = found == (before.size, before.mtime_ns, before.inode)
-    return is_as_read and not is_racy(before, time.time_ns())
+    return is_as_read and not may_have_changed(before, time.time_ns())
 
 
 def _collect_garbage(store: Store) -> None:
@@ -202,7 +202,7 @@ def _names_of(found: FoundFile) -> set[bytes]:
 
 def _is_restless(result: FileResult) -> bool:
     """Whether a file will have to be suspected next time too; else that is worth a note."""
-    return result.file is None or is_racy(result.file, result.file.read_ns)
+    return result.file is None or may_have_changed(result.file, result.file.read_ns)
 
 
 class _Run:

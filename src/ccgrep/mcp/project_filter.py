@@ -5,8 +5,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from ccgrep.config import Config
-from ccgrep.refresh.look import read_head
 from ccgrep.store.lifecycle import open_store
+from ccgrep.store.refs import read_head
 
 
 def sessions_in(config: Config, glob: str) -> frozenset[str]:

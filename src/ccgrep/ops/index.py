@@ -21,10 +21,10 @@ from ccgrep.ingest.run import (
     remembered,
 )
 from ccgrep.model import BadSpot
-from ccgrep.ops.common import WAS_OPEN, now_ms, read, scanner
+from ccgrep.ops.common import WAS_OPEN, now_ms, scanner
 from ccgrep.sources.scan import scan
 from ccgrep.store import fsio
-from ccgrep.store.lifecycle import create_store, new_store_dir, open_store, swap
+from ccgrep.store.lifecycle import create_store, new_store_dir, open_store, read_consistently, swap
 from ccgrep.store.lock import network_filesystem
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
@@ -104,7 +104,7 @@ def recreate(
 
 def status(config: Config) -> Status:
     """What is in the store, and how far behind the source files it is."""
-    return read(config, lambda store: _status(config, store))
+    return read_consistently(config.store_dir, lambda store: _status(config, store))
 
 
 def _status(config: Config, store: Store) -> Status:

@@ -14,11 +14,12 @@ from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import Stored, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refresh.check import begin_check
-from ccgrep.refresh.look import Check, Look, read_head
+from ccgrep.refresh.look import Check, Look
 from ccgrep.search.filters import Texts, scope, short_ids
 from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
 from ccgrep.store.access import check_usable
+from ccgrep.store.refs import read_head
 from ccgrep.text import redact
 
 if TYPE_CHECKING:

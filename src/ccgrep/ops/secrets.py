@@ -10,9 +10,9 @@ from ccgrep.config import Config
 from ccgrep.fulltext.document import field_text, turn_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Turn
-from ccgrep.ops.common import read
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreScan
+from ccgrep.store.lifecycle import open_store
 
 _KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 _DIGITS = 12
@@ -33,7 +33,7 @@ def find_secrets(
     config: Config, filters: Filters, on_turn: Callable[[int, int], None] = lambda *_: None
 ) -> Iterator[Found]:
     """Every secret of the turns that pass, turn by turn; `on_turn` is told how many are done."""
-    store = read(config, lambda store: store)
+    store = open_store(config.store_dir)
     scan = StoreScan(store, filters)
     rows = {row.session.id: row for row in store.rows()}
     short = refs.abbreviations(rows)

@@ -9,10 +9,9 @@ from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, StoreError
 from ccgrep.model import Entry, Session, Turn
-from ccgrep.ops.common import read
 from ccgrep.ops.search import open_index, open_searcher
 from ccgrep.search.request import Filters
-from ccgrep.store.lifecycle import open_store
+from ccgrep.store.lifecycle import open_store, read_consistently
 from ccgrep.store.lineage import trees
 from ccgrep.store.manifest import Manifest, Row
 from ccgrep.store.store import Store
@@ -54,7 +53,7 @@ def list_sessions(
 
     At most `limit` sessions, or trees.
     """
-    rows = read(config, lambda store: list(store.rows()))
+    rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     short = refs.abbreviations(row.session.id for row in rows)
     passing = _passing(config, filters)
     wanted = [
@@ -66,7 +65,7 @@ def list_sessions(
     ]
     wanted.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
     if is_tree:
-        found = read(config, lambda store: list(trees(store, wanted, limit)))
+        found = read_consistently(config.store_dir, lambda store: list(trees(store, wanted, limit)))
         return [Listed(row, short[row.session.id], depth) for row, depth in found]
     return [Listed(row, short[row.session.id]) for row in wanted[: limit or None]]
 
@@ -83,12 +82,12 @@ def _passing(config: Config, filters: Filters) -> set[str] | None:
 
 def show(config: Config, ref: str, before: int = 0, after: int = 0) -> Shown:
     """The session that `ref` names, or the turn and so many around it."""
-    return read(config, lambda store: _show(store, ref, before, after))
+    return read_consistently(config.store_dir, lambda store: _show(store, ref, before, after))
 
 
 def show_part(config: Config, ref: str, start: int, count: int) -> Shown:
     """So many turns of the session that `ref` names, from turn `start` on."""
-    return read(config, lambda store: _show_part(store, ref, start, count))
+    return read_consistently(config.store_dir, lambda store: _show_part(store, ref, start, count))
 
 
 def _show_part(store: Store, ref: str, start: int, count: int) -> Shown:
@@ -198,7 +197,7 @@ class Turns:
 
 
 def row_of(config: Config, session: str) -> Row | None:
-    return read(config, lambda store: store.row(session))
+    return read_consistently(config.store_dir, lambda store: store.row(session))
 
 
 class Resumption(Struct, frozen=True):
@@ -211,7 +210,7 @@ class Resumption(Struct, frozen=True):
 
 def resumption(config: Config, ref: str) -> Resumption:
     """The command that resumes the session of `ref` in the directory where it began."""
-    return read(config, lambda store: _resumption(store, ref))
+    return read_consistently(config.store_dir, lambda store: _resumption(store, ref))
 
 
 def _resumption(store: Store, ref: str) -> Resumption:

@@ -5,7 +5,6 @@ from typing import NamedTuple, TypeVar
 
 from ccgrep.config import Config
 from ccgrep.errors import TallyError
-from ccgrep.ops.common import read
 from ccgrep.ops.search import Coverage, How
 from ccgrep.refresh.check import begin_check
 from ccgrep.refresh.look import Check
@@ -13,6 +12,7 @@ from ccgrep.search.request import Filters
 from ccgrep.stats.report import BashUse, Dimension, Overview, Report, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions, suggest
 from ccgrep.stats.update import Progress, open_tallies
+from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.store import Store
 
 T = TypeVar("T")
@@ -52,7 +52,8 @@ def suggestions(asked: Asked) -> tuple[Suggestions, Coverage]:
 
 def _report(asked: Asked, make: Callable[[Report], T]) -> tuple[T, Coverage]:
     coverage = _fresh(asked) if asked.how.is_refreshed else Coverage(is_fresh=False)
-    return read(asked.config, lambda store: _made(store, asked, make)), coverage
+    made = read_consistently(asked.config.store_dir, lambda store: _made(store, asked, make))
+    return made, coverage
 
 
 def _fresh(asked: Asked) -> Coverage:

@@ -19,10 +19,9 @@ import os
 import sys
 
 from ccgrep.refresh.look import NUMBERS_BYTES, VERSION, parsed
-from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.scan import FoundFile, Scan, is_racy
 from ccgrep.store.checksummed_file import read_checksummed, with_checksum
 
-_RACY_NS = 2_000_000_000
 _NEVER = 2**64 - 1  # no file's time
 
 
@@ -33,7 +32,7 @@ def description(head: str, where: bytes, scan: Scan, scanned_ns: int) -> bytes |
     files = [file for file in scan.files.values() if file.kind == "session"]
     files.sort(key=lambda file: file.mtime_ns, reverse=True)
     folders = [
-        f"{time if _is_settled(time, scanned_ns) else '?'} {path}"
+        f"{'?' if is_racy(time, scanned_ns) else time} {path}"
         for path, time in scan.folders.items()
     ]
     return _described(
@@ -71,10 +70,6 @@ def _described(head: str, where: bytes, folders: bytes, names: bytes, numbers: b
 
 
 def _numbers(file: FoundFile, scanned_ns: int) -> bytes:
-    is_settled = file.mtime_ns >= 0 and _is_settled(file.mtime_ns, scanned_ns)
+    is_settled = file.mtime_ns >= 0 and not is_racy(file.mtime_ns, scanned_ns)
     numbers = (file.mtime_ns if is_settled else _NEVER, file.size, file.inode)
     return b"".join(number.to_bytes(8, sys.byteorder) for number in numbers)
-
-
-def _is_settled(mtime_ns: int, scanned_ns: int) -> bool:
-    return mtime_ns <= scanned_ns - _RACY_NS

@@ -21,6 +21,7 @@ else:
     FileKind = SourceName = str  # for msgspec, when it reads a worker's task
 
 _ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"
+_RACY_NS = 2_000_000_000  # The mtimes of FAT are this coarse.
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
 
 
@@ -52,6 +53,14 @@ class Scan(NamedTuple):
     folders: dict[str, int]
     complete_roots: list[str]
     troubles: list[str]
+
+
+def is_racy(mtime_ns: int, seen_ns: int) -> bool:
+    """Return whether a file with this mtime may have changed after `seen_ns` unnoticed.
+
+    Within one tick of the filesystem's clock, a write leaves mtime and size as they were.
+    """
+    return mtime_ns > seen_ns - _RACY_NS
 
 
 def roots_of(directory: str) -> list[Root]:

@@ -135,7 +135,7 @@ class Commit:
         if wanted == self.snapshot:
             return self.store.head()
         if wanted.forgotten:
-            refs.write_forgotten(self.store.directory, self.store.tmp_dir, wanted.forgotten)
+            refs.write_forgotten(self.store.directory, wanted.forgotten)
         self.snapshot = replace(wanted, created=now_ms, revision=self.snapshot.revision + 1)
         head = self.put("snapshot", self.snapshot)
         if self._writer is not None:
@@ -147,7 +147,7 @@ class Commit:
             raise LostRaceError
         self.store.hold(written)
         self.store.must_be_at(self._head)
-        refs.write_head(self.store.directory, self.store.tmp_dir, head)
+        refs.write_head(self.store.directory, head)
         self.store.must_be_at(head)
         self.store.put_back()
         self.store.release()

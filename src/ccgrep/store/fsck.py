@@ -15,7 +15,7 @@ from ccgrep.errors import CorruptError, FormatError, StoreError
 from ccgrep.model import ObjectId
 from ccgrep.store import access, refs
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile, shard_of
+from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, SourceFile, shard_of
 from ccgrep.store.objects import Frame, decode, thaw
 from ccgrep.store.pack import Pack, PackWriter
 from ccgrep.store.store import Store
@@ -100,7 +100,7 @@ def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[O
     except StoreError as error:
         report.damaged.append(str(error))
         return used
-    if head == refs.NO_SNAPSHOT or missing(head, "snapshot"):
+    if head == NO_SNAPSHOT or missing(head, "snapshot"):
         return used
     snapshot = store.load(head, Snapshot)
     _check_forgotten(store, snapshot, report)
@@ -123,7 +123,7 @@ def _check_forgotten(store: Store, snapshot: Snapshot, report: FsckReport) -> No
 def repair(store: Store) -> list[str]:
     """Makes the store consistent with what can still be read of it; names what is lost."""
     store.clean_tmp()
-    refs.write_format(store.directory, store.tmp_dir)
+    refs.write_format(store.directory)
     _rewrite_damaged(store)
     store.heal_indexes()
     lost: list[str] = []
@@ -135,7 +135,7 @@ def repair(store: Store) -> list[str]:
                 lost.append(f"session {row.session.id}")
         commit.commit(commit.snapshot.created)
         if commit.snapshot.forgotten:
-            refs.write_forgotten(store.directory, store.tmp_dir, commit.snapshot.forgotten)
+            refs.write_forgotten(store.directory, commit.snapshot.forgotten)
     return lost
 
 
@@ -166,7 +166,7 @@ def _with_best_head(store: Store) -> Store:
     except StoreError:
         snapshots = [(decode(raw, Snapshot), id) for id, raw in _objects(store, "snapshot")]
         best = max(snapshots, key=lambda found: found[0].revision, default=None)
-        refs.write_head(store.directory, store.tmp_dir, best[1] if best else refs.NO_SNAPSHOT)
+        refs.write_head(store.directory, best[1] if best else NO_SNAPSHOT)
     return store
 
 
@@ -183,7 +183,7 @@ Newest = dict[str, tuple[ObjectId, Manifest]]
 
 def _restore_shards(store: Store, commit: Commit, newest: Newest) -> None:
     """Makes lost shards from the newest manifest of each of their sessions."""
-    has_snapshot = store.head() != refs.NO_SNAPSHOT
+    has_snapshot = store.head() != NO_SNAPSHOT
     lost = {n for n, id in commit.snapshot.shards.items() if id not in store}
     if not has_snapshot and store.pack_names():
         lost = {f"{number:02x}" for number in range(256)}

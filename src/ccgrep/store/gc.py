@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from ccgrep.errors import CorruptError, LostRaceError
 from ccgrep.model import ObjectId
-from ccgrep.store import refs, tallies
+from ccgrep.store import tallies
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import (
+    NO_SNAPSHOT,
     Manifest,
     Row,
     Shard,
@@ -35,7 +36,7 @@ class GcReport(Struct, frozen=True):
 
 def reachable(store: Store, head: ObjectId) -> set[ObjectId]:
     """Every object that a snapshot leads to."""
-    if head == refs.NO_SNAPSHOT:
+    if head == NO_SNAPSHOT:
         return set()
     found = {head}
     snapshot = store.load(head, Snapshot)

@@ -4,10 +4,15 @@
 """
 
 import os
+from collections.abc import Callable
+from typing import TypeVar
 
-from ccgrep.errors import StoreError
+from ccgrep.errors import MissingObjectError, StoreError
 from ccgrep.store import access, fsio, refs
+from ccgrep.store.manifest import NO_SNAPSHOT
 from ccgrep.store.store import Store
+
+T = TypeVar("T")
 
 _CREATE_WAIT_S = 10.0
 
@@ -32,6 +37,18 @@ def open_store(directory: str, is_repair: bool = False) -> Store:
     return Store(directory)
 
 
+def read_consistently(directory: str, work: Callable[[Store], T]) -> T:
+    """Return the result of `work` on the store, retried once if a writer removed an object."""
+    store = open_store(directory)
+    head = store.head()
+    try:
+        return work(store)
+    except MissingObjectError:
+        if store.head() == head:
+            raise
+        return work(open_store(directory))
+
+
 def create_store(directory: str) -> Store:
     """The store in `directory`, made when there is none."""
     _finish_swap(directory)
@@ -54,9 +71,9 @@ def create_store(directory: str) -> Store:
     with store.lock(_CREATE_WAIT_S):
         # Another one that was quicker may be at its first snapshot by now.
         if not os.path.exists(os.path.join(directory, "FORMAT")):
-            if refs.read_head(directory) is None:
-                refs.write_head(directory, store.tmp_dir, refs.NO_SNAPSHOT)
-            refs.write_format(directory, store.tmp_dir)
+            if not os.path.exists(os.path.join(directory, "HEAD")):
+                refs.write_head(directory, NO_SNAPSHOT)
+            refs.write_format(directory)
     return store
 
 

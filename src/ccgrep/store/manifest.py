@@ -87,6 +87,10 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     must_collect: bool = False  # a session was forgotten, and its bytes are still there
 
 
+NO_SNAPSHOT = ObjectId(bytes(32))
+"""The id in HEAD before the first commit."""
+
+
 def shard_of(session_id: str) -> str:
     """The name of a session's shard: two hex digits."""
     return sha256(session_id.encode()).hexdigest()[:2]

@@ -1,56 +1,68 @@
-"""HEAD and what else stands beside the objects: which snapshot is the current one.
+"""The small files beside the objects: HEAD, FORMAT and `forgotten`.
 
-HEAD        64 hex digits and a newline; 64 zeros before the first commit
-forgotten   32 hex digits a line: what is not to be taken in again; a second copy of what the
-            snapshot says, since a promise to forget must outlive a lost snapshot
+HEAD        the id of the current snapshot: 64 hex digits and a newline, zeros before the first
+            commit
+forgotten   32 hex digits a line: keys of sessions and files that must not be ingested again.
+            The snapshot holds them too, but a request to forget must survive a lost snapshot.
+
+Every search reads HEAD, so this module loads `fsio` only to write.
 """
 
-import os
-from collections.abc import Iterable
+from __future__ import annotations
 
-from ccgrep.errors import CorruptError
+import os
+
 from ccgrep.lazy_re import compile_pattern
-from ccgrep.model import ObjectId
-from ccgrep.store import fsio
 from ccgrep.store.access import FORMAT_TEXT
 
-NO_SNAPSHOT = ObjectId(bytes(32))
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-_HEX_DIGITS = b"0123456789abcdef"
+    from ccgrep.model import ObjectId
+
 _FORGOTTEN = rb"(?m)^[0-9a-f]{32}$"
 
 
-def write_format(directory: str, tmp_dir: str) -> None:
-    fsio.publish(tmp_dir, os.path.join(directory, "FORMAT"), FORMAT_TEXT.encode())
+def read_head(store_dir: str) -> str:
+    """Return HEAD without its newline and unchecked, or an empty string if it is unreadable.
 
-
-def read_forgotten(directory: str) -> list[bytes]:
-    """What was forgotten, as written beside the snapshots; what of it can be read."""
+    `Store.head` is the checked version.
+    """
     try:
-        with open(os.path.join(directory, "forgotten"), "rb") as file:
+        return head_bytes(store_dir).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def head_bytes(store_dir: str) -> bytes:
+    with open(os.path.join(store_dir, "HEAD"), "rb") as file:
+        return file.read(100)
+
+
+def write_head(store_dir: str, id: ObjectId) -> None:
+    _publish(store_dir, "HEAD", f"{id.hex()}\n")
+
+
+def write_format(store_dir: str) -> None:
+    _publish(store_dir, "FORMAT", FORMAT_TEXT)
+
+
+def read_forgotten(store_dir: str) -> list[bytes]:
+    """Return every readable key of `forgotten`."""
+    try:
+        with open(os.path.join(store_dir, "forgotten"), "rb") as file:
             keys = compile_pattern(_FORGOTTEN).findall(file.read())
     except FileNotFoundError:
         return []
     return [bytes.fromhex(key.decode()) for key in keys]
 
 
-def write_forgotten(directory: str, tmp_dir: str, keys: Iterable[bytes]) -> None:
-    text = "".join(f"{key.hex()}\n" for key in keys)
-    fsio.publish(tmp_dir, os.path.join(directory, "forgotten"), text.encode())
+def write_forgotten(store_dir: str, keys: Iterable[bytes]) -> None:
+    _publish(store_dir, "forgotten", "".join(f"{key.hex()}\n" for key in keys))
 
 
-def read_head(directory: str) -> ObjectId | None:
-    """The current snapshot's id; `None` when there is no HEAD."""
-    path = os.path.join(directory, "HEAD")
-    try:
-        with open(path, "rb") as file:
-            text = file.read(100)
-    except FileNotFoundError:
-        return None
-    if len(text) != 65 or text[64:] != b"\n" or text[:64].strip(_HEX_DIGITS):
-        raise CorruptError(f"{path} is damaged: run `ccgrep fsck --repair`")
-    return ObjectId(bytes.fromhex(text.decode()))
+def _publish(store_dir: str, name: str, text: str) -> None:
+    from ccgrep.store import fsio  # noqa: PLC0415 - not needed to read
 
-
-def write_head(directory: str, tmp_dir: str, id: ObjectId) -> None:
-    fsio.publish(tmp_dir, os.path.join(directory, "HEAD"), id.hex().encode() + b"\n")
+    fsio.publish(os.path.join(store_dir, "tmp"), os.path.join(store_dir, name), text.encode())

@@ -12,12 +12,13 @@ from ccgrep.errors import CorruptError, LostRaceError, MissingObjectError
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio, refs
 from ccgrep.store.lock import WriterLock
-from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, shard_of
+from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, thaw
 from ccgrep.store.pack import Pack, PackWriter, index_path, pack_path, write_index
 
 T = TypeVar("T")
 
+_HEX_DIGITS = b"0123456789abcdef"
 _FOLD_FACTOR = 2
 """Each pack is at least this many times as large as all smaller ones together."""
 
@@ -37,18 +38,25 @@ class Store:
     # Reading.
 
     def head(self) -> ObjectId:
-        head = refs.read_head(self.directory)
-        if head is None:
+        """Return the current snapshot's id. Raise CorruptError if HEAD is damaged or lost."""
+        try:
+            data = refs.head_bytes(self.directory)
+        except FileNotFoundError:
             # FORMAT is written last, so a store that has one had a HEAD.
             if self.pack_names() or os.path.exists(os.path.join(self.directory, "FORMAT")):
-                raise CorruptError(f"{self.directory} has no HEAD: run `ccgrep fsck --repair`")
-            return refs.NO_SNAPSHOT
-        return head
+                raise CorruptError(
+                    f"{self.directory} has no HEAD: run `ccgrep fsck --repair`"
+                ) from None
+            return NO_SNAPSHOT
+        if len(data) != 65 or data[64:] != b"\n" or data[:64].strip(_HEX_DIGITS):
+            path = os.path.join(self.directory, "HEAD")
+            raise CorruptError(f"{path} is damaged: run `ccgrep fsck --repair`")
+        return ObjectId(bytes.fromhex(data.decode()))
 
     def snapshot(self, head: ObjectId | None = None) -> Snapshot:
         """The current snapshot, or the one that `head` names."""
         head = self.head() if head is None else head
-        return Snapshot() if head == refs.NO_SNAPSHOT else self.load(head, Snapshot)
+        return Snapshot() if head == NO_SNAPSHOT else self.load(head, Snapshot)
 
     def rows(self, snapshot: Snapshot | None = None) -> Iterator[Row]:
         """Every session of the snapshot, in no particular order."""
