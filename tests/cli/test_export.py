@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.output import prose
+from ccgrep.output import safe_html
 from tests.cli.test_hostile import fill
 from tests.cli.test_search_start import imported
 from tests.helpers.attacks import ATTACKS, BENIGN, acting
@@ -223,11 +223,11 @@ def test_a_fence_in_markdown_is_longer_than_those_inside(shop: Home) -> None:
 
 
 def test_what_could_take_long_is_not_highlighted() -> None:
-    assert "<span" in prose.code("x = 1\n" * 1000, "python")
-    assert "<span" not in prose.code("x = 1\n" * 10_000, "python")
-    assert "<span" not in prose.code("x = " + "." * 1000, "python")
-    assert "<em>" in prose.rich("*a* " * 1000)
-    assert "<em>" not in prose.rich("*a* " * 60_000)
+    assert "<span" in safe_html.render_code("x = 1\n" * 1000, "python")
+    assert "<span" not in safe_html.render_code("x = 1\n" * 10_000, "python")
+    assert "<span" not in safe_html.render_code("x = " + "." * 1000, "python")
+    assert "<em>" in safe_html.render_markdown("*a* " * 1000)
+    assert "<em>" not in safe_html.render_markdown("*a* " * 60_000)
 
 
 def test_the_name_of_the_file_tells_the_format(shop: Home, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import iterfzf
 import pytest
 
-from ccgrep.output.preview import in_view, marked, row_of
+from ccgrep.output.preview import find_snippet, highlight_words, scroll_to
 from ccgrep.output.style import Style
 from tests.helpers.homes import Home
 from tests.helpers.terminal import WAIT_S, Terminal, need, put_on_path
@@ -272,22 +272,22 @@ def test_keys_insert_a_ref_and_a_past_command(
 
 def test_row_of_a_snippet_is_found_across_rows_and_cuts() -> None:
     rows = ["head", "", "user: one  two", "   three four", "five"]
-    assert row_of(rows, "…two three…") == 2
-    assert row_of(rows, "three four") == 3
-    assert row_of(rows, "nothing like it") is None
-    assert row_of(rows, "…") is None
+    assert find_snippet(rows, "…two three…") == 2
+    assert find_snippet(rows, "three four") == 3
+    assert find_snippet(rows, "nothing like it") is None
+    assert find_snippet(rows, "…") is None
 
 
 def test_all_rows_are_shown_when_the_match_is_near() -> None:
     rows = ["head", "", *map(str, range(50))]
-    assert in_view(rows, 5, 24) == rows
-    assert in_view(rows, None, 24) == rows
-    assert in_view(rows, 42, 24)[:4] == ["head", "", "⋮ 37 lines above", "37"]
+    assert scroll_to(rows, 5, 24) == rows
+    assert scroll_to(rows, None, 24) == rows
+    assert scroll_to(rows, 42, 24)[:4] == ["head", "", "⋮ 37 lines above", "37"]
 
 
 def test_words_are_marked_but_not_what_colours_them() -> None:
     row = "\x1b[36muser:\x1b[0m Fix 36 auths"
-    assert marked(row, "36 auth", Style(True)) == (
+    assert highlight_words(row, "36 auth", Style(True)) == (
         "\x1b[36muser:\x1b[0m Fix \x1b[1;31m36\x1b[0m \x1b[1;31mauths\x1b[0m"
     )
-    assert marked(row, "(", Style(True)) == row
+    assert highlight_words(row, "(", Style(True)) == row

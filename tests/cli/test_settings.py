@@ -6,7 +6,7 @@ import pytest
 
 from ccgrep.config import Config, settings_of
 from ccgrep.errors import UsageError
-from ccgrep.output.human import settings_lines
+from ccgrep.output.report_text import settings_lines
 from ccgrep.settings import KEYS
 from tests.cli.test_search_start import imported
 from tests.helpers.attacks import ATTACKS, acting

@@ -106,7 +106,7 @@ def test_save_writes_markdown_to_recalls_and_prints_the_path(shop: Home) -> None
         "\n"
         f"- Session: {only(shop).replace('-', chr(92) + '-')} (claude\\_code)\n"
         "- Project: /home/sam/src/shop\n"
-        "- Begun: 2026-09-21 14:42\n"
+        "- Started: 2026-09-21 14:42\n"
         "- Duration: 23s \\| Messages: 18 \\| Tools: 6\n"
         "\n"
         "## Turn 1\n"

@@ -121,37 +121,38 @@ def _search(context: Context, state: State, query: str) -> None:
 def _print_recent(context: Context, state: State) -> None:
     from ccgrep.cli.filter_options import filters_of  # noqa: PLC0415 - only for the first screen
     from ccgrep.ops.pick import recent_turns  # noqa: PLC0415
-    from ccgrep.output import records  # noqa: PLC0415
+    from ccgrep.output import record_line  # noqa: PLC0415
 
     arguments = parse(COMMANDS["search"], state.options)
     config = context.config()
     style = context.style_for("always")
     for one in recent_turns(config, filters_of(arguments, context, config)):
-        text = records.plain_snippet(one.prompt, records.WIDTH)
-        context.write(records.record(one.short_id, one.turn, 0.0, text, style))
+        text = record_line.plain_snippet(one.prompt, record_line.WIDTH)
+        context.write(record_line.format_record(one.short_id, one.turn, 0.0, text, style))
 
 
 def preview(context: Context, query: str, line: str) -> Iterator[str]:
     """The turn of a record line, the match in view."""
     from ccgrep.ops import sessions  # noqa: PLC0415 - not for hits
-    from ccgrep.output import human  # noqa: PLC0415
-    from ccgrep.output.preview import in_view, marked, row_of, rows_of  # noqa: PLC0415
+    from ccgrep.output import preview as window  # noqa: PLC0415
+    from ccgrep.output.conversation_text import conversation_lines  # noqa: PLC0415
+    from ccgrep.output.include import Include  # noqa: PLC0415
 
     height = context.environment.get("FZF_PREVIEW_LINES", "")
     snippet = ":".join(line.split(":")[3:])
     style = context.style_for("always")
     shown = sessions.show(context.config(), ref_of(line))
-    rows = rows_of(human.show_lines(shown, False, False, style))
-    match = row_of(rows, snippet)
+    rows = window.split_rows(conversation_lines(shown, Include(), style))
+    match = window.find_snippet(rows, snippet)
     if match is None:
         # It may be in what a tool was given, or in thinking.
-        rows = rows_of(human.show_lines(shown, True, True, style))
-        match = row_of(rows, snippet)
+        rows = window.split_rows(conversation_lines(shown, Include(True, True), style))
+        match = window.find_snippet(rows, snippet)
     if match is None and snippet:
-        yield marked(snippet, query, style)
+        yield window.highlight_words(snippet, query, style)
         yield ""
-    for row in in_view(rows, match, int(height) if height.isdigit() else 24):
-        yield marked(row, query, style)
+    for row in window.scroll_to(rows, match, int(height) if height.isdigit() else 24):
+        yield window.highlight_words(row, query, style)
 
 
 def _copy(context: Context, ref: str) -> None:

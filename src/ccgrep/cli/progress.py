@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.run import Progress
-from ccgrep.output.human import size
+from ccgrep.output.formatting import byte_size
 
 if TYPE_CHECKING:
     from ccgrep.semantic.embedding import EmbedProgress
@@ -37,7 +37,7 @@ class Bar:
         rate = progress.bytes_done / max(now - self._started, 0.001)
         left = (progress.bytes - progress.bytes_done) / max(rate, 1)
         share = progress.bytes_done / progress.bytes
-        self._draw(now, share, f"{files}  {size(rate)}/s  {left:.0f} s left")
+        self._draw(now, share, f"{files}  {byte_size(rate)}/s  {left:.0f} s left")
 
     def embedding(self, progress: "EmbedProgress") -> None:
         """The same while texts are embedded."""

@@ -9,7 +9,7 @@ from ccgrep.cli.flags import COMMANDS
 from ccgrep.cli.help import synopsis
 from ccgrep.errors import CcgrepError
 from ccgrep.ops import index
-from ccgrep.output.human import age, counted
+from ccgrep.output.formatting import pluralize, short_age
 from ccgrep.text import one_line
 
 _FIRST = ("list", "show", "pick", "status")
@@ -41,10 +41,12 @@ def _state(context: Context) -> str:
         status = index.status(config)
     except CcgrepError as error:
         return f"The index cannot be read: {one_line(str(error))}"
-    held = f"{counted(status.turns, 'turn')} in {counted(status.sessions, 'session')}"
+    held = f"{pluralize(status.turns, 'turn')} in {pluralize(status.sessions, 'session')}"
     when = (
-        f", taken in {age(status.last_indexed, context.now_ms)} ago" if status.last_indexed else ""
+        f", taken in {short_age(status.last_indexed, context.now_ms)} ago"
+        if status.last_indexed
+        else ""
     )
     behind = status.behind.files
-    rest = f"; {counted(behind, 'file')} changed since, which a search takes in" if behind else ""
+    rest = f"; {pluralize(behind, 'file')} changed since, which a search takes in" if behind else ""
     return f"{held}{when}{rest}."

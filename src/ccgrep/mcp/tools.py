@@ -15,9 +15,9 @@ from ccgrep.mcp import reply
 from ccgrep.mcp.project_filter import sessions_in
 from ccgrep.ops.search import FoundHit, How, search
 from ccgrep.ops.sessions import Shown, ShownTurn, list_sessions, show_part
-from ccgrep.output.json import iso, project_name
-from ccgrep.output.records import pieces_of
-from ccgrep.output.tools import summary
+from ccgrep.output.formatting import iso_time, project_name
+from ccgrep.output.record_line import snippet_pieces
+from ccgrep.output.tool_calls import summarize
 from ccgrep.refresh.watch import Watched
 from ccgrep.search.request import Filters, Request
 from ccgrep.text import cleaned
@@ -106,13 +106,13 @@ def _hit(found: FoundHit) -> Fields:
         "turn_number": found.hit.place.turn,
         "score": round(found.hit.score, 4),
         "snippet": _snippet(found),
-        "timestamp": iso(found.hit.started or None),
+        "timestamp": iso_time(found.hit.started or None),
     }
 
 
 def _snippet(found: FoundHit) -> str:
     """One line around the match."""
-    text = "".join(piece.text for piece in pieces_of(found, SNIPPET_CHARS))
+    text = "".join(piece.text for piece in snippet_pieces(found, SNIPPET_CHARS))
     line = cleaned(" ".join(cleaned(text).split()))
     return line if len(line) <= SNIPPET_CHARS else cleaned(line[: SNIPPET_CHARS - 1]) + "…"
 
@@ -130,8 +130,8 @@ def list_conversations(
             "project": project_name(session.project),
             "summary": session.title,
             "slug": session.slug or None,
-            "first_timestamp": iso(session.started),
-            "last_timestamp": iso(session.ended),
+            "first_timestamp": iso_time(session.started),
+            "last_timestamp": iso_time(session.ended),
             "turn_count": session.turns,
             "cwd": session.cwd,
             "git_branch": session.branch or None,
@@ -206,11 +206,11 @@ def _turn(session_id: str, place: ShownTurn) -> Fields:
     return {
         "session_id": session_id,
         "turn_number": place.number,
-        "timestamp": iso(place.entry.started),
+        "timestamp": iso_time(place.entry.started),
         "user_text": cleaned(turn.prompt) if turn else "",
         "assistant_text": cleaned("\n".join(turn.said())) if turn else "",
         "tools_used": [
-            {name: reply.field(value) for name, value in summary(call).items()}
+            {name: reply.field(value) for name, value in summarize(call).items()}
             for call in (turn.calls() if turn else ())
         ],
         **({} if turn else {"is_lost": True}),

@@ -1,1 +1,1 @@
-"""What is printed: for people, for programs."""
+"""Formats results: text for people, record lines and JSON for programs."""

@@ -1,4 +1,4 @@
-"""A turn in a small window, so that the match is in view and its words stand out. Pure."""
+"""Fits a turn into the preview window of `ccgrep pick` and highlights the query. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,42 +8,45 @@ from ccgrep.output.style import Style
 _ANSI = re.compile(r"(\x1b\[[0-9;]*m)")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w{2,}")
-_ABOVE = 3
-_LEAST_CHARS = 4
+_ROWS_ABOVE = 3
+_MIN_SNIPPET_CHARS = 4
 
 
-def rows_of(lines: Iterator[str]) -> list[str]:
-    """Lines as a terminal has them: text may have several."""
+def split_rows(lines: Iterator[str]) -> list[str]:
+    """Return terminal rows: an element of `lines` may span several."""
     return [row for line in lines for row in line.split("\n")]
 
 
-def row_of(rows: Sequence[str], snippet: str) -> int | None:
-    """The row in which a snippet begins, which is the text with its white space collapsed."""
-    wanted = max((part.strip() for part in snippet.split("…")), key=len)
-    if len(wanted) < _LEAST_CHARS:
+def find_snippet(rows: Sequence[str], snippet: str) -> int | None:
+    """Return the row where the snippet starts, or None if it is too short or absent.
+
+    White space is collapsed in the snippet, but not in the rows.
+    """
+    longest = max((part.strip() for part in snippet.split("…")), key=len)
+    if len(longest) < _MIN_SNIPPET_CHARS:
         return None
     text, starts = "", []
     for row in rows:
         starts.append(len(text))
         plain = _SPACE.sub(" ", _ANSI.sub("", row)).strip()
         text += f"{plain} " if plain else ""
-    at = text.find(wanted)
+    at = text.find(longest)
     if at < 0:
         return None
     return max(number for number, start in enumerate(starts) if start <= at)
 
 
-def in_view(rows: list[str], match: int | None, height: int) -> list[str]:
-    """The rows from a little above the match, if they would not all be seen; the head always."""
+def scroll_to(rows: list[str], match: int | None, height: int) -> list[str]:
+    """Drop rows between the head and the match if the match is below the window."""
     head = rows.index("") + 1 if "" in rows else 0
-    if match is None or match < height - _ABOVE:
+    if match is None or match < height - _ROWS_ABOVE:
         return rows
-    first = max(match - _ABOVE, head)
+    first = max(match - _ROWS_ABOVE, head)
     return [*rows[:head], f"⋮ {first - head} lines above", *rows[first:]]
 
 
-def marked(row: str, query: str, style: Style) -> str:
-    """A row in which words that begin like those of the query stand out."""
+def highlight_words(row: str, query: str, style: Style) -> str:
+    """Highlight the words that start with a word of the query."""
     words = sorted({re.escape(word) for word in _WORD.findall(query)}, key=len, reverse=True)
     if not words:
         return row

@@ -1,4 +1,4 @@
-"""Search results as JSON, with full content."""
+"""JSON of search results, with the complete text of each hit."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,16 +7,18 @@ from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import MEANING, Coverage, FoundHit, Result, Searcher
 from ccgrep.ops.sessions import row_of
-from ccgrep.output.json import coverage_fields, dumps, iso, project_name, turn_messages
+from ccgrep.output.formatting import iso_time, project_name
+from ccgrep.output.include import Include
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_json import coverage_fields
+from ccgrep.output.session_json import turn_messages
 from ccgrep.search.request import Hit, Place, Request
 
 
-def results(
+def search_fields(
     result: Result, hits: list[FoundHit], searcher: Searcher, config: Config, request: Request
 ) -> dict[str, Any]:
-    """The whole answer, ready to be written."""
     coverage = result.coverage
-    made = [_result(rank, found, searcher, config, request) for rank, found in enumerate(hits, 1)]
     return {
         "query": " ".join(request.patterns),
         "total_results": result.answer.total,
@@ -25,31 +27,34 @@ def results(
         "coverage": {
             **coverage_fields(coverage),
             "is_complete": coverage.is_whole and not result.answer.is_cut_short,
-            **_embedded(coverage),
+            **_embedding_coverage(coverage),
         },
-        "results": made,
+        "results": [
+            _hit_fields(rank, found, searcher, config, request)
+            for rank, found in enumerate(hits, 1)
+        ],
     }
 
 
-def _embedded(coverage: Coverage) -> dict[str, Any]:
-    found = coverage.embedded
-    return {"embedded": found.texts, "to_embed": found.total} if found is not None else {}
+def _embedding_coverage(coverage: Coverage) -> dict[str, Any]:
+    covered = coverage.embedded
+    return {"embedded": covered.texts, "to_embed": covered.total} if covered is not None else {}
 
 
-def whole(made: dict[str, Any], kept: int) -> str:
-    """The answer with its first `kept` results."""
-    results = made["results"]
-    left = {"left_out": len(results) - kept} if kept < len(results) else {}
-    return dumps({**made, **left, "results": results[:kept]})
+def encode_search(fields: dict[str, Any], count: int) -> str:
+    """Return one document with the first `count` results."""
+    results = fields["results"]
+    left = {"left_out": len(results) - count} if count < len(results) else {}
+    return encode_document({**fields, **left, "results": results[:count]})
 
 
-def lines(made: dict[str, Any]) -> Iterator[str]:
-    """One object a hit."""
-    for one in made["results"]:
-        yield dumps({"query": made["query"], "tier": made["tier"], **one})
+def encode_hits(fields: dict[str, Any]) -> Iterator[str]:
+    """Yield one document per hit."""
+    for hit in fields["results"]:
+        yield encode_document({"query": fields["query"], "tier": fields["tier"], **hit})
 
 
-def _result(
+def _hit_fields(
     rank: int, found: FoundHit, searcher: Searcher, config: Config, request: Request
 ) -> dict[str, Any]:
     hit = found.hit
@@ -69,33 +74,30 @@ def _result(
         "is_gone": row.is_gone if row is not None else True,
         "title": row.session.title if row is not None else "",
         "turn": hit.place.turn,
-        "timestamp": iso(hit.started or None),
-        "messages": _messages(turn, request),
-        "context": list(_context(searcher, hit.place)),
-        **_parts(hit, request),
+        "timestamp": iso_time(hit.started or None),
+        "messages": _dialogue(turn, Include("tool" in request.types, "thinking" in request.types)),
+        "context": list(_neighbours(searcher, hit.place)),
+        **_score_parts(hit, request),
         "also_in": [{"session_id": p.session, "turn": p.turn} for p in hit.also_in],
     }
 
 
-def _parts(hit: Hit, request: Request) -> dict[str, Any]:
+def _score_parts(hit: Hit, request: Request) -> dict[str, Any]:
     if request.mode not in MEANING:
         return {}
     return {"parts": {name: round(value, 4) for name, value in hit.parts}}
 
 
-def _messages(turn: Turn | None, request: Request) -> list[dict[str, Any]]:
-    if turn is None:
-        return []
-    said = turn_messages(turn, "tool" in request.types, "thinking" in request.types)
-    return [message for message in said if message["role"] != "system"]
+def _dialogue(turn: Turn | None, include: Include) -> list[dict[str, Any]]:
+    """Return the messages of user and assistant."""
+    messages = turn_messages(turn, include) if turn is not None else []
+    return [message for message in messages if message["role"] != "system"]
 
 
-def _context(searcher: Searcher, place: Place) -> Iterator[dict[str, Any]]:
-    """What was said just before and just after."""
-    for number, is_before in ((place.turn - 1, True), (place.turn + 1, False)):
-        near = searcher.turn(Place(place.session, number)) if number >= 0 else None
-        said = turn_messages(near, False, False) if near is not None else []
-        talk = [message for message in said if message["role"] != "system"]
-        if talk:
-            message = talk[-1] if is_before else talk[0]
+def _neighbours(searcher: Searcher, place: Place) -> Iterator[dict[str, Any]]:
+    """Yield the last message of the turn before and the first of the turn after."""
+    for number, position in ((place.turn - 1, -1), (place.turn + 1, 0)):
+        turn = searcher.turn(Place(place.session, number)) if number >= 0 else None
+        if messages := _dialogue(turn, Include()):
+            message = messages[position]
             yield {"turn": number, "role": message["role"], "content": message.get("content", "")}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ccgrep.output.human import counted, local_time
+from ccgrep.output.formatting import local_time, pluralize
 from ccgrep.output.stats_json import rate, shown_of
 from ccgrep.output.style import Style
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, Tokens, ToolUse
@@ -81,11 +81,11 @@ def _spent(tokens: Tokens) -> str:
 
 def overview(found: Overview, limit: int, width: int, style: Style) -> Iterator[str]:
     most = limit or None
-    copies = f" (and {counted(found.copies, 'copy', 'copies')})" if found.copies else ""
+    copies = f" (and {pluralize(found.copies, 'copy', 'copies')})" if found.copies else ""
     yield f"Sessions   {found.sessions:,}"
-    yield f"Turns      {found.turns:,}{copies}, {counted(found.messages, 'message')}"
+    yield f"Turns      {found.turns:,}{copies}, {pluralize(found.messages, 'message')}"
     failed = f", {found.errors:,} failed" if found.errors else ""
-    yield f"Tools      {counted(found.calls, 'call')}{failed}"
+    yield f"Tools      {pluralize(found.calls, 'call')}{failed}"
     yield f"Tokens     {_spent(found.tokens)}"
     if found.first is not None:
         yield f"Time       {local_time(found.first)} to {local_time(found.last)}"
@@ -97,7 +97,7 @@ def overview(found: Overview, limit: int, width: int, style: Style) -> Iterator[
 
 def _groups(groups: Sequence[Group]) -> list[Bar]:
     return [
-        Bar(group.name, group.turns, f"{counted(group.sessions, 'session')}") for group in groups
+        Bar(group.name, group.turns, f"{pluralize(group.sessions, 'session')}") for group in groups
     ]
 
 
@@ -181,4 +181,4 @@ def _rules(title: str, rows: Sequence[tuple[str, int, str]], style: Style) -> It
     for name, (_, uses, reason) in zip(names, rows, strict=True):
         pad = " " * (width - columns(name))
         skipped = style.dim(f" [SKIPPED] {reason}") if reason else ""
-        yield f"  - {name}{pad}  ({counted(uses, 'use')}){skipped}"
+        yield f"  - {name}{pad}  ({pluralize(uses, 'use')}){skipped}"

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ccgrep.ops.search import Coverage
-from ccgrep.output import json
+from ccgrep.output.formatting import iso_time
+from ccgrep.output.report_json import coverage_fields
 from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, Tokens, ToolUse
 from ccgrep.stats.suggest import Suggestions
 
@@ -16,7 +17,7 @@ T = TypeVar("T")
 def overview(found: Overview, coverage: Coverage, limit: int) -> dict[str, Any]:
     most = limit or None
     return {
-        "coverage": json.coverage_fields(coverage),
+        "coverage": coverage_fields(coverage),
         "sessions": found.sessions,
         "turns": found.turns,
         "copies": found.copies,
@@ -24,8 +25,8 @@ def overview(found: Overview, coverage: Coverage, limit: int) -> dict[str, Any]:
         "tool_calls": found.calls,
         "tool_errors": found.errors,
         "tokens": tokens_of(found.tokens),
-        "first_turn": json.iso(found.first),
-        "last_turn": json.iso(found.last),
+        "first_turn": iso_time(found.first),
+        "last_turn": iso_time(found.last),
         "sources": [_group("source", group) for group in found.sources],
         "projects": [_group("project", group) for group in found.projects[:most]],
         "days": [_group("day", group) for group in found.days[:most]],
@@ -42,7 +43,7 @@ def tools(found: tuple[ToolUse, ...], coverage: Coverage, limit: int) -> dict[st
         ]
         shown.append({**_tool(use), "projects": projects})
     return {
-        "coverage": json.coverage_fields(coverage),
+        "coverage": coverage_fields(coverage),
         **_calls(sum(use.calls for use in found), sum(use.errors for use in found)),
         "tools": shown,
     }
@@ -50,7 +51,7 @@ def tools(found: tuple[ToolUse, ...], coverage: Coverage, limit: int) -> dict[st
 
 def bash(found: tuple[BashUse, ...], coverage: Coverage, limit: int) -> dict[str, Any]:
     return {
-        "coverage": json.coverage_fields(coverage),
+        "coverage": coverage_fields(coverage),
         "count": sum(use.uses for use in found),
         "compound": sum(use.compound for use in found),
         "commands": [
@@ -75,7 +76,7 @@ def tokens(found: TokenReport, coverage: Coverage, limit: int) -> dict[str, Any]
         ]
         for dimension, rows in found.by.items()
     }
-    return {"coverage": json.coverage_fields(coverage), "total": tokens_of(found.total), **groups}
+    return {"coverage": coverage_fields(coverage), "total": tokens_of(found.total), **groups}
 
 
 def shown_of(dimension: Dimension, rows: Sequence[T], limit: int) -> Sequence[T]:
@@ -87,7 +88,7 @@ def shown_of(dimension: Dimension, rows: Sequence[T], limit: int) -> Sequence[T]
 
 def suggestions(found: Suggestions, coverage: Coverage) -> dict[str, Any]:
     return {
-        "coverage": json.coverage_fields(coverage),
+        "coverage": coverage_fields(coverage),
         "suggestions": [
             {
                 "pattern": one.pattern,

@@ -1,4 +1,4 @@
-"""Colours for a terminal."""
+"""Terminal colours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ccgrep.light_typing import NamedTuple
 
 
 class Style(NamedTuple):
-    """Colours, or none of them."""
+    """ANSI colours. Without `is_on` every method returns its text unchanged."""
 
     is_on: bool = False
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import filters_of
 from ccgrep.ops.blame import blame, blame_line, take_in
-from ccgrep.output import blame as blame_records
-from ccgrep.output import json
+from ccgrep.output.blame_records import blame_fields, format_blame
+from ccgrep.output.json_document import encode_document
 from ccgrep.text import escape
 
 
@@ -20,9 +20,11 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     else:
         found = [blame_line(config, arguments.file, arguments.line, filters)]
     if arguments.json:
-        turns = [blame_records.fields(one) for one in found]
-        context.write(json.dumps({"file": arguments.file, "line": arguments.line, "turns": turns}))
+        turns = [blame_fields(one) for one in found]
+        context.write(
+            encode_document({"file": arguments.file, "line": arguments.line, "turns": turns})
+        )
     else:
         style = context.style_for(arguments.color)
-        context.write_lines(blame_records.record(one, arguments.full_id, style) for one in found)
+        context.write_lines(format_blame(one, arguments.full_id, style) for one in found)
     return 0 if found else 1

@@ -7,7 +7,10 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context, refs_from
 from ccgrep.ops import save_file, sessions
 from ccgrep.ops.sessions import Shown
-from ccgrep.output import json, markdown
+from ccgrep.output.conversation_markdown import markdown_lines
+from ccgrep.output.include import Include
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.session_json import conversation_fields
 
 _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 
@@ -15,9 +18,9 @@ _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".j
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     shown = [sessions.show(config, ref) for ref in refs_from(arguments.ref)]
-    wanted = markdown.With(arguments.tools, arguments.thinking)
+    include = Include(arguments.tools, arguments.thinking)
     suffix = os.path.splitext(arguments.output or "")[1].lower()
-    lines = _lines(arguments.format or _FORMATS.get(suffix, "md"), shown, wanted)
+    lines = _lines(arguments.format or _FORMATS.get(suffix, "md"), shown, include)
     if arguments.output is None:
         context.write_lines(lines)
     else:
@@ -25,12 +28,12 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     return 0
 
 
-def _lines(format: str, shown: list[Shown], wanted: markdown.With) -> Iterator[str]:
+def _lines(format: str, shown: list[Shown], include: Include) -> Iterator[str]:
     if format == "json":
-        yield json.dumps({"sessions": [json.shown(one, *wanted) for one in shown]})
+        yield encode_document({"sessions": [conversation_fields(one, include) for one in shown]})
     elif format == "html":
-        from ccgrep.output.page import page  # noqa: PLC0415 - its libraries are slow to import
+        from ccgrep.output.conversation_html import html_lines  # noqa: PLC0415 - its libraries are slow to import
 
-        yield from page(shown, wanted)
+        yield from html_lines(shown, include)
     else:
-        yield from markdown.document(shown, wanted)
+        yield from markdown_lines(shown, include)

@@ -4,14 +4,16 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import upkeep
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_json import fsck_fields
+from ccgrep.output.report_text import fsck_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
     result = upkeep.fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
     if arguments.json:
-        context.write(json.dumps(json.fsck(result)))
+        context.write(encode_document(fsck_fields(result)))
     else:
-        context.write_lines(human.fsck_lines(result))
+        context.write_lines(fsck_lines(result))
     return 0 if (result.repaired or result.report).is_clean else 1

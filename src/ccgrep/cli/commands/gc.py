@@ -4,13 +4,15 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import upkeep
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_json import gc_fields
+from ccgrep.output.report_text import gc_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     report = upkeep.gc(context.config(), 0.0 if arguments.no_wait else 10.0)
     if arguments.json:
-        context.write(json.dumps(json.gc(report)))
+        context.write(encode_document(gc_fields(report)))
     else:
-        context.write_lines(human.gc_lines(report))
+        context.write_lines(gc_lines(report))
     return 0

@@ -11,7 +11,9 @@ from ccgrep.config import Config
 from ccgrep.errors import LockedError, MissingModelError, UsageError
 from ccgrep.ingest.run import IndexReport, Progress
 from ccgrep.ops import index
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_json import index_fields
+from ccgrep.output.report_text import embed_line, index_lines
 from ccgrep.text import escape
 
 if TYPE_CHECKING:
@@ -48,9 +50,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     finally:
         bar.close()
     if arguments.json:
-        context.write(json.dumps(json.index_report(report, set_aside, embedded)))
+        context.write(encode_document(index_fields(report, set_aside, embedded)))
     elif embedded is not None and embedded.done and not arguments.quiet:
-        context.say(human.embed_line(embedded))
+        context.say(embed_line(embedded))
     if arguments.watch:
         _watch(arguments, context, config, bar)
     return 0
@@ -107,5 +109,5 @@ def _tell(report: IndexReport, set_aside: str, is_json: bool, context: Context) 
     for trouble in report.troubles:
         context.say(f"ccgrep: {escape(trouble)}")
     if not is_json:
-        for line in human.index_lines(report, set_aside):
+        for line in index_lines(report, set_aside):
             context.say(line)

@@ -5,7 +5,9 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import filters_of
 from ccgrep.ops import sessions as ops
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.session_json import list_fields
+from ccgrep.output.session_list import list_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -15,11 +17,11 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     limit = config.list_limit if is_cut else arguments.limit or 0
     sessions = ops.list_sessions(config, filters, limit, arguments.tree)
     if arguments.json:
-        context.write(json.dumps(json.listed(sessions)))
+        context.write(encode_document(list_fields(sessions)))
         return 0
     style = context.style_for(arguments.color)
     width = context.width if context.is_terminal else None
-    context.write_lines(human.list_lines(sessions, context.now_ms, width, style))
+    context.write_lines(list_lines(sessions, context.now_ms, width, style))
     if is_cut and limit and sum(not one.depth for one in sessions) == limit:
         context.say(f"the {limit} most recent; -n 0 lists all")
     return 0

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.errors import UsageError
 from ccgrep.ops import model
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_text import model_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -16,7 +17,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         raise UsageError("say `ccgrep model`, or `ccgrep model pull NAME`")
     shown = model.pulled(config, words[1]) if words else model.shown(config)
     if arguments.json:
-        context.write(json.dumps(shown._asdict()))
+        context.write(encode_document(shown._asdict()))
     else:
-        context.write_lines(human.model_lines(shown))
+        context.write_lines(model_lines(shown))
     return 0

@@ -16,7 +16,7 @@ from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.light_typing import SimpleNamespace as Arguments
 from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
-from ccgrep.output import records
+from ccgrep.output import record_line
 from ccgrep.output.style import Style
 from ccgrep.refresh.look import Check
 from ccgrep.search.request import Place, Request
@@ -164,7 +164,7 @@ def _explain(result: Result, searcher: Searcher, context: Context) -> None:
     for hit in result.answer.hits:
         parts = "".join(f"  {name} {value:.3f}" for name, value in hit.parts)
         place = f"{short[hit.place.session]}:{hit.place.turn}"
-        context.say(f"ccgrep: {place}  score {records.shown_score(hit.score)}{parts}")
+        context.say(f"ccgrep: {place}  score {record_line.format_score(hit.score)}{parts}")
 
 
 def _print(
@@ -183,12 +183,14 @@ def _print(
         from ccgrep.output import search_json  # noqa: PLC0415
 
         found = searcher.found(result, request.types)
-        made = search_json.results(result, found, searcher, context.config(), request)
+        made = search_json.search_fields(result, found, searcher, context.config(), request)
         if arguments.jsonl:
-            context.write_lines(budget.records(search_json.lines(made)))
+            context.write_lines(budget.records(search_json.encode_hits(made)))
         else:
             count = len(made["results"])
-            context.write(budget.document(lambda kept: search_json.whole(made, kept), count))
+            context.write(
+                budget.document(lambda kept: search_json.encode_search(made, kept), count)
+            )
         return
     style = context.style_for(arguments.color)
     end = "\0" if arguments.null else "\n"
@@ -245,7 +247,7 @@ def _record_lines(
     searcher: Searcher,
     style: Style,
 ) -> Iterator[str]:
-    width = arguments.width or records.WIDTH
+    width = arguments.width or record_line.WIDTH
     before, after = context_of(arguments)
     printed = {found.hit.place for found in hits}
     for position, found in enumerate(hits):
@@ -255,11 +257,13 @@ def _record_lines(
         yield from _around(arguments, searcher, found, range(-before, 0), printed, style)
         id = place.session if arguments.full_id else found.short_id
         if arguments.only_matching:
-            for match in records.matches(found):
-                yield records.record(id, place.turn, found.hit.score, style.red(match), style)
+            for match in record_line.match_lines(found):
+                yield record_line.format_record(
+                    id, place.turn, found.hit.score, style.red(match), style
+                )
         else:
-            text = records.snippet(found, width, style)
-            yield records.record(id, place.turn, found.hit.score, text, style)
+            text = record_line.hit_snippet(found, width, style)
+            yield record_line.format_record(id, place.turn, found.hit.score, text, style)
         yield from _around(arguments, searcher, found, range(1, after + 1), printed, style)
 
 
@@ -281,10 +285,10 @@ def _around(
         if stored is None:
             continue
         printed.add(place)
-        text = records.plain_snippet(
-            stored.prompt.strip() or stored.answer, arguments.width or records.WIDTH
+        text = record_line.plain_snippet(
+            stored.prompt.strip() or stored.answer, arguments.width or record_line.WIDTH
         )
-        yield records.record(id, place.turn, 0.0, text, style, "-")
+        yield record_line.format_record(id, place.turn, 0.0, text, style, "-")
 
 
 def _session_lines(
@@ -325,14 +329,16 @@ def _print_without(
 def _block_lines(
     context: Context, result: Result, shown: list[FoundHit], searcher: Searcher, style: Style
 ) -> Iterator[str]:
-    from ccgrep.output import hits  # noqa: PLC0415 - not for pipes
+    from ccgrep.output import hit_block  # noqa: PLC0415 - not for pipes
 
     for rank, found in enumerate(shown, 1):
         place = found.hit.place
         before = searcher.stored(Place(place.session, place.turn - 1)) if place.turn else None
         after = searcher.stored(Place(place.session, place.turn + 1))
-        near = hits.Neighbours(before.answer if before else "", after.prompt if after else "")
+        near = hit_block.Neighbours(before.answer if before else "", after.prompt if after else "")
         title = searcher.title(place.session)
-        yield from hits.block(rank, found, title, near, context.now_ms, context.width, style)
+        yield from hit_block.block_lines(
+            rank, found, title, near, context.now_ms, context.width, style
+        )
     if shown:
-        yield from hits.closing(len(shown), result.seconds, style)
+        yield from hit_block.summary_lines(len(shown), result.seconds, style)

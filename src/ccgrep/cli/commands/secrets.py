@@ -7,7 +7,9 @@ from ccgrep.cli.filter_options import filters_of
 from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.blame import take_in
 from ccgrep.ops.secrets import Found, find_secrets
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_json import secrets_fields
+from ccgrep.output.report_text import secret_line, secrets_note
 from ccgrep.text import escape
 
 
@@ -27,11 +29,11 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
             found.append(one)
             if not arguments.json:
                 shared_bar().close()
-                context.write(human.secret_line(one, arguments.full_id))
+                context.write(secret_line(one, arguments.full_id))
     finally:
         shared_bar().close()
     if arguments.json:
-        context.write(json.dumps(json.secrets(found)))
+        context.write(encode_document(secrets_fields(found)))
     if found and not arguments.quiet:
-        context.say(f"ccgrep: {human.secrets_note(found)}")
+        context.say(f"ccgrep: {secrets_note(found)}")
     return 0 if found else 1

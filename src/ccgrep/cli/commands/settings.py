@@ -4,13 +4,15 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.config import settings_file
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_json import settings_fields
+from ccgrep.output.report_text import settings_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     if arguments.json:
         path = settings_file(context.environment)
-        context.write(json.dumps(json.settings(context.settings, path)))
+        context.write(encode_document(settings_fields(context.settings, path)))
     else:
-        context.write_lines(human.settings_lines(context.settings, context.is_terminal))
+        context.write_lines(settings_lines(context.settings, context.is_terminal))
     return 0

@@ -12,7 +12,11 @@ from ccgrep.cli.pager import page
 from ccgrep.errors import UsageError
 from ccgrep.ops import save_file, sessions
 from ccgrep.ops.sessions import Shown
-from ccgrep.output import human, json, markdown
+from ccgrep.output.conversation_markdown import file_name, markdown_lines
+from ccgrep.output.conversation_text import LOST, conversation_lines
+from ccgrep.output.include import Include
+from ccgrep.output.json_document import encode_document, encode_turn
+from ccgrep.output.session_json import conversation_fields
 from ccgrep.text import one_line
 
 _FORMS = ("json", "raw", "save")
@@ -27,10 +31,10 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     around = context_of(arguments)
     shown = (sessions.show(config, ref, *around) for ref in refs_from(arguments.ref))
     if arguments.save:
-        wanted = markdown.With(arguments.tools, arguments.thinking)
+        include = Include(arguments.tools, arguments.thinking)
         for one in shown:
-            text = "\n".join(markdown.document([one], wanted)) + "\n"
-            context.write(one_line(save_file.save_recall(config, markdown.file_name(one), text)))
+            text = "\n".join(markdown_lines([one], include)) + "\n"
+            context.write(one_line(save_file.save_recall(config, file_name(one), text)))
         return 0
     if arguments.raw:
         return _print_raw(shown, context)
@@ -50,8 +54,8 @@ def _json(shown: Shown, arguments: SimpleNamespace) -> Callable[[int], str]:
     def make(count: int) -> str:
         part = replace(shown, places=shown.places[:count])
         left = len(shown.places) - count
-        fields = json.shown(part, arguments.tools, arguments.thinking)
-        return json.dumps({**fields, **({"left_out": left} if left else {})})
+        fields = conversation_fields(part, Include(arguments.tools, arguments.thinking))
+        return encode_document({**fields, **({"left_out": left} if left else {})})
 
     return make
 
@@ -72,7 +76,9 @@ def _page(
             if position:
                 yield ""
             turns: list[int] = []
-            whole = human.show_lines(one, arguments.tools, arguments.thinking, style, turns.append)
+            whole = conversation_lines(
+                one, Include(arguments.tools, arguments.thinking), style, turns.append
+            )
             for line in whole:
                 yield line
                 if budget.left_out and not ends:
@@ -99,7 +105,7 @@ def _print_raw(shown: Iterator[Shown], context: Context) -> int:
         for place in one.places:
             if place.turn is None:
                 lost += 1
-                context.say(f"ccgrep: turn {place.number}: {human.LOST}")
+                context.say(f"ccgrep: turn {place.number}: {LOST}")
             else:
-                context.write(json.raw(place.turn))
+                context.write(encode_turn(place.turn))
     return 2 if lost else 0

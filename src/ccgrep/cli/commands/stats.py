@@ -13,7 +13,7 @@ from ccgrep.cli.search_options import close_bar, how_of
 from ccgrep.errors import UsageError
 from ccgrep.ops import stats as ops
 from ccgrep.output import stats_charts, stats_json, stats_lines
-from ccgrep.output.json import dumps
+from ccgrep.output.json_document import encode_document
 from ccgrep.output.style import Style
 from ccgrep.refresh.look import Check
 from ccgrep.stats.report import Dimension
@@ -103,7 +103,7 @@ def _lines(kind: str, asked: ops.Asked, look: _Look) -> Iterable[str]:
 def _overview(asked: ops.Asked, look: _Look) -> Iterable[str]:
     found, coverage = ops.overview(asked)
     if look.is_json:
-        return [dumps(stats_json.overview(found, coverage, look.limit))]
+        return [encode_document(stats_json.overview(found, coverage, look.limit))]
     if look.is_terminal:
         return stats_charts.overview(found, look.limit, look.width, look.style)
     return stats_lines.overview(found, look.limit)
@@ -112,7 +112,7 @@ def _overview(asked: ops.Asked, look: _Look) -> Iterable[str]:
 def _tools(asked: ops.Asked, look: _Look) -> Iterable[str]:
     found, coverage = ops.tools(asked)
     if look.is_json:
-        return [dumps(stats_json.tools(found, coverage, look.limit))]
+        return [encode_document(stats_json.tools(found, coverage, look.limit))]
     if look.is_terminal:
         return stats_charts.tools(found, look.limit, bool(look.by), look.width, look.style)
     return stats_lines.tools(found, look.limit, bool(look.by))
@@ -121,7 +121,7 @@ def _tools(asked: ops.Asked, look: _Look) -> Iterable[str]:
 def _bash(asked: ops.Asked, look: _Look) -> Iterable[str]:
     found, coverage = ops.bash(asked)
     if look.is_json:
-        return [dumps(stats_json.bash(found, coverage, look.limit))]
+        return [encode_document(stats_json.bash(found, coverage, look.limit))]
     if look.is_terminal:
         return stats_charts.bash(found, look.limit, look.width, look.style)
     return stats_lines.bash(found, look.limit)
@@ -130,7 +130,7 @@ def _bash(asked: ops.Asked, look: _Look) -> Iterable[str]:
 def _tokens(asked: ops.Asked, look: _Look) -> Iterable[str]:
     found, coverage = ops.tokens(asked, (look.by,) if look.by else _DIMENSIONS)
     if look.is_json:
-        return [dumps(stats_json.tokens(found, coverage, look.limit))]
+        return [encode_document(stats_json.tokens(found, coverage, look.limit))]
     if look.is_terminal:
         return stats_charts.tokens(found, look.limit, look.width, look.style)
     return stats_lines.tokens(found, look.limit)
@@ -141,7 +141,7 @@ def _suggestions(asked: ops.Asked, look: _Look) -> Iterable[str]:
     if look.is_settings:
         return [stats_json.settings(found.allowed)]
     if look.is_json:
-        return [dumps(stats_json.suggestions(found, coverage))]
+        return [encode_document(stats_json.suggestions(found, coverage))]
     if look.is_terminal:
         return stats_charts.suggestions(found, look.limit, look.style)
     return stats_lines.suggestions(found)

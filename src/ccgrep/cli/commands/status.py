@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import index
-from ccgrep.output import human, json
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.report_json import status_fields
+from ccgrep.output.report_text import status_lines
 from ccgrep.text import escape
 
 
@@ -12,9 +14,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
     status = index.status(config)
     if arguments.json:
-        context.write(json.dumps(json.status(status)))
+        context.write(encode_document(status_fields(status)))
         return 0
-    context.write_lines(human.status_lines(status, context.now_ms))
+    context.write_lines(status_lines(status, context.now_ms))
     if arguments.verbose:
         for path, spot in index.bad_spots(config):
             context.write(f"  {escape(path)}:{spot.offset}: {spot.length} bytes, {spot.reason}")

@@ -1,8 +1,7 @@
-"""Conversations as one HTML page that needs nothing else: no network, no script, no font.
+"""Formats conversations as one HTML page without network access, scripts or fonts.
 
-The Content-Security-Policy allows the page's own style, by its hash, and nothing at all besides.
-Elements, attributes and their values are written here; what comes from transcripts is text, made
-inert by `prose`.
+The Content-Security-Policy allows the style of the page, by its hash, and nothing else. This
+module writes elements and attributes. `safe_html` renders all text from transcripts.
 """
 
 import base64
@@ -11,13 +10,21 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.sessions import Shown, ShownTurn
-from ccgrep.output import prose, tools
-from ccgrep.output.human import LOST, blob_line, local_time, session_facts, session_notes
-from ccgrep.output.markdown import With
+from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
+from ccgrep.output.formatting import local_time
+from ccgrep.output.include import Include
+from ccgrep.output.safe_html import (
+    highlighting_css,
+    render_code,
+    render_line,
+    render_markdown,
+    render_plain,
+)
+from ccgrep.output.tool_calls import readable_input, summary_line
 from ccgrep.text import clip, one_line
 
 _AGENTS = {"claude_code": "Claude", "codex": "Codex"}
-_FEW_TURNS = 3
+_MAX_TURNS_WITHOUT_CONTENTS = 3
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --dim: #59636e; --paper: #ffffff;
   --line: #d1d9e0; --soft: #f6f8fa; --you: #0b7285; --agent: #1a7f37; }
@@ -58,16 +65,15 @@ a { color: var(--you); }
 """
 
 
-def page(conversations: Sequence[Shown], wanted: With) -> Iterator[str]:
-    """The lines of a page with all of the conversations."""
+def html_lines(conversations: Sequence[Shown], include: Include) -> Iterator[str]:
     titles = [_title(shown) for shown in conversations]
-    yield from _head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
+    yield from _page_head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
     yield "<body><main>"
     if len(conversations) > 1:
         yield from _contents("Conversations", ((f"s{at}", t) for at, t in enumerate(titles)))
     for at, shown in enumerate(conversations):
         yield f'<article id="s{at}">'
-        yield from _conversation(shown, f"s{at}", wanted)
+        yield from _conversation(shown, f"s{at}", include)
         yield "</article>"
     yield "</main></body></html>"
 
@@ -78,104 +84,101 @@ def _title(shown: Shown) -> str:
     return clip(one_line(shown.session.title), 200) or shown.session.id
 
 
-def _head(title: str) -> Iterator[str]:
-    style = "\n".join([_STYLE, prose.colours("default"), _dark(prose.colours("github-dark"))])
+def _page_head(title: str) -> Iterator[str]:
+    dark = f"@media (prefers-color-scheme: dark) {{\n{highlighting_css('github-dark')}\n}}"
+    style = "\n".join([_STYLE, highlighting_css("default"), dark])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield '<!doctype html><html><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="referrer" content="no-referrer">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{prose.line(title)}</title>"
+    yield f"<title>{render_line(title)}</title>"
     yield f"<style>{style}</style></head>"
-
-
-def _dark(rules: str) -> str:
-    return f"@media (prefers-color-scheme: dark) {{\n{rules}\n}}"
 
 
 def _contents(name: str, items: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield f"<details><summary>{name}</summary><ul>"
     for id, text in items:
-        yield f'<li><a href="#{id}">{prose.line(clip(one_line(text), 100))}</a></li>'
+        yield f'<li><a href="#{id}">{render_line(clip(one_line(text), 100))}</a></li>'
     yield "</ul></details>"
 
 
-def _conversation(shown: Shown, id: str, wanted: With) -> Iterator[str]:
+def _conversation(shown: Shown, id: str, include: Include) -> Iterator[str]:
     agent = "Agent"
     if shown.session is not None:
         agent = _AGENTS[shown.session.source]
-        yield from _session(shown.session, shown.is_gone, _title(shown))
-    if len(shown.places) > _FEW_TURNS:
+        yield from _session_head(shown.session, shown.is_gone, _title(shown))
+    if len(shown.places) > _MAX_TURNS_WITHOUT_CONTENTS:
         prompts = ((p.number, p.turn.prompt if p.turn else "") for p in shown.places)
         items = ((f"{id}-t{number}", f"{number}: {text}") for number, text in prompts)
         yield from _contents("Turns", items)
     for place in shown.places:
-        yield from _place(place, f"{id}-t{place.number}", agent, wanted)
+        yield from _turn(place, f"{id}-t{place.number}", agent, include)
 
 
-def _session(session: Session, is_gone: bool, title: str) -> Iterator[str]:
-    yield f"<h1>{prose.line(title)}</h1>"
+def _session_head(session: Session, is_gone: bool, title: str) -> Iterator[str]:
+    yield f"<h1>{render_line(title)}</h1>"
     facts = [
         f"{session.id} ({session.source})",
         session.project,
         f"{local_time(session.started)} | {session_facts(session)}",
         *session_notes(session, is_gone),
     ]
-    yield from (f'<p class="facts">{prose.line(fact)}</p>' for fact in facts if fact)
+    yield from (f'<p class="facts">{render_line(fact)}</p>' for fact in facts if fact)
 
 
-def _place(place: ShownTurn, id: str, agent: str, wanted: With) -> Iterator[str]:
+def _turn(place: ShownTurn, id: str, agent: str, include: Include) -> Iterator[str]:
     entry = place.entry
-    marks = " (rolled back)" if entry.is_rolled_back else ""
-    when = f"{local_time(entry.started)} · @{entry.turn.hex()[:10]}{marks}"
+    mark = " (rolled back)" if entry.is_rolled_back else ""
+    when = f"{local_time(entry.started)} · @{entry.turn.hex()[:10]}{mark}"
     yield f'<section id="{id}"><h2><a href="#{id}">Turn {place.number}</a> · {when}</h2>'
     if place.turn is None:
-        yield f'<p class="note">{prose.line(LOST)}</p>'
+        yield f'<p class="note">{render_line(LOST)}</p>'
     else:
-        yield from _turn(place.turn, agent, wanted)
+        yield from _content(place.turn, agent, include)
     yield "</section>"
 
 
-def _turn(turn: Turn, agent: str, wanted: With) -> Iterator[str]:
+def _content(turn: Turn, agent: str, include: Include) -> Iterator[str]:
     if turn.prompt or turn.attached:
         yield '<p class="who you">You</p>'
-        yield f'<div class="typed" dir="auto">{prose.plain(turn.prompt)}</div>'
+        yield f'<div class="typed" dir="auto">{render_plain(turn.prompt)}</div>'
         yield from _blobs(turn.attached)
     is_named = False
     for step in turn.steps:
         if isinstance(step, Note):
             text = clip(one_line(step.text), 300)
-            yield f'<p class="note">({step.kind}) {prose.line(text)}</p>'
+            yield f'<p class="note">({step.kind}) {render_line(text)}</p>'
             continue
-        parts = list(_message(step, wanted))
+        parts = list(_message(step, include))
         if parts and not is_named:
             is_named = True
             yield f'<p class="who agent">{agent}</p>'
         yield from parts
 
 
-def _message(message: Message, wanted: With) -> Iterator[str]:
+def _message(message: Message, include: Include) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, Text):
             if part.text.strip():
-                yield f'<div class="said" dir="auto">{prose.rich(part.text)}</div>'
+                yield f'<div class="said" dir="auto">{render_markdown(part.text)}</div>'
         elif isinstance(part, Thinking):
-            if wanted.thinking and part.text.strip():
-                yield f"<details><summary>Thinking</summary>{prose.code(part.text)}</details>"
-        elif wanted.tools:
-            yield from _call(part)
+            if include.thinking and part.text.strip():
+                yield f"<details><summary>Thinking</summary>{render_code(part.text)}</details>"
+        elif include.tools:
+            yield from _tool_call(part)
 
 
-def _call(call: ToolCall) -> Iterator[str]:
-    given = tools.given(call)
-    summary = prose.line(clip(one_line(tools.line(call)), 160))
-    yield f"<details><summary>{summary}</summary>{prose.code(given.text, given.language)}"
+def _tool_call(call: ToolCall) -> Iterator[str]:
+    given = readable_input(call)
+    summary = render_line(clip(one_line(summary_line(call)), 160))
+    yield f"<details><summary>{summary}</summary>{render_code(given.text, given.language)}"
     if call.result is not None:
-        yield prose.code(call.result.text) if call.result.text.strip() else ""
+        yield render_code(call.result.text) if call.result.text.strip() else ""
         yield from _blobs(call.result.blobs)
     yield "</details>"
 
 
 def _blobs(blobs: Iterable[Blob]) -> Iterator[str]:
-    yield from (f'<p class="blob">{prose.line(blob_line(blob))}</p>' for blob in blobs)
+    yield from (f'<p class="blob">{render_line(blob_line(blob))}</p>' for blob in blobs)

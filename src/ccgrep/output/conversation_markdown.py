@@ -1,41 +1,34 @@
-"""Conversations as Markdown that reads well as text too.
+"""Formats conversations as Markdown that is also readable as plain text.
 
-What was said stands in quotations, line by line, and what tools were given and gave in fences
-longer than any that they contain: no text can pass for another turn or another speaker.
+Messages are quoted line by line. Tool input and output is fenced with more backticks than it
+contains. So no text can pass for another turn or another speaker.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.sessions import Shown, ShownTurn
-from ccgrep.output import tools
-from ccgrep.output.human import LOST, blob_line, local_time, session_facts, session_notes
+from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
+from ccgrep.output.formatting import local_time
+from ccgrep.output.include import Include
+from ccgrep.output.tool_calls import readable_input, summary_line
 from ccgrep.text import clip, escape, one_line, redacted
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-_TICKS = re.compile(r"`{3,}")
+_BACKTICKS = re.compile(r"`{3,}")
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
 
 
-class With(NamedTuple):
-    """What is wanted besides what was said."""
-
-    tools: bool = False
-    thinking: bool = False
-
-
-def document(conversations: Iterable[Shown], wanted: With) -> Iterator[str]:
-    """Conversations one below the other."""
+def markdown_lines(conversations: Iterable[Shown], include: Include) -> Iterator[str]:
     for position, shown in enumerate(conversations):
         if position:
             yield from ("", "---", "")
-        yield from _conversation(shown, wanted)
+        yield from _conversation(shown, include)
 
 
 def file_name(shown: Shown) -> str:
-    """A name for a conversation's file that tells what it is; the same for the same REF."""
+    """Return a file name with date, title and id; the same REF always has the same name."""
     if shown.session is None:
         return f"turn-{shown.places[0].entry.turn.hex()[:16]}.md"
     session = shown.session
@@ -45,12 +38,12 @@ def file_name(shown: Shown) -> str:
     return "-".join(filter(None, (day, words, session.id))) + f"{turn}.md"
 
 
-def _conversation(shown: Shown, wanted: With) -> Iterator[str]:
+def _conversation(shown: Shown, include: Include) -> Iterator[str]:
     if shown.session is not None:
         yield from _head(shown.session, shown.is_gone)
     for place in shown.places:
         yield ""
-        yield from _place(place, wanted)
+        yield from _turn(place, include)
 
 
 def _head(session: Session, is_gone: bool) -> Iterator[str]:
@@ -58,54 +51,54 @@ def _head(session: Session, is_gone: bool) -> Iterator[str]:
     yield ""
     yield f"- Session: {_inline(session.id)} ({_inline(session.source)})"
     yield f"- Project: {_inline(session.project) or '?'}"
-    yield f"- Begun: {local_time(session.started)}"
+    yield f"- Started: {local_time(session.started)}"
     yield f"- {_inline(session_facts(session))}"
     yield from (f"- {note}" for note in session_notes(session, is_gone))
 
 
-def _place(place: ShownTurn, wanted: With) -> Iterator[str]:
+def _turn(place: ShownTurn, include: Include) -> Iterator[str]:
     entry = place.entry
-    marks = " (rolled back)" if entry.is_rolled_back else ""
-    yield f"## Turn {place.number}{marks}"
+    mark = " (rolled back)" if entry.is_rolled_back else ""
+    yield f"## Turn {place.number}{mark}"
     yield ""
     yield f"{local_time(entry.started)} · `@{entry.turn.hex()[:10]}`"
     if place.turn is None:
         yield from ("", LOST)
     else:
-        yield from _turn(place.turn, wanted)
+        yield from _content(place.turn, include)
 
 
-def _turn(turn: Turn, wanted: With) -> Iterator[str]:
+def _content(turn: Turn, include: Include) -> Iterator[str]:
     if turn.prompt or turn.attached:
-        yield from _said("User", turn.prompt, turn.attached)
+        yield from _quote("User", turn.prompt, turn.attached)
     for step in turn.steps:
         if isinstance(step, Note):
             yield from ("", f"*({step.kind})* {_inline(clip(one_line(step.text), 160))}")
         else:
-            yield from _message(step, wanted)
+            yield from _message(step, include)
 
 
-def _message(message: Message, wanted: With) -> Iterator[str]:
+def _message(message: Message, include: Include) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, Text):
-            yield from _said("Assistant", part.text)
+            yield from _quote("Assistant", part.text)
         elif isinstance(part, Thinking):
-            if wanted.thinking:
-                yield from _said("Thinking", part.text)
-        elif wanted.tools:
-            yield from _call(part)
+            if include.thinking:
+                yield from _quote("Thinking", part.text)
+        elif include.tools:
+            yield from _tool_call(part)
 
 
-def _said(who: str, text: str, blobs: Iterable[Blob] = ()) -> Iterator[str]:
+def _quote(speaker: str, text: str, blobs: Iterable[Blob] = ()) -> Iterator[str]:
     lines = escape(text.strip("\n")).split("\n")
-    yield from ("", f"**{who}:**", "")
+    yield from ("", f"**{speaker}:**", "")
     yield from (f"> {line}".rstrip() for line in lines)
     yield from (f"> {_inline(blob_line(blob))}" for blob in blobs)
 
 
-def _call(call: ToolCall) -> Iterator[str]:
-    yield from ("", f"**Tool:** {_inline(clip(one_line(tools.line(call)), 200))}")
-    given = tools.given(call)
+def _tool_call(call: ToolCall) -> Iterator[str]:
+    yield from ("", f"**Tool:** {_inline(clip(one_line(summary_line(call)), 200))}")
+    given = readable_input(call)
     yield from _fence(given.text, given.language)
     if call.result is not None:
         yield from _fence(call.result.text)
@@ -113,15 +106,14 @@ def _call(call: ToolCall) -> Iterator[str]:
 
 
 def _fence(text: str, language: str = "") -> Iterator[str]:
-    shown = escape(text).strip("\n")
-    if not shown.strip():
+    content = escape(text).strip("\n")
+    if not content.strip():
         return
-    ticks = max((len(run) for run in _TICKS.findall(shown)), default=2) + 1
-    name = language.rpartition(".")[2]  # of a file what its name ends in
-    name = name if _LANGUAGE.fullmatch(name) else ""
-    yield from ("", f"{'`' * ticks}{name}", shown, "`" * ticks)
+    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(content)), default=2) + 1)
+    name = language.rpartition(".")[2]  # the suffix, if `language` is a file name
+    yield from ("", f"{fence}{name if _LANGUAGE.fullmatch(name) else ''}", content, fence)
 
 
 def _inline(text: str) -> str:
-    """Text in one line, none of which is taken for Markdown."""
+    """Return the text in one line with all Markdown punctuation escaped."""
     return _PUNCTUATION.sub(r"\\\1", one_line(text))

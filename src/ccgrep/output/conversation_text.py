@@ -1,0 +1,109 @@
+"""Formats conversations as text, for a terminal or a pipe.
+
+All text from transcripts passes `ccgrep.text` here. The Markdown and HTML formats share the
+lines that describe a session.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
+from ccgrep.ops.sessions import Shown, ShownTurn
+from ccgrep.output.formatting import byte_size, local_time
+from ccgrep.output.include import Include
+from ccgrep.output.style import Style
+from ccgrep.output.tool_calls import summary_line
+from ccgrep.text import clip, escape, one_line
+
+LOST = "(this turn is lost: run `ccgrep fsck --repair`)"
+
+
+def conversation_lines(
+    shown: Shown,
+    include: Include,
+    style: Style,
+    on_turn: Callable[[int], None] = lambda _: None,
+) -> Iterator[str]:
+    """Yield the conversation; call `on_turn` with each turn's number before its first line."""
+    if shown.session is not None:
+        yield from _session_lines(shown.session, shown.is_gone, style)
+    for place in shown.places:
+        on_turn(place.number)
+        yield ""
+        yield from _turn_lines(place, include, style)
+
+
+def _session_lines(session: Session, is_gone: bool, style: Style) -> Iterator[str]:
+    yield style.bold(f"[{local_time(session.started)}] Session {session.id} ({session.source})")
+    if session.title:
+        yield f"Title: {clip(one_line(session.title), 200)}"
+    yield f"Project: {style.green(one_line(session.project) or '-')}"
+    if session.parent:
+        yield f"Parent: {one_line(session.parent)}"
+    if session.forked_from:
+        yield f"Forked from: {one_line(session.forked_from)}"
+    yield session_facts(session)
+    yield from session_notes(session, is_gone)
+
+
+def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
+    """Yield a warning if the transcript of the session was deleted."""
+    if session.is_prompt_only:
+        yield "Only the prompts are left: the transcript was deleted before it was indexed."
+    elif is_gone:
+        yield "The transcript was deleted: this is ccgrep's copy."
+
+
+def session_facts(session: Session) -> str:
+    facts = f"Duration: {_duration(session.duration_s)} | Messages: {session.messages}"
+    return f"{facts} | Tools: {session.tools}"
+
+
+def _duration(seconds: int | None) -> str:
+    if seconds is None:
+        return "?"
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m"
+    if seconds < 86400:
+        return f"{seconds // 3600}h {seconds % 3600 // 60}m"
+    return f"{seconds // 86400}d {seconds % 86400 // 3600}h"
+
+
+def _turn_lines(place: ShownTurn, include: Include, style: Style) -> Iterator[str]:
+    entry = place.entry
+    mark = " (rolled back)" if entry.is_rolled_back else ""
+    head = f"--- {place.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}{mark}"
+    yield style.dim(head)
+    if place.turn is None:
+        yield LOST
+    else:
+        yield from _content_lines(place.turn, include, style)
+
+
+def _content_lines(turn: Turn, include: Include, style: Style) -> Iterator[str]:
+    if turn.prompt or turn.attached:
+        yield f"{style.cyan('user:')} {escape(turn.prompt)}".rstrip()
+        yield from (f"  {blob_line(blob)}" for blob in turn.attached)
+    for step in turn.steps:
+        if isinstance(step, Note):
+            yield style.dim(f"  ({step.kind}) {clip(one_line(step.text), 160)}")
+        else:
+            yield from _message_lines(step, include, style)
+
+
+def _message_lines(message: Message, include: Include, style: Style) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            yield f"{style.green('assistant:')} {escape(part.text.strip())}"
+        elif isinstance(part, Thinking):
+            if include.thinking:
+                yield style.dim(f"thinking: {escape(part.text.strip())}")
+        elif include.tools:
+            yield f"  {one_line(summary_line(part))}"
+            if part.result is not None:
+                yield from (f"  {blob_line(blob)}" for blob in part.result.blobs)
+
+
+def blob_line(blob: Blob) -> str:
+    return f"[{one_line(blob.media_type) or 'payload'}, {byte_size(blob.size)}, not stored]"

@@ -1,0 +1,67 @@
+"""Formats times, sizes, counts and project names. Pure."""
+
+from datetime import UTC, datetime
+
+_SHORT_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
+_LONG_UNITS = ((365 * 86400, "year"), (30 * 86400, "month"), (7 * 86400, "week"), (86400, "day"),
+               (3600, "hour"), (60, "minute"))  # fmt: skip
+
+
+def short_age(time_ms: int | None, now_ms: int) -> str:
+    """Return the age in one unit, such as `3d`."""
+    if time_ms is None:
+        return "?"
+    seconds = max(now_ms - time_ms, 0) // 1000
+    for size, unit in _SHORT_UNITS:
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds // 60}m"
+
+
+def long_age(time_ms: int, now_ms: int) -> str:
+    """Return the age in words, such as `3 days ago`."""
+    if not time_ms:
+        return "unknown time"
+    seconds = max(now_ms - time_ms, 0) // 1000
+    for size, unit in _LONG_UNITS:
+        if seconds >= size:
+            return f"{pluralize(seconds // size, unit)} ago"
+    return "just now"
+
+
+def local_time(time_ms: int | None) -> str:
+    if time_ms is None:
+        return "unknown time"
+    try:
+        return datetime.fromtimestamp(time_ms / 1000).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):
+        return "unknown time"
+
+
+def iso_time(time_ms: int | None) -> str | None:
+    """Return the time in UTC as ISO 8601, or None if it is unknown or out of range."""
+    if time_ms is None:
+        return None
+    try:
+        time = datetime.fromtimestamp(time_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def byte_size(number: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+
+
+def pluralize(number: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun: `1 turn`, `2 turns`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def project_name(path: str) -> str:
+    """Return the last component of a project's path."""
+    return path.rstrip("/").rpartition("/")[2]

@@ -1,0 +1,83 @@
+"""Formats a hit as a block of lines on a terminal."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ccgrep.ops.search import FoundHit
+from ccgrep.output.formatting import long_age, pluralize, project_name
+from ccgrep.output.style import Style
+from ccgrep.search.snippet import Marked, Piece, around
+from ccgrep.text import clip, columns, one_line, redacted, visible
+
+_MESSAGE_CHARS = 400
+_NEIGHBOUR_CHARS = 160
+_RULE_COLUMNS = 49
+_MIN_TITLE_COLUMNS = 8
+
+
+class Neighbours(NamedTuple):
+    """The answer before a hit and the prompt after it."""
+
+    before: str = ""
+    after: str = ""
+
+
+def block_lines(
+    rank: int,
+    found: FoundHit,
+    title: str,
+    neighbours: Neighbours,
+    now_ms: int,
+    width: int,
+    style: Style,
+) -> Iterator[str]:
+    """Yield a hit with its neighbours."""
+    hit = found.hit
+    project = one_line(project_name(found.stored.project)) or "-"
+    facts = f"{long_age(hit.started, now_ms)} | {hit.score:.0%}"
+    head = f"{style.bold_cyan(f'[{rank}]')} Project: {style.green(project)} | {style.dim(facts)}"
+    left = width - columns(f"[{rank}] Project: {project} | {facts} | ")
+    if title and left >= _MIN_TITLE_COLUMNS:
+        head += f" | {clip(one_line(title), left)}"
+    yield head
+    yield ""
+    if neighbours.before:
+        yield style.dim(f"  Claude: {clip(one_line(neighbours.before), _NEIGHBOUR_CHARS)}")
+        yield ""
+    labels = {"user": style.cyan("You:"), "assistant": style.green("Claude:")}
+    for text in found.texts:
+        if text.kind in labels:
+            yield from _message_lines(labels[text.kind], text, style)
+        elif text.spans and text.kind != "title":
+            yield from _message_lines(style.dim(f"{text.kind}:"), text, style)
+    if neighbours.after:
+        yield style.dim(f"  You: {clip(one_line(neighbours.after), _NEIGHBOUR_CHARS)}")
+        yield ""
+    if hit.also_in:
+        yield style.dim(f"  also in {', '.join(p.session[:8] for p in hit.also_in[:5])}")
+    yield f"  → ccgrep show {found.short_id}:{hit.place.turn}"
+    yield ""
+
+
+def _message_lines(label: str, marked: Marked, style: Style) -> Iterator[str]:
+    if not marked.text.strip():
+        return
+    pieces = around(marked.text, marked.spans, _MESSAGE_CHARS // 2)
+    lines = "".join(_format_piece(piece, style) for piece in pieces).strip().splitlines()
+    yield f"  {label} {lines[0]}"
+    yield from (f"  {line}" for line in lines[1:])
+    shown_chars = sum(len(piece.text) for piece in pieces if piece.text != "…")
+    hidden_chars = len(redacted(marked.text)) - shown_chars
+    if hidden_chars > 0:
+        yield style.dim(f"  [truncated - {hidden_chars} more chars]")
+    yield ""
+
+
+def _format_piece(piece: Piece, style: Style) -> str:
+    text = visible(piece.text)
+    return style.red(text) if piece.is_match else text
+
+
+def summary_lines(hits: int, seconds: float, style: Style) -> Iterator[str]:
+    yield style.dim("─" * _RULE_COLUMNS)
+    yield f"Found {pluralize(hits, 'result')} in {seconds:.2f}s"

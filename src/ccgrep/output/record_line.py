@@ -1,0 +1,90 @@
+"""Formats the record line, the grammar that other programs parse:
+
+    SESSION:TURN:SCORE:SNIPPET
+
+SESSION matches `[A-Za-z0-9._~-]+`, TURN is a number and SCORE has three decimals. SNIPPET is the
+rest of the line and may contain anything. Lines of context have `-` in place of `:`.
+"""
+
+from __future__ import annotations
+
+from ccgrep.light_typing import TYPE_CHECKING
+from ccgrep.ops.search import FoundHit
+from ccgrep.output.style import Style
+from ccgrep.search.snippet import Piece, around, best_start
+from ccgrep.text import clip, columns, redact, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+WIDTH = 200
+
+
+def format_score(score: float) -> str:
+    """Return the score rounded down, so that only the best hit has 1.000."""
+    return f"{int(score * 1000) / 1000:.3f}"
+
+
+def format_record(
+    id: str, turn: int, score: float, snippet: str, style: Style, separator: str = ":"
+) -> str:
+    fields = (style.magenta(id), style.green(str(turn)), format_score(score), snippet)
+    return style.cyan(separator).join(fields)
+
+
+def hit_snippet(found: FoundHit, width: int, style: Style) -> str:
+    """Return one line around the match."""
+    return join_pieces(snippet_pieces(found, width), width, style)
+
+
+def snippet_pieces(found: FoundHit, width: int) -> list[Piece]:
+    """Return the text around the densest match. The pieces are not yet safe to print."""
+    texts = [text for text in found.texts if text.text.strip()]
+    if not texts:
+        return []
+    best = max(texts, key=lambda text: best_start(text.spans, width)[1])
+    return around(best.text, best.spans, width)
+
+
+def plain_snippet(text: str, width: int) -> str:
+    """Return the start of a text in one line."""
+    return join_pieces(around(text, (), 2 * width), width, Style())
+
+
+def join_pieces(pieces: Iterable[Piece], width: int, style: Style) -> str:
+    """Return the pieces as one line of at most `width` columns that is safe to print."""
+    parts: list[str] = []
+    left = width
+    for piece in pieces:
+        text = visible(_collapse_space(piece.text))
+        if not parts:
+            text = text.lstrip()
+        if not text:
+            continue
+        used = columns(text)
+        if used > left:
+            text = clip(text, left)
+        parts.append(style.red(text) if piece.is_match else text)
+        if used > left:
+            return "".join(parts)
+        left -= used
+        if left == 0:
+            break
+    return "".join(parts).rstrip()
+
+
+def match_lines(found: FoundHit) -> Iterator[str]:
+    """Yield each match of a hit on a line of its own."""
+    for marked in found.texts:
+        spans = [(span.start, span.end) for span in marked.spans if marked.kind != "title"]
+        text, spans = redact(marked.text, spans)
+        # Matches inside one secret have the same span after redaction.
+        yield from (visible(_collapse_space(text[at:end])) for at, end in dict.fromkeys(spans))
+
+
+def _collapse_space(text: str) -> str:
+    if text.isprintable() and "  " not in text:
+        return text  # Printable text has no white space but the blank.
+    inside = " ".join(text.split())
+    before, after = text[:1].isspace(), text[-1:].isspace()
+    return f"{' ' * before}{inside}{' ' * (after and bool(inside))}"

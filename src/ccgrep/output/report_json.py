@@ -1,0 +1,76 @@
+"""JSON fields of the reports of commands such as `index`, `status` and `fsck`."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ccgrep.ingest.run import IndexReport
+from ccgrep.ops.index import Status
+from ccgrep.ops.search import Coverage
+from ccgrep.ops.secrets import Found
+from ccgrep.ops.upkeep import Forgotten, FsckResult
+from ccgrep.output.formatting import iso_time
+from ccgrep.settings import Setting
+from ccgrep.store.gc import GcReport
+
+if TYPE_CHECKING:
+    from ccgrep.search.semantic_search import EmbedReport
+
+
+def coverage_fields(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "is_fresh": coverage.is_fresh,
+        "behind_files": coverage.behind_files,
+        "behind_bytes": coverage.behind_bytes,
+    }
+
+
+def index_fields(
+    report: IndexReport, set_aside: str = "", embedded: "EmbedReport | None" = None
+) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(report)
+    if set_aside:
+        fields["set_aside"] = set_aside
+    if embedded is not None:
+        fields["embedded"] = {"model": embedded.model, "texts": embedded.done}
+    return fields
+
+
+def status_fields(status: Status) -> dict[str, Any]:
+    return {**msgspec.to_builtins(status), "last_indexed": iso_time(status.last_indexed)}
+
+
+def settings_fields(settings: Mapping[str, Setting], path: str) -> dict[str, Any]:
+    fields = {name: {"value": s.value, "origin": s.origin} for name, s in settings.items()}
+    return {"file": path, "settings": fields}
+
+
+def fsck_fields(result: FsckResult) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(result.report)
+    if result.repaired is not None:
+        fields["repaired"] = msgspec.to_builtins(result.repaired)
+    return fields
+
+
+def gc_fields(report: GcReport) -> dict[str, Any]:
+    return {**msgspec.to_builtins(report)}
+
+
+def forget_fields(result: Forgotten) -> dict[str, Any]:
+    return {"forgotten": list(result.sessions), **gc_fields(result.report)}
+
+
+def secrets_fields(found: list[Found]) -> dict[str, Any]:
+    return {
+        "secrets": [
+            {
+                "session_id": secret.place.session,
+                "turn": secret.place.turn,
+                "rule": secret.rule,
+                "fingerprint": secret.fingerprint,
+                "kinds": secret.kinds,
+            }
+            for secret in found
+        ]
+    }

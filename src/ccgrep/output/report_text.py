@@ -1,0 +1,138 @@
+"""Formats the reports of commands such as `index`, `status` and `fsck` for people."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ccgrep.ingest.run import IndexReport
+from ccgrep.ops.index import Status
+from ccgrep.ops.secrets import Found
+from ccgrep.ops.upkeep import Forgotten, FsckResult
+from ccgrep.output.formatting import byte_size, pluralize, short_age
+from ccgrep.settings import Setting, Value
+from ccgrep.store.gc import GcReport
+from ccgrep.text import columns, escape, one_line
+
+if TYPE_CHECKING:
+    from ccgrep.ops.model import ModelFacts
+    from ccgrep.search.semantic_search import EmbedReport
+
+_SOURCES = {"claude_code": "claude-code", "codex": "codex"}
+
+
+def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
+    yield (
+        f"{pluralize(report.files_seen, 'file')}, {report.files_parsed:,} read "
+        f"({byte_size(report.bytes_parsed)}): {pluralize(report.turns, 'turn')}, "
+        f"{pluralize(report.new_objects, 'new object')}, "
+        f"{pluralize(report.new_sessions, 'new session')} in {report.seconds:.1f} s"
+    )
+    if report.bad_lines:
+        yield f"skipped {pluralize(report.bad_lines, 'damaged spot')}: run `ccgrep status -v`"
+    if set_aside:
+        yield f"the old store is in {escape(set_aside)}: delete it when you no longer need it"
+
+
+def model_lines(facts: "ModelFacts") -> Iterator[str]:
+    for name, value in facts._asdict().items():
+        label = name.removeprefix("is_").replace("_", " ")
+        text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+        yield f"{label:<12}{escape(str(text))}"
+
+
+def embed_line(report: "EmbedReport") -> str:
+    rate = report.done / max(report.seconds, 0.001)
+    return f"{pluralize(report.done, 'text')} embedded in {report.seconds:.1f} s ({rate:.0f}/s)"
+
+
+def status_lines(status: Status, now_ms: int) -> Iterator[str]:
+    gone = f", {status.gone_sessions:,} of them gone from disk" if status.gone_sessions else ""
+    yield f"Sessions   {status.sessions:,}{gone}"
+    yield f"Turns      {status.turns:,} in {pluralize(status.objects, 'object')}"
+    for name, source in status.sources.items():
+        yield (
+            f"  {_SOURCES[name]:<12}{pluralize(source.files, 'file')}, "
+            f"{pluralize(source.sessions, 'session')}, {pluralize(source.turns, 'turn')}"
+        )
+    share = f" ({status.store_bytes / status.source_bytes:.0%})" if status.source_bytes else ""
+    yield f"Sources    {byte_size(status.source_bytes)}"
+    yield f"Store      {byte_size(status.store_bytes)}{share} in {escape(status.store_dir)}"
+    if status.behind.files:
+        behind = f"{pluralize(status.behind.files, 'file')}, {byte_size(status.behind.bytes)}"
+        yield f"Behind     {behind}: run `ccgrep index`"
+    else:
+        yield "Behind     nothing"
+    if status.bad_lines:
+        yield f"Damaged    {pluralize(status.bad_lines, 'spot')} in transcripts could not be read"
+    if status.unknown_types:
+        names = ", ".join(f"{one_line(n)} ({c})" for n, c in sorted(status.unknown_types.items()))
+        yield f"Unknown    {names}"
+    when = f"{short_age(status.last_indexed, now_ms)} ago" if status.last_indexed else "never"
+    yield f"Indexed    {when}"
+
+
+def settings_lines(settings: Mapping[str, Setting], is_terminal: bool) -> Iterator[str]:
+    """Yield key, value and origin: aligned on a terminal, separated by tabs elsewhere."""
+    rows = [
+        (name, _setting_value(setting.value), one_line(setting.origin))
+        for name, setting in settings.items()
+    ]
+    if not is_terminal:
+        yield from ("\t".join(row) for row in rows)
+        return
+    names, values = (max(columns(row[at]) for row in rows) for at in (0, 1))
+    for name, value, origin in rows:
+        yield f"{name:<{names}}  {value}{' ' * (values - columns(value))}  {origin}"
+
+
+def _setting_value(value: Value) -> str:
+    if isinstance(value, tuple):
+        value = ", ".join(value)
+    return one_line(f"{value:g}" if isinstance(value, float) else str(value)) or "-"
+
+
+def fsck_lines(result: FsckResult) -> Iterator[str]:
+    report = result.report
+    yield from (escape(f"damaged: {name}") for name in report.damaged)
+    yield from (escape(f"lost: {name}") for name in report.lost)
+    yield (
+        f"{pluralize(report.objects, 'object')} in {pluralize(report.packs, 'pack')}: "
+        f"{len(report.damaged)} damaged, {len(report.lost)} lost, {report.dangling} dangling"
+    )
+    if result.repaired is not None and not report.is_clean:
+        yield from (escape(f"still lost: {name}") for name in result.repaired.lost)
+        yield (
+            "repaired: "
+            f"{len(report.lost) - len(result.repaired.lost)} of {len(report.lost)} recovered"
+        )
+    elif not report.is_clean:
+        yield "run `ccgrep fsck --repair`"
+
+
+def gc_lines(report: GcReport) -> Iterator[str]:
+    yield (
+        f"{pluralize(report.packs_before, 'pack')} → {report.packs_after}, "
+        f"{pluralize(report.objects_dropped, 'object')} dropped, "
+        f"{byte_size(report.bytes_before)} → {byte_size(report.bytes_after)}"
+    )
+
+
+def forget_lines(result: Forgotten) -> Iterator[str]:
+    yield from (f"forgot {id}" for id in result.sessions)
+    for path in result.set_aside:
+        yield f"note: {escape(path)} is a store set aside by --recreate and was not changed"
+
+
+def secret_line(found: Found, is_full_id: bool) -> str:
+    """Return SESSION:TURN:RULE:FINGERPRINT."""
+    id = found.place.session if is_full_id else found.short_id
+    return f"{id}:{found.place.turn}:{found.rule}:{found.fingerprint}"
+
+
+def secrets_note(found: list[Found]) -> str:
+    """Return how many secrets were found and what to do about them."""
+    secrets = pluralize(len({secret.fingerprint for secret in found}), "secret")
+    turns = pluralize(len({secret.place for secret in found}), "turn")
+    return (
+        f"{secrets} in {turns}: revoke them; `ccgrep forget SESSION && ccgrep gc` removes a "
+        "session from the store, its transcript is yours to delete"
+    )

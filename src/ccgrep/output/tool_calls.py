@@ -1,0 +1,94 @@
+"""Formats tool calls: a short summary, and the input in a readable form."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ccgrep.model import ToolCall
+from ccgrep.text import redacted
+
+_MAX_COMMAND_CHARS = 200
+
+
+class ReadableInput(NamedTuple):
+    """The input of a call as text. `language` is its name or a file name with its suffix."""
+
+    text: str
+    language: str = ""
+
+
+def summarize(call: ToolCall) -> dict[str, Any]:
+    """Return the tool's name and its main argument."""
+    fields = call.input if isinstance(call.input, dict) else {}
+    match call.name:
+        case "Read" | "Edit" | "MultiEdit" | "NotebookEdit":
+            return {"tool": call.name, "file": _path(fields)}
+        case "Write":
+            return {
+                "tool": "Write",
+                "file": _path(fields),
+                "chars": len(str(fields.get("content", ""))),
+            }
+        case "Bash" | "shell" | "shell_command" | "exec_command":
+            command = redacted(_command(fields))[:_MAX_COMMAND_CHARS]
+            return {"tool": call.name, "command": command}
+        case "Grep" | "Glob":
+            return {"tool": call.name, "pattern": fields.get("pattern")}
+        case "Task" | "Agent":
+            return {
+                "tool": call.name,
+                "type": fields.get("subagent_type"),
+                "description": fields.get("description"),
+            }
+    return {"tool": call.name}
+
+
+def summary_line(call: ToolCall) -> str:
+    """Return the summary as one line: `[Bash] git status`."""
+    fields = summarize(call)
+    name = fields.pop("tool")
+    chars = fields.pop("chars", None)
+    words = [str(value) for value in fields.values() if value]
+    if chars is not None:
+        words.append(f"({chars} chars)")
+    if call.result is not None and call.result.is_error:
+        words.append("(failed)")
+    return " ".join([f"[{name}]", *words])
+
+
+def readable_input(call: ToolCall) -> ReadableInput:
+    """Return the complete input: a command, a file, a diff or JSON."""
+    if isinstance(call.input, str):
+        return ReadableInput(call.input, "diff" if call.name == "apply_patch" else "")
+    fields = call.input if isinstance(call.input, dict) else {}
+    match call.name:
+        case "Bash" | "shell" | "shell_command" | "exec_command":
+            return ReadableInput(_command(fields), "bash")
+        case "Write":
+            return ReadableInput(str(fields.get("content", "")), str(_path(fields) or ""))
+        case "Edit":
+            return ReadableInput(_diff(fields), "diff")
+        case "MultiEdit":
+            edits = fields.get("edits")
+            diffs = (
+                [_diff(edit) for edit in edits if isinstance(edit, dict)]
+                if isinstance(edits, list)
+                else []
+            )
+            return ReadableInput("\n".join(diffs), "diff")
+    pretty = msgspec.json.format(msgspec.json.encode(call.input), indent=2)
+    return ReadableInput(pretty.decode(), "json")
+
+
+def _diff(edit: dict[str, Any]) -> str:
+    old, new = (str(edit.get(name, "")).splitlines() for name in ("old_string", "new_string"))
+    return "\n".join([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
+
+
+def _path(fields: dict[str, Any]) -> Any:
+    return fields.get("file_path") or fields.get("notebook_path")
+
+
+def _command(fields: dict[str, Any]) -> str:
+    command = fields.get("command", fields.get("cmd", ""))
+    return " ".join(map(str, command)) if isinstance(command, list) else str(command)
