@@ -40,9 +40,9 @@ MAY_IMPORT = {
     "ingest": {"fulltext", "refresh", "sources", "store"},
     "semantic": {"fulltext", "store", "text"},
     "refresh": {"config", "fulltext", "ingest", "ops", "search", "sources", "store"},
-    "search": {"config", "fulltext", "ops", "semantic", "store", "text"},
+    "search": {"config", "fulltext", "ops", "refs", "semantic", "store", "text"},
     "blame": set(),
-    "stats": {"fulltext", "search", "store", "text"},
+    "stats": {"fulltext", "refs", "search", "store", "text"},
     "ops": {
         "blame",
         "config",

@@ -1,109 +1,150 @@
-"""From a REF to what it names: a session, a turn of a session, or a turn by its id."""
+"""REFs: a session id or its prefix, SESSION:TURN, a whole record line, or @hash.
 
-import re
-from collections.abc import Iterable, Sequence
+The only module that parses and resolves REFs and shortens session ids. Callers pass functions that
+list session ids, because the store, the full-text index and the tallies each list their own.
+Every word search imports this module, so it imports neither `re` nor msgspec nor the store.
+"""
 
-from msgspec import Struct
+from __future__ import annotations
 
 from ccgrep.errors import RefError
-from ccgrep.model import ObjectId
-from ccgrep.store.manifest import Row
-from ccgrep.store.store import Store
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
-_OBJECT = re.compile(r"@([0-9a-f]{7,64})")
-_PLACE = re.compile(r"([^:@\s][^:\s]*)(?::(\d+))?(?::.*)?", re.DOTALL)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from ccgrep.model import ObjectId
+    from ccgrep.store.manifest import Row
+    from ccgrep.store.store import Store
+
+    ListIds = Callable[[str], Collection[str]]
+    """Returns the ids of the sessions that start with a prefix."""
+
 _MAX_CANDIDATES = 10
 _SHORTEST = 8
 
 
-class Target(Struct, frozen=True):
-    """What a REF names: `turn` is a number in `row`'s session, `object` a turn's id."""
+class Ref(NamedTuple):
+    """A parsed REF: either `hash`, or `session` with an optional turn number."""
+
+    session: str = ""
+    turn: int | None = None
+    hash: str = ""
+
+
+class Target(NamedTuple):
+    """What a REF names in the store: a session, one of its turns, or a turn's object."""
 
     row: Row | None = None
     turn: int | None = None
     object: ObjectId | None = None
 
 
-def abbreviations(ids: Iterable[str]) -> dict[str, str]:
-    """For each id its shortest prefix of 8 or more characters that no other id has."""
-    ordered = sorted(set(ids))
-    short: dict[str, str] = {}
-    for position, id in enumerate(ordered):
-        neighbours = ordered[max(position - 1, 0) : position] + ordered[position + 1 : position + 2]
-        shared = max((_shared(id, other) for other in neighbours), default=0)
-        short[id] = id[: max(shared + 1, _SHORTEST)]
-    return short
-
-
-def _shared(a: str, b: str) -> int:
-    for position, (x, y) in enumerate(zip(a, b, strict=False)):
-        if x != y:
-            return position
-    return min(len(a), len(b))
+def parse(ref: str) -> Ref:
+    digits = ref.removeprefix("@")
+    if digits != ref and 7 <= len(digits) <= 64 and not digits.strip("0123456789abcdef"):
+        return Ref(hash=digits)
+    session, _, rest = ref.strip().partition(":")
+    if session.split() != [session] or session.startswith("@"):
+        raise RefError(f"'{one_line(ref)}' is not a REF: pass a session id, SESSION:TURN or @hash")
+    turn = rest.partition(":")[0]
+    return Ref(session, int(turn[:9]) if turn.isdecimal() else None)
 
 
 def find(store: Store, rows: Sequence[Row], ref: str) -> Target:
-    """What `ref` names; a REF that names nothing or too much lists what it could mean."""
-    if by_id := _OBJECT.fullmatch(ref):
-        return Target(object=_find_object(store, by_id.group(1)))
-    place = _PLACE.fullmatch(ref.strip())
-    if place is None:
-        raise RefError(f"{one_line(ref)} is not a REF: give a session id, SESSION:TURN or @id")
-    row = _find_session(rows, place.group(1))
-    if place.group(2) is None:
-        return Target(row=row)
-    number = int(place.group(2)[:9])
-    if number >= row.session.turns:
+    """Return what `ref` names, where `rows` are all sessions of `store`."""
+    parsed = parse(ref)
+    if parsed.hash:
+        return Target(object=_find_object(store, parsed.hash))
+    return Target(find_row(rows, ref), parsed.turn)
+
+
+def find_row(rows: Sequence[Row], ref: str) -> Row:
+    """Return the session that `ref` names, as a session or by one of its turns."""
+    titles = {row.session.id: row.session.title for row in rows}
+    found = find_session(ref, lambda prefix: _preferred_ids(rows, prefix), titles.__getitem__)
+    row = next(row for row in rows if row.session.id == found)
+    turn, turns = parse(ref).turn, row.session.turns
+    if turn is not None and turn >= turns:
         raise RefError(
-            f"Turn {number} out of range (session has {row.session.turns} turns): "
-            f"see `ccgrep show {row.session.id}`"
+            f"turn {turn} is out of range (session has {turns} turns): "
+            f"run `ccgrep show {row.session.id}`"
         )
-    return Target(row=row, turn=number)
+    return row
 
 
-def _find_object(store: Store, hex_prefix: str) -> ObjectId:
-    found = store.find("turn", hex_prefix)
-    if not found:
-        raise RefError(f"@{hex_prefix} names no turn: `ccgrep show SESSION` prints the ids")
-    if len(found) > 1:
-        names = "\n".join(f"  @{id.hex()}" for id in found[:_MAX_CANDIDATES])
-        raise RefError(f"@{hex_prefix} is ambiguous, it could be:\n{names}")
-    return found[0]
+def _find_object(store: Store, hash: str) -> ObjectId:
+    matching = store.find("turn", hash)
+    if not matching:
+        raise RefError(f"no turn matches '@{hash}': `ccgrep show SESSION` prints the hashes")
+    if len(matching) > 1:
+        names = "\n".join(f"  @{id.hex()}" for id in matching[:_MAX_CANDIDATES])
+        raise RefError(f"'@{hash}' is ambiguous, it could be:\n{names}")
+    return matching[0]
 
 
-def _find_session(rows: Sequence[Row], prefix: str) -> Row:
+def _preferred_ids(rows: Sequence[Row], prefix: str) -> list[str]:
+    """Return the matching sessions, without superseded and empty ones if others match."""
     matching = [row for row in rows if row.session.id.startswith(prefix)]
-    exact = [row for row in matching if row.session.id == prefix]
-    if exact:
-        return exact[0]
     live = [row for row in matching if not row.is_superseded]
-    live = [row for row in live if row.session.turns] or live
-    if len(live) == 1:
-        return live[0]
-    if matching:
-        listed = candidates(live or matching)
-        raise RefError(f"{one_line(prefix)} is ambiguous, it could be:\n{listed}")
-    raise RefError(f"{one_line(prefix)} names no session{_nearest(rows, prefix)}")
+    preferred = [row for row in live if row.session.turns] or live or matching
+    exact = [row for row in matching if row.session.id == prefix]
+    return [row.session.id for row in exact or preferred]
 
 
-def _nearest(rows: Sequence[Row], prefix: str) -> str:
-    wanted = prefix.lower()
-    near = [
-        row
-        for row in rows
-        if wanted in row.session.id.lower() or wanted in row.session.title.lower()
-    ]
+def match_session(prefix: str, list_ids: ListIds) -> str | None:
+    """Return the session that `prefix` names, or None if it names none or several."""
+    ids = list_ids(prefix)
+    if prefix in ids:
+        return prefix
+    return next(iter(ids)) if len(ids) == 1 else None
+
+
+def find_session(ref: str, list_ids: ListIds, title_of: Callable[[str], str] = lambda _: "") -> str:
+    """Return the id of the session that `ref` names. Errors list candidates by `title_of`."""
+    prefix = parse(ref).session
+    if not prefix:
+        raise RefError(f"'{ref}' names a turn: pass the session id")
+    if (session := match_session(prefix, list_ids)) is not None:
+        return session
+    shown = f"'{one_line(prefix)}'"
+    if ids := list_ids(prefix):
+        raise RefError(f"{shown} is ambiguous, it could be:\n{_candidates(ids, title_of)}")
+    part = prefix.lower()
+    near = [id for id in list_ids("") if part in id.lower() or part in title_of(id).lower()]
     if near:
-        return f"; near it:\n{candidates(near)}"
-    recent = sorted(rows, key=lambda row: row.session.ended or 0, reverse=True)[:5]
-    return f"; the most recent are:\n{candidates(recent)}" if recent else ": there are none yet"
+        raise RefError(f"no session matches {shown}, did you mean:\n{_candidates(near, title_of)}")
+    raise RefError(f"no session matches {shown}: run `ccgrep list`")
 
 
-def candidates(rows: Sequence[Row]) -> str:
-    lines = [
-        f"  {row.session.id}  {clip(one_line(row.session.title), 60)}"
-        for row in rows[:_MAX_CANDIDATES]
-    ]
-    more = len(rows) - _MAX_CANDIDATES
-    return "\n".join(lines) + (f"\n  … and {more} more" if more > 0 else "")
+def _candidates(ids: Collection[str], title_of: Callable[[str], str]) -> str:
+    shown = sorted(ids)[:_MAX_CANDIDATES]
+    lines = [f"  {id}  {clip(one_line(title_of(id)), 60)}".rstrip() for id in shown]
+    more = len(ids) - len(shown)
+    return "\n".join(lines) + (f"\n  … and {more} more" if more else "")
+
+
+def short_ids(ids: Iterable[str], list_ids: ListIds = lambda _: ()) -> dict[str, str]:
+    """Map each id to its shortest prefix of at least 8 characters that no other session has.
+
+    The other sessions are those of `ids` and of `list_ids`.
+    """
+    wanted = set(ids)
+    families: dict[str, set[str]] = {}
+    for id in wanted:
+        families.setdefault(id[:_SHORTEST], set()).add(id)
+    short = {}
+    for prefix, family in families.items():
+        ordered = sorted(family.union(list_ids(prefix)))
+        # In alphabetical order, an id shares its longest prefix with a neighbour.
+        shared = [0, *map(_shared_length, ordered, ordered[1:]), 0]
+        for position, id in enumerate(ordered):
+            if id in wanted:
+                short[id] = id[: max(*shared[position : position + 2], _SHORTEST - 1) + 1]
+    return short
+
+
+def _shared_length(a: str, b: str) -> int:
+    pairs = zip(a, b, strict=False)
+    return next((i for i, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))

@@ -128,8 +128,8 @@ def test_show_reads_refs_and_record_lines_from_stdin(shop: Home) -> None:
 @pytest.mark.parametrize(
     ("ref", "message"),
     [
-        ("zzzzzzzz", "names no session"),
-        ("@abcdef1234", "names no turn"),
+        ("zzzzzzzz", "no session matches"),
+        ("@abcdef1234", "no turn matches"),
         ("a b", "is not a REF"),
         ("", "is not a REF"),
     ],
@@ -143,7 +143,7 @@ def test_unknown_ref_is_explained(shop: Home, ref: str, message: str) -> None:
 def test_turn_out_of_range_says_how_many_there_are(shop: Home) -> None:
     done = shop.run("show", f"{session_of(shop, 'claude_code')}:99")
     assert done.returncode == 2
-    assert "Turn 99 out of range (session has 2 turns)" in done.stderr
+    assert "turn 99 is out of range (session has 2 turns)" in done.stderr
 
 
 def test_ambiguous_ref_lists_candidates(home: Home) -> None:

@@ -266,7 +266,7 @@ def test_what_is_no_file_is_never_replaced(shop: Home, tmp_path: Path) -> None:
 
 def test_a_wrong_ref_writes_nothing(shop: Home, tmp_path: Path) -> None:
     done = shop.run("export", *shop.rows(), "zzzzzzzz", "-o", str(tmp_path / "x.md"))
-    assert (done.returncode, "names no session" in done.stderr) == (2, True)
+    assert (done.returncode, "no session matches" in done.stderr) == (2, True)
     assert not (tmp_path / "x.md").exists()
 
 

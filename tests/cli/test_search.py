@@ -144,7 +144,7 @@ def test_empty_query_is_refused(shop: Home, arguments: tuple[str, ...]) -> None:
         (("-n", "many", "x"), "many"),
         (("x", "-n"), "-n"),
         (("--timeout", "soon", "x"), "soon is not a number of seconds"),
-        (("--session", "zzzzzzzz", "x"), "names no session"),
+        (("--session", "zzzzzzzz", "x"), "no session matches"),
     ],
 )
 def test_trouble_is_exit_2_and_said(shop: Home, arguments: tuple[str, ...], said: str) -> None:

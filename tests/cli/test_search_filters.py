@@ -169,7 +169,10 @@ def test_exact_patterns_look_at_what_was_said_unless_told(shop: Home) -> None:
 def test_project_that_does_not_exist_is_named(shop: Home, arguments: list[str]) -> None:
     done = shop.run("-p", "nosuch", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "ccgrep: No sessions found for project nosuch\n"
+    assert (
+        done.stderr
+        == "ccgrep: no sessions found for project 'nosuch': `ccgrep list` shows the projects\n"
+    )
 
 
 def test_session_from_standard_input(shop: Home) -> None:
@@ -180,7 +183,7 @@ def test_session_from_standard_input(shop: Home) -> None:
 def test_unknown_and_ambiguous_sessions_are_refused(shop: Home) -> None:
     done = shop.run("--session", "nonesuch", "widget")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nonesuch names no session" in done.stderr
+    assert "no session matches 'nonesuch'" in done.stderr
     done = shop.run("--session", "", "widget")
     assert done.returncode == 2
 
@@ -215,7 +218,7 @@ def test_here_is_the_project_of_this_directory(home: Home, tmp_path: Path) -> No
     (tmp_path / "elsewhere").mkdir()
     done = home.run("--here", "widget", cwd=tmp_path / "elsewhere")
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"No sessions found for project {tmp_path / 'elsewhere'}" in done.stderr
+    assert f"no sessions found for project '{tmp_path / 'elsewhere'}'" in done.stderr
 
 
 def test_here_follows_a_git_repository_to_its_root(home: Home, tmp_path: Path) -> None:

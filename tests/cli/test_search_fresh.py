@@ -348,7 +348,7 @@ def test_resume_notices_a_transcript_that_went_since_the_last_run(sessions: Home
 
 
 def test_resume_of_nothing_is_trouble(sessions: Home) -> None:
-    for ref, said in (("zzzzzzzz", "names no session"), ("aaaaaaaa:7", "out of range")):
+    for ref, said in (("zzzzzzzz", "no session matches"), ("aaaaaaaa:7", "is out of range")):
         done = sessions.run("resume", ref)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr

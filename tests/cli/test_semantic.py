@@ -138,7 +138,7 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("--hybrid -t thinking x", "only what was said is embedded"),
     ("--semantic --no-index x", "--no-index"),
     ("--semantic", "Query required"),
-    ("--semantic --project nonesuch x", "No sessions found for project nonesuch"),
+    ("--semantic --project nonesuch x", "no sessions found for project 'nonesuch'"),
 )
 
 

@@ -217,7 +217,7 @@ def test_trouble_behind_what_was_shown_is_still_said(home: Home) -> None:
     for pager, refs in (("cat -n", [id, "zzzzzzzz"]), ("sed s/^/PAGED:/", [f"{id}:0", "zzzzzzzz"])):
         seen = on_terminal(home, "show", *refs, code=2, PAGER=pager, NO_COLOR="1")
         assert "prompt 0" in seen
-        assert "ccgrep: zzzzzzzz names no session" in seen.splitlines()[-2]
+        assert "ccgrep: no session matches" in seen.splitlines()[-1]
 
 
 def test_a_pager_that_cannot_be_understood_is_exit_2(home: Home) -> None:

@@ -149,7 +149,7 @@ def test_filters_are_those_of_a_search(shop: Home) -> None:
     assert turns("--session", shop.claude(1).id[:9]) == 13
     nowhere = shop.run("stats", "-p", "nowhere")
     assert (nowhere.returncode, nowhere.stdout) == (1, "")
-    assert "No sessions found for project nowhere" in nowhere.stderr
+    assert "no sessions found for project 'nowhere'" in nowhere.stderr
 
 
 def test_suggestions(shop: Home) -> None:

@@ -21,7 +21,7 @@ import tantivy  # noqa: E402
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any
 
     from ccgrep.fulltext.document_id import Said
@@ -164,6 +164,9 @@ class TextReader:
         """The values of an exact field, and how many documents have each."""
         return dict(guarded(self._searcher.terms_with_prefix, field, prefix, among))
 
+    def session_ids(self, prefix: str) -> Collection[str]:
+        return self.values("session", prefix)
+
     def newest(self) -> int:
         """When the most recent turn began."""
         found = self.search(self.everything(), 1, order_by="started")
@@ -221,6 +224,10 @@ class TextReader:
         for _, address in guarded(self._searcher.search, query, 1, False).hits:
             return self.stored_at(address)[1]
         return None
+
+    def title(self, session: str) -> str:
+        first = self.stored(session, 0)
+        return first.title if first is not None else ""
 
     def titled(self, address: tantivy.DocAddress) -> tuple[str, str]:
         """The session that a document is of, and its title, which stands with its first turn."""

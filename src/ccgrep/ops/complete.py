@@ -12,7 +12,7 @@ from ccgrep.config import Config
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.search.filters import short_ids
+from ccgrep.refs import match_session, short_ids
 from ccgrep.store.access import check_usable
 from ccgrep.text import clip, one_line
 
@@ -72,20 +72,19 @@ def _sessions(reader: TextReader, prefix: str) -> Iterator[Value]:
     """The most recent first, by short ids unless more was typed."""
     query = reader.everything()
     if prefix:
-        query = reader.any_value("session", reader.values("session", prefix))
+        query = reader.any_value("session", reader.session_ids(prefix))
     recent = reader.recent_sessions(query, _RECENT)[:_MOST]
     titles = dict(reader.titled(address) for address in recent)
-    short = short_ids(reader, titles)
+    short = short_ids(titles, reader.session_ids)
     for id, title in titles.items():
         yield Value(short[id] if short[id].startswith(prefix) else id, title)
 
 
 def _turns(reader: TextReader, session: str) -> Iterator[Value]:
     """The turns of the session that is meant, if it is one."""
-    ids = reader.values("session", session) if session else {}
-    if len(ids) != 1 and session not in ids:
+    id = match_session(session, reader.session_ids) if session else None
+    if id is None:
         return
-    id = session if session in ids else next(iter(ids))
     for hit in sorted(reader.search(reader.term("session", id)), key=lambda hit: hit.turn):
         yield Value(f"{session}:{hit.turn}", _prompt(reader, hit))
 

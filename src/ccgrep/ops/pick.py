@@ -8,7 +8,8 @@ from ccgrep.config import Config
 from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.ops.search import open_index
 from ccgrep.ops.sessions import Turns
-from ccgrep.search.filters import scope, short_ids
+from ccgrep.refs import short_ids
+from ccgrep.search.filters import scope
 from ccgrep.search.request import Filters
 from ccgrep.stats.shell import script_of
 from ccgrep.text import one_line
@@ -32,7 +33,7 @@ def recent_turns(config: Config, filters: Filters) -> Iterator[Recent]:
         return
     hits = _newest(reader, filters, _MOST_TURNS)
     stored = [reader.stored_at(hit.address) for hit in hits]
-    short = short_ids(reader, (session for (session, _), _ in stored))
+    short = short_ids((session for (session, _), _ in stored), reader.session_ids)
     for (session, turn), text in stored:
         if text is not None:
             yield Recent(short[session], turn, text.prompt.strip() or text.answer)

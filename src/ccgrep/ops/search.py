@@ -15,7 +15,8 @@ from ccgrep.fulltext.reader import Stored, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refresh.check import begin_check
 from ccgrep.refresh.look import Check, Look
-from ccgrep.search.filters import Texts, scope, short_ids
+from ccgrep.refs import short_ids
+from ccgrep.search.filters import TurnLookup, scope
 from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
 from ccgrep.store.access import check_usable
@@ -80,7 +81,7 @@ class Searcher:
     def __init__(
         self,
         config: Config,
-        texts: Texts,
+        texts: TurnLookup,
         newest: int = 0,
         is_whole: bool = True,
         how: How | None = None,
@@ -157,7 +158,7 @@ class Searcher:
         return self._prepared or self._found(result.answer, result.marks, kinds)
 
     def _found(self, answer: Answer, marks: Marks, kinds: Sequence[TextKind]) -> list[FoundHit]:
-        short = short_ids(self._texts, (hit.place.session for hit in answer.hits))
+        short = self.short_ids(hit.place.session for hit in answer.hits)
         return [
             FoundHit(
                 hit, short[hit.place.session], stored, self._texts_of(hit, stored, kinds, marks)
@@ -208,7 +209,7 @@ class Searcher:
         return Stored("", "", "", turn.prompt, turn_text(turn, "assistant"))
 
     def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
-        return short_ids(self._texts, ids)
+        return short_ids(ids, self._texts.session_ids)
 
     def sessions(self, filters: Filters) -> list[str]:
         """Every session that has a turn which passes the filters."""
@@ -280,10 +281,10 @@ def open_searcher(config: Config, reader: TextReader | None) -> Searcher:
     """A searcher of the store as it is, by what `open_index` gave or without an index."""
     if reader is not None:
         return Searcher(config, reader)
-    from ccgrep.search.store_scan import StoreTexts  # noqa: PLC0415
+    from ccgrep.search.store_scan import StoreLookup  # noqa: PLC0415
     from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-    return Searcher(config, StoreTexts(open_store(config.store_dir)))
+    return Searcher(config, StoreLookup(open_store(config.store_dir)))
 
 
 def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:

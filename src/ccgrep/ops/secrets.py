@@ -36,7 +36,7 @@ def find_secrets(
     store = open_store(config.store_dir)
     scan = StoreScan(store, filters)
     rows = {row.session.id: row for row in store.rows()}
-    short = refs.abbreviations(rows)
+    short = refs.short_ids(rows)
     total = sum(row.session.turns for row in rows.values())
     for number, (_, place, turn) in enumerate(scan.turns()):
         on_turn(number, total)

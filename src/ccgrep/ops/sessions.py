@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ccgrep import refs
 from ccgrep.config import Config
-from ccgrep.errors import NotFoundError, RefError, StoreError
+from ccgrep.errors import NotFoundError, StoreError
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.ops.search import open_index, open_searcher
 from ccgrep.search.request import Filters
@@ -54,7 +54,7 @@ def list_sessions(
     At most `limit` sessions, or trees.
     """
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
-    short = refs.abbreviations(row.session.id for row in rows)
+    short = refs.short_ids(row.session.id for row in rows)
     passing = _passing(config, filters)
     wanted = [
         row
@@ -91,9 +91,7 @@ def show_part(config: Config, ref: str, start: int, count: int) -> Shown:
 
 
 def _show_part(store: Store, ref: str, start: int, count: int) -> Shown:
-    row = store.row(ref) or refs.find(store, list(store.rows()), ref).row
-    if row is None:
-        raise RefError(f"{ref} names a turn by its id: give the session")
+    row = store.row(ref) or refs.find_row(list(store.rows()), ref)
     return _shown(store, row, store.manifest(row), range(start, start + count))
 
 
@@ -215,9 +213,7 @@ def resumption(config: Config, ref: str) -> Resumption:
 
 def _resumption(store: Store, ref: str) -> Resumption:
     rows = list(store.rows())
-    row = refs.find(store, rows, ref).row
-    if row is None:
-        raise RefError(f"{ref} names a turn by its id: give the session, or SESSION:TURN")
+    row = refs.find_row(rows, ref)
     parent = next((r for r in rows if r.session.id == row.session.parent), None)
     if row.session.kind != "main" and parent is not None:
         row = parent  # A sub-agent cannot be resumed, the session that it served can.

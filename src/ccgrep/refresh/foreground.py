@@ -14,12 +14,12 @@ from ccgrep.ingest.run import Options, build
 from ccgrep.kinds import Mode
 from ccgrep.ops.common import WAS_OPEN, scanner
 from ccgrep.ops.search import Coverage, How
-from ccgrep.search.filters import Texts
-from ccgrep.search.store_scan import StoreTexts
+from ccgrep.search.filters import TurnLookup
+from ccgrep.search.store_scan import StoreLookup
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.store import Store
 
-Opened = tuple[Texts, int, bool]
+Opened = tuple[TurnLookup, int, bool]
 """What is searched, when its newest turn began, and whether it has more than what was said."""
 
 _WAIT_S = 0.2
@@ -63,7 +63,7 @@ def open_texts(config: Config, mode: Mode, how: How) -> Opened:
     store = open_store(config.store_dir)
     if not how.is_indexed:
         is_ranked = mode not in ("literal", "regex")
-        return (*temporary(store), True) if is_ranked else (StoreTexts(store), 0, True)
+        return (*temporary(store), True) if is_ranked else (StoreLookup(store), 0, True)
     try:
         return _healed(store, how)
     except (LockedError, WriteError) as error:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from ccgrep.errors import NotFoundError, RefError
+from ccgrep.errors import NotFoundError
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Query, Stored, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.refs import find_session
 from ccgrep.search.request import Filters
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 _RECENT_STEP = 1000
 
 
-class Texts(Protocol):
-    """What showing hits needs of a text index."""
+class TurnLookup(Protocol):
+    """Looks up what a hit's output needs, in the full-text index or in the store."""
 
-    def values(self, field: str, prefix: str, /) -> dict[str, int]: ...
+    def session_ids(self, prefix: str, /) -> Collection[str]: ...
 
     def stored(self, session: str, turn: int, /) -> Stored | None: ...
 
@@ -45,14 +46,13 @@ def scope(reader: TextReader, filters: Filters) -> Scope:
 
 def _places(reader: TextReader, filters: Filters) -> Iterator[Query]:
     """Where and when."""
-    if filters.project is not None:
-        yield reader.any_value("project", _projects(reader, filters.project))
-    if filters.here is not None:
-        yield reader.any_value("project", _projects_at(reader, filters.here))
+    projects = matching_projects(lambda: reader.values("project"), filters)
+    if projects is not None:
+        yield reader.any_value("project", projects)
     if filters.since is not None or filters.until is not None:
         yield reader.between(filters.since, filters.until)
     if filters.sessions is not None:
-        ids = [find_session(reader, ref) for ref in filters.sessions]
+        ids = [find_session(ref, reader.session_ids, reader.title) for ref in filters.sessions]
         yield reader.any_value("session", ids)
     if filters.only is not None:
         yield reader.any_value("session", filters.only)
@@ -65,34 +65,41 @@ def _values(reader: TextReader, filters: Filters) -> Iterator[Query]:
     if filters.branch is not None:
         yield reader.term("branch", filters.branch)
     if filters.model is not None:
-        yield reader.any_value("model", _containing(reader, "model", filters.model))
+        models = [name for name in reader.values("model") if _contains(name, filters.model)]
+        yield reader.any_value("model", models)
     if filters.tool is not None:
         yield _tool(reader, filters.tool)
 
 
-def _projects(reader: TextReader, part: str) -> list[str]:
-    found = _containing(reader, "project", part)
-    if not found:
-        raise NotFoundError(f"No sessions found for project {one_line(part)}")
-    return found
+def matching_projects(
+    list_projects: Callable[[], Iterable[str]], filters: Filters
+) -> set[str] | None:
+    """Return the projects that pass the filters, or None if no filter concerns projects."""
+    if filters.project is None and filters.here is None:
+        return None
+    known = set(list_projects())
+    passing = known
+    for typed, is_match in ((filters.project, _contains), (filters.here, _is_related)):
+        if typed is None:
+            continue
+        matching = {path for path in known if is_match(path, typed)}
+        if not matching:
+            raise NotFoundError(
+                f"no sessions found for project '{one_line(typed)}': "
+                "`ccgrep list` shows the projects"
+            )
+        passing = passing & matching
+    return passing
 
 
-def _projects_at(reader: TextReader, directory: str) -> list[str]:
-    found = [path for path in reader.values("project") if path and is_related(path, directory)]
-    if not found:
-        raise NotFoundError(f"No sessions found for project {one_line(directory)}")
-    return found
+def _contains(value: str, part: str) -> bool:
+    return part.lower() in value.lower()
 
 
-def is_related(project: str, directory: str) -> bool:
-    """Whether one is the other, or lies below it."""
+def _is_related(project: str, directory: str) -> bool:
+    """Return whether one path is the other or lies below it."""
     here, there = directory.rstrip("/") + "/", project.rstrip("/") + "/"
     return bool(project) and (here.startswith(there) or there.startswith(here))
-
-
-def _containing(reader: TextReader, field: str, part: str) -> list[str]:
-    wanted = part.lower()
-    return [value for value in reader.values(field) if wanted in value.lower()]
 
 
 def _tool(reader: TextReader, name: str) -> Query:
@@ -116,44 +123,3 @@ def _most_recent(reader: TextReader, scope: Scope, number: int) -> Query:
         limit *= 8
     ids = [(-hit.started, reader.place(hit.address)[0]) for hit in first.values()]
     return reader.any_value("session", [id for _, id in sorted(ids)[:number]])
-
-
-def find_session(reader: TextReader, ref: str) -> str:
-    """The id of the session that a REF or a record line begins with."""
-    prefix = ref.strip().partition(":")[0]
-    return chosen_session(ref, prefix, reader.values("session", prefix) if prefix else ())
-
-
-def chosen_session(ref: str, prefix: str, ids: Collection[str]) -> str:
-    """The one of `ids`, which begin with `prefix`, that is meant."""
-    if prefix in ids:
-        return prefix
-    if len(ids) == 1:
-        return next(iter(ids))
-    if ids:
-        names = "\n".join(f"  {id}" for id in sorted(ids)[:10])
-        raise RefError(f"{one_line(prefix)} is ambiguous, it could be:\n{names}")
-    raise RefError(f"{one_line(ref)} names no session that has turns: see `ccgrep list`")
-
-
-def _shared(a: str, b: str) -> int:
-    """How many characters two ids begin with that are the same."""
-    pairs = zip(a, b, strict=False)
-    return next((i for i, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))
-
-
-def short_ids(reader: Texts, ids: Iterable[str], shortest: int = 8) -> dict[str, str]:
-    """For each id its shortest prefix of 8 or more characters that no other session has."""
-    families: dict[str, list[str]] = {}
-    short = {}
-    for id in set(ids):
-        prefix = id[:shortest]
-        if prefix not in families:
-            families[prefix] = sorted({*reader.values("session", prefix), id})
-        family = families[prefix]
-        at = family.index(id)
-        # In alphabetical order no other id has more in common with it than its neighbours.
-        near = (*family[max(at - 1, 0) : at], *family[at + 1 : at + 2])
-        shared = max((_shared(id, other) for other in near), default=0)
-        short[id] = id[: max(shared + 1, shortest)]
-    return short

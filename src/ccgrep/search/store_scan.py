@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Iterator
 
-from ccgrep.errors import NotFoundError, StoreError
+from ccgrep.errors import StoreError
 from ccgrep.fulltext.document import turn_text
 from ccgrep.fulltext.document_id import KINDS, key_of
 from ccgrep.fulltext.reader import NO_ADDRESS, Stored
 from ccgrep.fulltext.reader import Hit as Found
 from ccgrep.model import Entry, Turn
+from ccgrep.refs import find_session
 from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, in_utf8
-from ccgrep.search.filters import chosen_session, is_related
+from ccgrep.search.filters import matching_projects
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
-from ccgrep.text import one_line
 
 
 class StoreScan:
@@ -29,8 +29,10 @@ class StoreScan:
         self._on_lost = on_lost
         self._rows = [row for row in store.rows() if row.session.turns]
         self._filters = filters
-        self._sessions = self._chosen_sessions()
-        self._check_project()
+        self._sessions = self._named_sessions()
+        self._projects = matching_projects(
+            lambda: (row.session.project for row in self._rows), filters
+        )
         self.newest = max((e.started or 0 for _, _, e in self._entries()), default=0)
 
     def candidates(self, request: Request) -> Iterator[Candidate]:
@@ -73,8 +75,7 @@ class StoreScan:
             "exclude": kind not in ("subagent", "worker"),
         }
         return (
-            (filters.project is None or filters.project.lower() in session.project.lower())
-            and (filters.here is None or is_related(session.project, filters.here))
+            (self._projects is None or session.project in self._projects)
             and (filters.source is None or session.source == filters.source)
             and (self._sessions is None or session.id in self._sessions)
             and (filters.only is None or session.id in filters.only)
@@ -82,26 +83,15 @@ class StoreScan:
             and is_kept[filters.subagents]
         )
 
-    def _chosen_sessions(self) -> set[str] | None:
+    def _named_sessions(self) -> set[str] | None:
         if self._filters.sessions is None:
             return None
-        chosen = set()
-        for ref in self._filters.sessions:
-            prefix = ref.strip().partition(":")[0]
-            ids = {row.session.id for row in self._rows if row.session.id.startswith(prefix)}
-            chosen.add(chosen_session(ref, prefix, ids if prefix else ()))
-        return chosen
+        titles = {row.session.id: row.session.title for row in self._rows}
 
-    def _check_project(self) -> None:
-        tests: list[tuple[str | None, Callable[[str, str], bool]]] = [
-            (self._filters.project, lambda path, part: part.lower() in path.lower()),
-            (self._filters.here, is_related),
-        ]
-        for wanted, holds in tests:
-            if wanted is not None and not any(
-                holds(row.session.project, wanted) for row in self._rows
-            ):
-                raise NotFoundError(f"No sessions found for project {one_line(wanted)}")
+        def list_ids(prefix: str) -> list[str]:
+            return [id for id in titles if id.startswith(prefix)]
+
+        return {find_session(ref, list_ids, titles.__getitem__) for ref in self._filters.sessions}
 
     def _recent_sessions(self) -> set[str] | None:
         if not self._filters.max_sessions:
@@ -153,15 +143,15 @@ def _found(row: Row, number: int, entry: Entry) -> Found:
     )
 
 
-class StoreTexts:
+class StoreLookup:
     """What is shown of turns, read from the store: stands in for a text index."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._rows = {row.session.id: row for row in store.rows() if row.session.turns}
 
-    def values(self, _field: str, prefix: str) -> dict[str, int]:
-        return {id: row.session.turns for id, row in self._rows.items() if id.startswith(prefix)}
+    def session_ids(self, prefix: str) -> list[str]:
+        return [id for id in self._rows if id.startswith(prefix)]
 
     def stored(self, session: str, turn: int) -> Stored | None:
         row = self._rows.get(session)

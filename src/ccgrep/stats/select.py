@@ -4,14 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ccgrep.errors import NotFoundError
 from ccgrep.fulltext.document_id import KINDS
-from ccgrep.search.filters import chosen_session, is_related
+from ccgrep.refs import find_session
+from ccgrep.search.filters import matching_projects
 from ccgrep.search.request import Filters
 from ccgrep.stats.columns import Array
 from ccgrep.stats.tables import Tables
 from ccgrep.stats.tally import SOURCES
-from ccgrep.text import one_line
 
 
 def selected(tables: Tables, filters: Filters) -> Array:
@@ -42,12 +41,9 @@ def selected(tables: Tables, filters: Filters) -> Array:
 def _sessions(tables: Tables, filters: Filters) -> Array | None:
     """A mask of the sessions that pass; `None` if all do."""
     masks: list[Array] = []
-    if filters.project is not None:
-        part = filters.project.lower()
-        masks.append(_projects(tables, filters.project, lambda path: part in path.lower()))
-    if filters.here is not None:
-        here = filters.here
-        masks.append(_projects(tables, here, lambda path: is_related(path, here)))
+    projects = matching_projects(lambda: tables.words("project"), filters)
+    if projects is not None:
+        masks.append(_named(tables, "project", projects.__contains__)[tables["session.project"]])
     if filters.source is not None:
         masks.append(tables["session.source"] == SOURCES.index(filters.source))
     if filters.subagents == "only":
@@ -69,14 +65,6 @@ def _named(tables: Tables, kind: str, holds: Callable[[str], bool]) -> Array:
     return np.array([holds(word) for word in tables.words(kind)], dtype=bool)
 
 
-def _projects(tables: Tables, wanted: str, holds: Callable[[str], bool]) -> Array:
-    words = _named(tables, "project", holds)
-    if not words.any():
-        raise NotFoundError(f"No sessions found for project {one_line(wanted)}")
-    mask: Array = words[tables["session.project"]]
-    return mask
-
-
 def _having(tables: Tables, table: str, holds: Callable[[str], bool]) -> Array:
     """A mask of the turns that have a row in `table` whose name holds."""
     rows = _named(tables, table, holds)[tables[f"{table}.name"]]
@@ -94,11 +82,12 @@ def _by_refs(tables: Tables, refs: tuple[str, ...]) -> Array:
     ids = tables["session.id"]
     mask = np.zeros(len(ids), dtype=bool)
     for ref in refs:
-        prefix = ref.strip().partition(":")[0]
-        begins = np.char.startswith(ids, prefix.encode())
-        found = [id.decode() for id in ids[begins].tolist()] if prefix else []
-        mask |= ids == chosen_session(ref, prefix, found).encode()
+        mask |= ids == find_session(ref, lambda prefix: _ids_with_prefix(ids, prefix)).encode()
     return mask
+
+
+def _ids_with_prefix(ids: Array, prefix: str) -> list[str]:
+    return [id.decode() for id in ids[np.char.startswith(ids, prefix.encode())].tolist()]
 
 
 def _most_recent(tables: Tables, turns: Array, number: int) -> Array:
