@@ -83,7 +83,7 @@ def make_store(directory: str, turns: int) -> Store:
         ids = {f"{n:02x}": commit.put("shard", Shard()) for n in range(_SHARDS)}
         commit.snapshot = replace(commit.snapshot, shards=ids)
         commit.commit(1, hints=(mark,))
-    folder = os.path.join(tallies.tallies_dir(store), tallies.version(SAFETY_TABLES))
+    folder = os.path.join(tallies.tallies_dir(store), tallies.version_name(SAFETY_TABLES))
     for name in tallies.shard_files(store.snapshot()).values():
         tallies.publish(store, folder, name, shard_columns(rng, turns // _SHARDS))
     return store

@@ -26,7 +26,7 @@ from ccgrep.stats.columns import Columns
 from ccgrep.stats.columns import encode as encode_columns
 from ccgrep.store import pack
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile
-from ccgrep.store.objects import Frame, decode, freeze, object_id, thaw
+from ccgrep.store.objects import Frame, decode, make_frame, object_id, unpack_frame
 from ccgrep.store.objects import encode as encode_object
 from tests.helpers.attacks import ATTACKS
 from tests.helpers.readers import read, read_in_pieces, same
@@ -112,7 +112,7 @@ def unfolds(data: bytes) -> None:
 
 def compressed_files() -> Iterator[bytes]:
     raw = encode_object(_turn())
-    frame = freeze("turn", _turn()).data
+    frame = make_frame("turn", _turn()).data
     yield frame
     yield frame + frame
     yield frame[: len(raw) // 4]
@@ -151,7 +151,7 @@ def _opened(directory: str) -> None:
             try:
                 frame = opened.read(id)
                 if frame is not None:
-                    assert object_id(frame.kind, thaw(frame)) == frame.id
+                    assert object_id(frame.kind, unpack_frame(frame)) == frame.id
             except CcgrepError:
                 continue
         opened.is_intact()
@@ -177,7 +177,7 @@ def _pack() -> tuple[bytes, bytes]:
     """A pack of three objects, and its index."""
     with _directory() as directory:
         writer = pack.PackWriter(directory, directory)
-        for frame in (freeze("turn", _turn()), freeze("shard", _shard()), _snapshot()):
+        for frame in (make_frame("turn", _turn()), make_frame("shard", _shard()), _snapshot()):
             writer.add(frame)
         name = writer.finish()
         paths = (pack.pack_path(directory, name), pack.index_path(directory, name))
@@ -210,7 +210,7 @@ def decodes_objects(data: bytes) -> None:
 def objects() -> Iterator[bytes]:
     manifest = Manifest(_session(), (), (), b"state", 3)
     yield from (encode_object(value) for value in (_turn(), _shard(), manifest))
-    yield thaw(_snapshot())
+    yield unpack_frame(_snapshot())
 
 
 def _turn() -> Turn:
@@ -228,7 +228,7 @@ def _shard() -> Shard:
 
 def _snapshot() -> Frame:
     shards = {"a0": ObjectId(b"\2" * 32), "ff": ObjectId(b"\3" * 32)}
-    return freeze("snapshot", Snapshot(shards, (), (b"\4" * 16,), 1, 2, 3))
+    return make_frame("snapshot", Snapshot(shards, (), (b"\4" * 16,), 1, 2, 3))
 
 
 def reads_columns(data: bytes) -> None:

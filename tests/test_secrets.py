@@ -15,7 +15,7 @@ from ccgrep.output.record_line import join_pieces, plain_snippet
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Span, around
 from ccgrep.secrets import RULES
-from ccgrep.text import cleaned, escape, one_line, redact, redacted, redacted_values, show_secrets
+from ccgrep.text import clean, escape, one_line, redact, redact_spans, redact_values, set_redaction
 from tests.helpers import scale
 from tests.helpers.canaries import FAMILIES, GRAM, canary, grams, leaks
 
@@ -84,7 +84,7 @@ ORDINARY = [
 
 @pytest.fixture(autouse=True)
 def redacting() -> None:
-    show_secrets(False)
+    set_redaction(True)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -92,7 +92,7 @@ def test_a_secret_of_each_family_is_found_whole_wherever_it_stands(family: str) 
     for seed in range(scale.of(20, 500)):
         secret = canary(family, seed)
         for place in PLACES:
-            shown = redacted(place.format(secret.text))
+            shown = redact(place.format(secret.text))
             assert shown == place.format(secret.text).replace(
                 secret.value, f"[redacted:{secret.rule}]"
             )
@@ -100,13 +100,13 @@ def test_a_secret_of_each_family_is_found_whole_wherever_it_stands(family: str) 
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_placeholders_hashes_and_code_stay_as_they_are(text: str) -> None:
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 def test_redaction_is_idempotent() -> None:
     for family in FAMILIES:
-        once = redacted(canary(family, 1).text)
-        assert redacted(once) == once
+        once = redact(canary(family, 1).text)
+        assert redact(once) == once
 
 
 UNCUT = {"discord bot"}
@@ -123,7 +123,7 @@ def test_a_text_that_ends_within_a_secret_shows_none_of_it(family: str) -> None:
         text = f"a title {secret.text}"
         for end in range(text.index(secret.value) + public + GRAM, len(text)):
             for dots in ("", "…"):
-                assert family in UNCUT or leaks(known, redacted(text[:end] + dots)) == []
+                assert family in UNCUT or leaks(known, redact(text[:end] + dots)) == []
 
 
 FILLER = st.lists(
@@ -160,7 +160,7 @@ def test_no_cut_colour_or_place_lets_a_part_slip_through(data: st.DataObject) ->
         plain_snippet(text, width),
         *(piece.text for piece in pieces),
     ]
-    shown, moved = redact(text, [(span.start, span.end) for span in apart])
+    shown, moved = redact_spans(text, [(span.start, span.end) for span in apart])
     made += [shown[start:end] for start, end in moved]
     assert [leaks(known, one) for one in made] == [[]] * len(made)
     assert all(0 <= start <= end <= len(shown) for start, end in moved)
@@ -169,24 +169,24 @@ def test_no_cut_colour_or_place_lets_a_part_slip_through(data: st.DataObject) ->
 def test_every_door_redacts() -> None:
     secret = canary("github classic", 1)
     for text in (secret.text, f"{secret.text}\x1b", f"密钥{secret.text}"):
-        for door in (escape, one_line, cleaned, redacted):
+        for door in (escape, one_line, clean, redact):
             assert "[redacted:github-token]" in door(text)
             assert leaks(grams([secret]), door(text)) == []
     hidden = secret.text[:20] + "\u200b" + secret.text[20:]
-    assert cleaned(hidden) == "[redacted:github-token]"
-    show_secrets()
+    assert clean(hidden) == "[redacted:github-token]"
+    set_redaction(False)
     assert escape(secret.text) == secret.text
 
 
 def test_values_of_JSON_are_redacted_by_their_names_too() -> None:
     secret, token = canary("password", 1), canary("npm", 1)
     given = {"db": [{"password": secret.value, "n": 1}], token.value: None, "password": 5}
-    assert redacted_values(given) == {
+    assert redact_values(given) == {
         "db": [{"password": "[redacted:password]", "n": 1}],
         "[redacted:npm-token]": None,
         "password": 5,
     }
-    assert redacted_values({"note": secret.value}) == {"note": secret.value}
+    assert redact_values({"note": secret.value}) == {"note": secret.value}
 
 
 def test_no_text_takes_long(figure: Callable[[str], None]) -> None:

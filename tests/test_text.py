@@ -6,7 +6,7 @@ import sys
 import unicodedata
 from collections.abc import Callable
 
-from ccgrep.text import cleaned, escape, json_escape, one_line
+from ccgrep.text import clean, escape, json_escape, one_line
 from tests.helpers import scale
 from tests.helpers.attacks import ATTACKS, BENIGN, acting
 
@@ -47,7 +47,7 @@ def test_nothing_that_acts_comes_through(figure: Callable[[str], None]) -> None:
     for _ in range(number // 1000):
         text = random_text(chance, 1000)
         assert acting(escape(text), "\n\t") == []
-        assert acting(cleaned(text), "\n\t") == []
+        assert acting(clean(text), "\n\t") == []
         assert acting(one_line(text), "") == []
         document = json_escape(json.dumps(text, ensure_ascii=False))
         assert acting(document, "") == []
@@ -59,5 +59,5 @@ def test_escaped_text_stays_as_it_is() -> None:
     chance = random.Random(4)
     for text in (*ATTACKS.values(), *BENIGN, *(random_text(chance, 50) for _ in range(200))):
         assert escape(escape(text)) == escape(text)
-        assert cleaned(cleaned(text)) == cleaned(text)
-    assert [text for text in BENIGN if escape(text) != text or cleaned(text) != text] == []
+        assert clean(clean(text)) == clean(text)
+    assert [text for text in BENIGN if escape(text) != text or clean(text) != text] == []

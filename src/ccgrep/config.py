@@ -50,7 +50,7 @@ class Config(NamedTuple):
     model_variables: Mapping[str, str]  # what says where models are kept
 
 
-def settings_of(environment: Mapping[str, str]) -> dict[str, Setting]:
+def load_settings(environment: Mapping[str, str]) -> dict[str, Setting]:
     """What is set in the environment and in the configuration file."""
     return read_settings(environment, _home(environment))
 

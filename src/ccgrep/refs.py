@@ -75,7 +75,7 @@ def find_row(rows: Sequence[Row], ref: str) -> Row:
 
 
 def _find_object(store: Store, hash: str) -> ObjectId:
-    matching = store.find("turn", hash)
+    matching = store.find_ids("turn", hash)
     if not matching:
         raise RefError(f"no turn matches '@{hash}': `ccgrep show SESSION` prints the hashes")
     if len(matching) > 1:

@@ -96,18 +96,18 @@ def _uses_joiners(char: str) -> bool:
 _is_redacting = True
 
 
-def show_secrets(is_shown: bool = True) -> None:
-    """Said once, by whoever owns the process: `--no-redact`."""
-    global _is_redacting  # noqa: PLW0603 - one door, one switch; no surface can forget to ask
-    _is_redacting = not is_shown
+def set_redaction(is_on: bool) -> None:
+    """Switch redaction for the whole process. Called once, at the entry point."""
+    global _is_redacting  # noqa: PLW0603 - one switch, so no output can forget to check it
+    _is_redacting = is_on
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """`text` with the family's name in place of each secret."""
-    return redact(text, ())[0]
+    return redact_spans(text, ())[0]
 
 
-def redact(text: str, spans: Iterable[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+def redact_spans(text: str, spans: Iterable[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
     """`text` redacted, and where `spans` are then; one that ends in a secret has all of it."""
     found = secrets.find(text) if _is_redacting else []
     if not found:
@@ -135,23 +135,23 @@ def redact(text: str, spans: Iterable[tuple[int, int]]) -> tuple[str, list[tuple
     return made, [(moved(start, False), moved(end, True)) for start, end in spans]
 
 
-def redacted_values(value: Any) -> Any:
+def redact_values(value: Any) -> Any:
     """A value of JSON with all of its texts redacted, those of an object by their names too."""
     if isinstance(value, str):
-        return redacted(value)
+        return redact(value)
     if isinstance(value, dict):
-        return {redacted(str(name)): _redacted_field(name, one) for name, one in value.items()}
+        return {redact(str(name)): _redacted_field(name, one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [redacted_values(one) for one in value]
+        return [redact_values(one) for one in value]
     return value
 
 
 def _redacted_field(name: Any, value: Any) -> Any:
     if not isinstance(value, str):
-        return redacted_values(value)
+        return redact_values(value)
     told = f"{name}: "
-    shown = redacted(told + value)
-    return shown.removeprefix(told) if shown.startswith(told) else redacted(value)
+    shown = redact(told + value)
+    return shown.removeprefix(told) if shown.startswith(told) else redact(value)
 
 
 def escape(text: str) -> str:
@@ -159,10 +159,10 @@ def escape(text: str) -> str:
 
     Newlines and tabs stay: this is for text that is printed over several lines.
     """
-    return visible(redacted(text))
+    return make_visible(redact(text))
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """The same for what was redacted already."""
     if text.isprintable() and (text.isascii() or _is_plain(text)):
         return text
@@ -175,17 +175,17 @@ def _is_plain(text: str) -> bool:
     return all(any(low <= char <= high for low, high in _PLAIN) for char in beyond)
 
 
-def cleaned(text: str) -> str:
+def clean(text: str) -> str:
     """`text` redacted, and without what acts instead of showing, for a reader who is no person.
 
     What was hidden is not made visible: to an agent it would be text like any other.
     """
     if text.isascii() and text.isprintable():
-        return redacted(text)
+        return redact(text)
     plain = compile_pattern(_UNSAFE).sub(
         lambda found: found.group() if _is_kept(found) else "", text
     )
-    return redacted(compile_pattern(_HEAP).sub(lambda found: found[1], plain))
+    return redact(compile_pattern(_HEAP).sub(lambda found: found[1], plain))
 
 
 def _without_heaps(text: str) -> str:
@@ -201,7 +201,7 @@ def _made_visible(char: str) -> str:
 
 def one_line(text: str) -> str:
     """`text` as one line: runs of white space become one space, the rest is escaped."""
-    return visible(" ".join(redacted(text).split()))
+    return make_visible(" ".join(redact(text).split()))
 
 
 def clip(text: str, width: int) -> str:

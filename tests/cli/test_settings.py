@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.config import Config, settings_of
+from ccgrep.config import Config, load_settings
 from ccgrep.errors import UsageError
 from ccgrep.output.report_text import settings_lines
 from ccgrep.settings import KEYS
@@ -179,11 +179,11 @@ def test_nothing_acts_in_what_is_said_about_a_file(home: Home) -> None:
         for line in (f'"{quoted}" = 1', f'color = "{quoted}"', typed):
             configure(home, line)
             with pytest.raises(UsageError) as raised:
-                settings_of(home.environment)
+                load_settings(home.environment)
             assert acting(str(raised.value), also="") == [], name
         configure(home, f'model = "{quoted}"')
         for is_terminal in (True, False):
-            lines = list(settings_lines(settings_of(home.environment), is_terminal))
+            lines = list(settings_lines(load_settings(home.environment), is_terminal))
             assert (len(lines), acting("".join(lines), also="\t")) == (len(KEYS), []), name
 
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from ccgrep.fulltext.surfaces import text_key
-from ccgrep.store.objects import thaw
+from ccgrep.store.objects import unpack_frame
 from tests.cli.test_semantic import files_have
 from tests.helpers.canaries import FAMILIES, Canary, canary
 from tests.helpers.homes import Home, assert_same_as_fresh
@@ -29,7 +29,7 @@ def held(home: Home) -> Iterator[bytes]:
             yield data[::-1].lower()
             yield from (_inflated(data[found.start() :]) for found in _ZLIB.finditer(data))
     for pack in home.store.packs():
-        yield from (thaw(frame).lower() for _, frame in pack.scan())
+        yield from (unpack_frame(frame).lower() for _, frame in pack.scan())
 
 
 def _inflated(data: bytes) -> bytes:

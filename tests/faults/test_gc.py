@@ -11,7 +11,7 @@ from ccgrep.errors import LostRaceError
 from ccgrep.fulltext import generations
 from ccgrep.model import ObjectId
 from ccgrep.store import refs
-from ccgrep.store.gc import collect_garbage, reachable
+from ccgrep.store.gc import collect_garbage, find_reachable
 from ccgrep.store.store import Store
 from tests.faults.faulty import Fault, Saved, assert_heals, count_operations, needs_shim, run
 from tests.faults.test_kill import fill, grow, killed_after, snapshot
@@ -35,7 +35,7 @@ def with_garbage(home: Home) -> str:
 def garbage(home: Home) -> set[ObjectId]:
     """What nothing leads to."""
     store = home.store
-    return {id for pack in store.packs() for id in pack.ids()} - reachable(store, store.head())
+    return {id for pack in store.packs() for id in pack.ids()} - find_reachable(store, store.head())
 
 
 @needs_shim
@@ -46,7 +46,7 @@ def test_killed_gc_loses_nothing_that_head_leads_to(
     gone = with_garbage(home)
     saved = Saved(home)
     before, prompts = snapshot(home), home.prompts(gone)
-    kept = reachable(home.store, home.store.head())
+    kept = find_reachable(home.store, home.store.head())
     assert len(garbage(home)) > 1
     began = time.monotonic()
     operations = count_operations(home, "gc", seam="shim")

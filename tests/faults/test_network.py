@@ -129,6 +129,6 @@ def test_a_claim_given_back_may_be_taken_before_it_is_deleted(
         assert fsio.claim(path, "second")
 
     monkeypatch.setattr(os, "unlink", beaten)
-    fsio.unclaim(path)
+    fsio.release_claim(path)
     assert (tmp_path / "lock.d" / "owner").read_text() == "second"
     assert os.listdir(tmp_path) == ["lock.d"]

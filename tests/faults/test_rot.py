@@ -15,7 +15,7 @@ import pytest
 from ccgrep.fulltext import generations
 from ccgrep.model import Turn
 from ccgrep.semantic.vectors import VectorWriter
-from ccgrep.store.checksummed_file import with_checksum
+from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.fsio import remove_tree
 from tests.faults.prepared import Prepared
 from tests.helpers import scale
@@ -122,7 +122,7 @@ class Stage:
         current = generations.current(str(home.store_dir))
         assert current is not None
         stamps = generations.file_stamps(current.path).values()
-        noted = with_checksum("".join(sorted(stamps)).encode())
+        noted = add_checksum("".join(sorted(stamps)).encode())
         (Path(current.path) / "CHECKED").write_bytes(noted)
         VectorWriter(home.store, vectors_dir(home)).note()
 

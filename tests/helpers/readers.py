@@ -9,7 +9,7 @@ from ccgrep.sources import claude, codex
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import Before, File, Reading
 from ccgrep.sources.spills import Spills
-from ccgrep.store.objects import freeze
+from ccgrep.store.objects import make_frame
 
 _NO_SPILLS = Spills("/nonexistent", "none")
 _START = Mark(0, 0)
@@ -19,7 +19,7 @@ Said = tuple[str, list[str], list[str]]
 
 
 def sink(turn: Turn) -> ObjectId:
-    return freeze("turn", turn).id
+    return make_frame("turn", turn).id
 
 
 def read(reader: str, data: bytes, start: Mark = _START, before: Before | None = None) -> Reading:

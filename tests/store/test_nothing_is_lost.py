@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ccgrep.store.fsio import remove_tree
-from ccgrep.store.objects import thaw
+from ccgrep.store.objects import unpack_frame
 from tests.faults.faulty import Saved, count_operations, run_killed_at
 from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
@@ -21,7 +21,7 @@ def packs(home: Home) -> list[Path]:
 
 
 def everything(home: Home) -> bytes:
-    frames = [thaw(frame) for pack in home.store.packs() for _, frame in pack.scan()]
+    frames = [unpack_frame(frame) for pack in home.store.packs() for _, frame in pack.scan()]
     return b"".join(frames)
 
 
@@ -53,7 +53,7 @@ def test_repair_finds_objects_behind_damage_in_a_pack_without_index(home: Home) 
     home.index()
     file.path.unlink()
     home.index()
-    victim = home.store.frame(home.manifest(file.id).entries[2].turn)
+    victim = home.store.read_frame(home.manifest(file.id).entries[2].turn)
     for pack in packs(home):
         data = pack.read_bytes()
         at = data.find(victim.data)
@@ -71,7 +71,7 @@ def test_gc_does_not_give_damage_a_valid_name(home: Home) -> None:
     file.turn("more", "to come")
     file.append()
     home.index()
-    victim = home.store.frame(home.manifest(file.id).entries[0].turn).data
+    victim = home.store.read_frame(home.manifest(file.id).entries[0].turn).data
     for pack in packs(home):
         pack.write_bytes(pack.read_bytes().replace(victim, victim[:-1] + b"\0"))
     done = home.run("gc")
@@ -86,7 +86,7 @@ def test_damaged_open_turn_of_codex_is_read_again(home: Home) -> None:
     codex.turn("one", "two")
     codex.write()
     home.index()
-    victim = home.store.frame(home.manifest(codex.id).entries[0].turn).data
+    victim = home.store.read_frame(home.manifest(codex.id).entries[0].turn).data
     for pack in packs(home):
         pack.write_bytes(pack.read_bytes().replace(victim, bytes(len(victim))))
     codex.answer("three")

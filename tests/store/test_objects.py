@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccgrep.model import Blob, Message, Note, Text, Thinking, ToolCall, ToolResult, Turn
-from ccgrep.store.objects import decode, encode, freeze, object_id, thaw
+from ccgrep.store.objects import decode, encode, make_frame, object_id, unpack_frame
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 json_values = st.recursive(
@@ -32,7 +32,7 @@ def test_decoding_gives_back_what_was_encoded(turn: Turn) -> None:
     raw = encode(turn)
     assert decode(raw, Turn) == turn
     assert encode(decode(raw, Turn)) == raw
-    assert thaw(freeze("turn", turn)) == raw
+    assert unpack_frame(make_frame("turn", turn)) == raw
 
 
 @given(json_values, st.randoms())

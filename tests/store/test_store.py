@@ -18,7 +18,7 @@ from ccgrep.model import Turn
 from ccgrep.store import fsck, fsio
 from ccgrep.store.commit import Commit
 from ccgrep.store.lifecycle import create_store, open_store
-from ccgrep.store.objects import freeze, thaw
+from ccgrep.store.objects import make_frame, unpack_frame
 from tests.helpers.homes import Home, assert_same_as_fresh
 
 
@@ -39,26 +39,26 @@ def files_of(home: Home) -> list[Path]:
 
 
 def test_object_is_named_by_kind_length_and_content() -> None:
-    frame = freeze("turn", Turn(prompt="hello"))
+    frame = make_frame("turn", Turn(prompt="hello"))
     raw = b"\x81\xa6prompt\xa5hello"
-    assert thaw(frame) == raw
+    assert unpack_frame(frame) == raw
     assert frame.id == hashlib.sha256(b"turn 14\0" + raw).digest()
 
 
 def test_threads_freeze_side_by_side() -> None:
     """Each with a compressor of its own, which is used again."""
     turns = [Turn(prompt=f"hello {number} " * number) for number in range(300)]
-    alone = [freeze("turn", turn) for turn in turns]
+    alone = [make_frame("turn", turn) for turn in turns]
     with ThreadPoolExecutor(4) as pool:
-        made = [*pool.map(lambda _: [freeze("turn", turn) for turn in turns], range(8))]
+        made = [*pool.map(lambda _: [make_frame("turn", turn) for turn in turns], range(8))]
     assert all(frames == alone for frames in made)
-    assert all(thaw(frame) for frame in alone)
+    assert all(unpack_frame(frame) for frame in alone)
 
 
 def test_damaged_object_is_never_given_out(home: Home) -> None:
-    frame = freeze("turn", Turn(prompt="hello"))
+    frame = make_frame("turn", Turn(prompt="hello"))
     with pytest.raises(CorruptError):
-        thaw(frame._replace(data=freeze("turn", Turn(prompt="hallo")).data))
+        unpack_frame(frame._replace(data=make_frame("turn", Turn(prompt="hallo")).data))
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
@@ -163,7 +163,7 @@ def test_repair_names_turns_that_are_lost_for_good(home: Home) -> None:
     home.index()
     file.path.unlink()
     home.index()
-    target = home.store.frame(home.manifest(file.id).entries[0].turn).data
+    target = home.store.read_frame(home.manifest(file.id).entries[0].turn).data
     for pack in (home.store_dir / "objects" / "pack").glob("*.pack"):
         pack.write_bytes(pack.read_bytes().replace(target, bytes(len(target))))
     done = home.run("fsck", "--repair")
@@ -214,7 +214,7 @@ def test_forget_leaves_no_byte_and_the_session_stays_away(home: Home) -> None:
 def _everything(home: Home) -> bytes:
     """Every byte of the store, packs also unpacked."""
     raw = b"".join(path.read_bytes() for path in files_of(home))
-    frames = [thaw(frame) for pack in home.store.packs() for _, frame in pack.scan()]
+    frames = [unpack_frame(frame) for pack in home.store.packs() for _, frame in pack.scan()]
     return raw + b"".join(frames)
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from ccgrep.cli.context import Context
 from ccgrep.errors import CcgrepError
 from ccgrep.ops.complete import live_values
-from ccgrep.text import show_secrets
+from ccgrep.text import set_redaction
 
 
 def run(typed: list[str]) -> int:
     _, kind, prefix, *_ = (*typed, "", "")
     context = Context.from_process()
     try:
-        show_secrets(context.shows_secrets(False))
+        set_redaction(not context.shows_secrets(False))
         values = live_values(context.config(), kind, prefix)
     except CcgrepError:
         return 1

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from ccgrep.config import Config, make_config, settings_of
+from ccgrep.config import Config, load_settings, make_config
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.output.style import Style
@@ -66,7 +66,7 @@ class Context:
     def settings(self) -> dict[str, Setting]:
         """What is set, read once and not before it is needed."""
         if self._settings is None:
-            self._settings = settings_of(self.environment)
+            self._settings = load_settings(self.environment)
         return self._settings
 
     def shows_secrets(self, is_asked: bool) -> bool:

@@ -12,7 +12,7 @@ from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError, RefError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
 from ccgrep.refresh.check import begin_check
-from ccgrep.text import escape, one_line, show_secrets
+from ccgrep.text import escape, one_line, set_redaction
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,7 +46,7 @@ def _dispatch(typed: list[str], context: Context, check: Check | None) -> int:
     if not typed or typed[0] in ("-h", "--help"):
         return _introduced(typed, context)
     if typed[0] == _PICK:
-        show_secrets(context.shows_secrets(False))
+        set_redaction(not context.shows_secrets(False))
         return _called("ccgrep.cli.pick_callbacks", typed[1:], context)
     command = COMMANDS.get(typed[0])
     rest = typed[1:] if command is not None else typed
@@ -65,7 +65,7 @@ def _dispatch(typed: list[str], context: Context, check: Check | None) -> int:
     if getattr(arguments, "version", False):
         context.write(f"ccgrep {__version__}")
         return 0
-    show_secrets(_shows_secrets(command.name, arguments, context))
+    set_redaction(not _shows_secrets(command.name, arguments, context))
     is_looking = command.name in LOOKING and not arguments.no_refresh
     checks = (begin_check(context.config(), check),) if is_looking else ()
     if command.name not in _WITHOUT_MSGSPEC:

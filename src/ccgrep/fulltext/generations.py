@@ -164,11 +164,11 @@ def open_reader(path: str) -> TextReader:
 def _open_read_only(path: str) -> TextReader:
     """Tantivy wants to write its lock, so it gets a directory of links instead."""
     from ccgrep.fulltext.reader import TextReader  # noqa: PLC0415
-    from ccgrep.store.fsio import links_to  # noqa: PLC0415 - only for such stores
+    from ccgrep.store.fsio import linked_dir  # noqa: PLC0415 - only for such stores
 
     names = [name for name in os.listdir(path) if not name.endswith(".lock")]
     try:
-        with links_to(path, names) as links:
+        with linked_dir(path, names) as links:
             return TextReader(links)
     except FileNotFoundError as error:
         raise TextIndexError(f"the text index cannot be opened ({error})") from error

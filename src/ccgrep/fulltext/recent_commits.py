@@ -12,7 +12,7 @@ what a text index is built of. Derived: without it tantivy merges.
 
 import os
 
-from ccgrep.store.checksummed_file import read_checksummed, with_checksum
+from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 
 Piece = list[str]
 """The places that were written in one commit."""
@@ -29,7 +29,7 @@ def read(directory: str) -> list[Piece]:
 
 
 def described(pieces: list[Piece]) -> bytes:
-    return with_checksum("".join(" ".join(piece) + "\n" for piece in pieces).encode())
+    return add_checksum("".join(" ".join(piece) + "\n" for piece in pieces).encode())
 
 
 def folded(pieces: list[Piece], new: Piece) -> tuple[list[Piece], Piece]:

@@ -38,7 +38,7 @@ from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.sources.reading import Reading
 from ccgrep.store import fsio
-from ccgrep.store.checksummed_file import with_checksum
+from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.store import Store
@@ -266,7 +266,7 @@ class _Sync:
         """Makes visible what was written, which is all that `head` differs by; says how many."""
         self.finish("whole", head, meanwhile)
         try:
-            self._store.must_be_at(head)
+            self._store.check_head(head)
             self._must_be_lost()
         except LostRaceError:
             fsio.remove_tree(self._path)  # Two have written to it: neither knows what it holds.
@@ -319,7 +319,7 @@ class _Sync:
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
         notes = {
             "PIECES": recent_commits.described(self._pieces),
-            "CHECKED": with_checksum(stamps.encode()),
+            "CHECKED": add_checksum(stamps.encode()),
             "SYNCED": generations.synced_text(generation).encode(),
         }
         for name, data in notes.items():

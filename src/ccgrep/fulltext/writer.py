@@ -146,9 +146,9 @@ class TextWriter:
         except TextIndexError as error:
             if not self._is_new:
                 raise
-            from ccgrep.store.fsio import refused  # noqa: PLC0415 - only if it fails
+            from ccgrep.store.fsio import parse_write_error  # noqa: PLC0415 - only if it fails
 
-            raise refused(str(error.__cause__), self._directory) from error
+            raise parse_write_error(str(error.__cause__), self._directory) from error
 
     def reader(self) -> TextReader:
         """A reader of what was committed, without opening the index once more."""

@@ -11,7 +11,7 @@ from ccgrep.fulltext.document import Content, said_content, turn_content
 from ccgrep.ingest.file_reader import Emit, FileResult, Task, failed, read_file
 from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
-from ccgrep.store.objects import Frame, freeze
+from ccgrep.store.objects import Frame, make_frame
 
 _INLINE_BYTES = 8 * 1024 * 1024
 """Below this, starting workers costs more than it saves."""
@@ -78,7 +78,7 @@ class _Batcher:
         self._size = 0
 
     def add(self, turn: Turn) -> ObjectId:
-        frame = freeze("turn", turn)
+        frame = make_frame("turn", turn)
         self._batch.frames.append(frame)
         self._size += len(frame.data)
         if self._content is not None:

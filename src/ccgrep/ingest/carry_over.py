@@ -87,7 +87,7 @@ def _copy(
     """Copies a manifest and those of its turns that can be read."""
     for entry in manifest.entries:
         try:
-            commit.add(old.frame(entry.turn))
+            commit.add(old.read_frame(entry.turn))
         except StoreError:
             continue
     taken = {other.session.id for other in namesakes}

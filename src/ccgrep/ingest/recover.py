@@ -23,7 +23,7 @@ from ccgrep.sources.reading import describe
 from ccgrep.sources.scan import FoundFile
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
-from ccgrep.store.objects import freeze
+from ccgrep.store.objects import make_frame
 
 _MIN_CUT = 40
 """A prompt that is cut is at least this long; two short ones may begin alike."""
@@ -195,7 +195,7 @@ def _is_cut(text: str, whole: str) -> bool:
 
 def _entries(commit: Commit, prompts: Iterable[TypedPrompt], result: Recovered) -> Iterable[Entry]:
     for prompt in prompts:
-        frame = freeze("turn", Turn(prompt=prompt.text))
+        frame = make_frame("turn", Turn(prompt=prompt.text))
         result.new_objects += commit.add(frame)
         yield Entry(
             turn=frame.id, start=0, end=0, started=prompt.time, ended=prompt.time, messages=1

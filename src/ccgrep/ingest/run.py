@@ -88,7 +88,7 @@ def build(
     started = time.monotonic()
     with store.lock(options.wait_s):
         store.clean_tmp()
-        store.heal_indexes()
+        store.rebuild_pack_indexes()
         if options.kinds is not None:
             choose_kinds(store, options.kinds)
         if store.snapshot().must_collect:
@@ -312,7 +312,7 @@ class _Run:
         self._rows = []
         self._prepared = {}
         self._merge = Merge(self._commit, (), ())
-        self._commit.let_go()
+        self._commit.drop_caches()
         expand.let_go()
         gc.collect()
         give_back()

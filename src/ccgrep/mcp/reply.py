@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ccgrep.text import cleaned
+from ccgrep.text import clean
 
 MAX_CHARS = 32_000
 """About 10,000 tokens, from where on Claude Code warns of a large reply."""
@@ -45,8 +45,8 @@ def field(value: Any) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    text = cleaned(text)
-    return text if len(text) <= MAX_FIELD_CHARS else cleaned(text[: MAX_FIELD_CHARS - 1]) + "…"
+    text = clean(text)
+    return text if len(text) <= MAX_FIELD_CHARS else clean(text[: MAX_FIELD_CHARS - 1]) + "…"
 
 
 def page(items: Sequence[dict[str, Any]], start: int, total: int) -> Page:
@@ -67,7 +67,7 @@ def part_of_turn(turn: dict[str, Any], start: int, room: int) -> tuple[dict[str,
         whole = turn[name]
         skip = min(max(start - base, 0), len(whole))
         part = _fitting(whole[skip:], room)
-        made[name] = cleaned(part) if isinstance(part, str) else part
+        made[name] = clean(part) if isinstance(part, str) else part
         if skip + len(part) < len(whole):
             made |= {later: type(turn[later])() for later in TURN_PARTS[position + 1 :]}
             return made, base + skip + len(part)

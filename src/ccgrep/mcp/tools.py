@@ -20,7 +20,7 @@ from ccgrep.output.record_line import snippet_pieces
 from ccgrep.output.tool_calls import summarize
 from ccgrep.refresh.watch import Watched
 from ccgrep.search.request import Filters, Request
-from ccgrep.text import cleaned
+from ccgrep.text import clean
 
 SNIPPET_CHARS = 300
 MAX_LIMIT = 500
@@ -113,8 +113,8 @@ def _hit(found: FoundHit) -> Fields:
 def _snippet(found: FoundHit) -> str:
     """One line around the match."""
     text = "".join(piece.text for piece in snippet_pieces(found, SNIPPET_CHARS))
-    line = cleaned(" ".join(cleaned(text).split()))
-    return line if len(line) <= SNIPPET_CHARS else cleaned(line[: SNIPPET_CHARS - 1]) + "…"
+    line = clean(" ".join(clean(text).split()))
+    return line if len(line) <= SNIPPET_CHARS else clean(line[: SNIPPET_CHARS - 1]) + "…"
 
 
 def list_conversations(
@@ -207,8 +207,8 @@ def _turn(session_id: str, place: ShownTurn) -> Fields:
         "session_id": session_id,
         "turn_number": place.number,
         "timestamp": iso_time(place.entry.started),
-        "user_text": cleaned(turn.prompt) if turn else "",
-        "assistant_text": cleaned("\n".join(turn.said())) if turn else "",
+        "user_text": clean(turn.prompt) if turn else "",
+        "assistant_text": clean("\n".join(turn.said())) if turn else "",
         "tools_used": [
             {name: reply.field(value) for name, value in summarize(call).items()}
             for call in (turn.calls() if turn else ())

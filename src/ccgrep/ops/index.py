@@ -66,7 +66,7 @@ def index(
     store = create_store(config.store_dir)
     options = replace(_options(config, wait_s), is_full=is_full)
     report = build(store, scanner(config), options, on_progress)
-    if store.was_open:
+    if store.was_exposed:
         report.troubles.append(WAS_OPEN)
     if kind := network_filesystem(config.store_dir):
         report.troubles.append(

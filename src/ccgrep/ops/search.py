@@ -21,7 +21,7 @@ from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import Marked, Marks, WordMarks
 from ccgrep.store.access import check_usable
 from ccgrep.store.refs import read_head
-from ccgrep.text import redact
+from ccgrep.text import redact_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -193,7 +193,7 @@ class Searcher:
             text = surface_text(turn, passage.surface, "")
         else:  # It is lost, and what is indexed of it is all there is.
             return kind, stored.prompt if kind == "user" else stored.answer
-        text, ((start, end),) = redact(text, [(passage.start, passage.end)])
+        text, ((start, end),) = redact_spans(text, [(passage.start, passage.end)])
         return kind, text[start:end]
 
     def stored(self, place: Place) -> Stored | None:

@@ -19,7 +19,7 @@ from ccgrep.store import gc as collector
 from ccgrep.store.checksummed_file import is_damaged
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.gc import GcReport
-from ccgrep.store.lifecycle import new_store_dir, open_store, stores_set_aside
+from ccgrep.store.lifecycle import list_old_stores, new_store_dir, open_store
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
@@ -135,8 +135,8 @@ def _damaged_tallies(store: Store) -> list[str]:
         wanted = tallies.current_files(store)
     except StoreError:
         return []
-    paths = [path for path in tallies.paths(store) if os.path.basename(path) in wanted]
-    return [path for path in paths if not is_whole(path, tallies.mapped(path))]
+    paths = [path for path in tallies.list_paths(store) if os.path.basename(path) in wanted]
+    return [path for path in paths if not is_whole(path, tallies.map_file(path))]
 
 
 def _damaged_vectors(config: Config) -> list[str]:
@@ -175,7 +175,7 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> Forgotten:
         report = collector.collect_garbage(store)
         sync(store)
         _drop_dead(config, store, is_gc=False)
-    left = tuple(stores_set_aside(config.store_dir))
+    left = tuple(list_old_stores(config.store_dir))
     return Forgotten(tuple(sorted(wanted)), report, left)
 
 

@@ -13,7 +13,7 @@ from ccgrep.output.conversation_text import LOST, blob_line, session_facts, sess
 from ccgrep.output.formatting import local_time
 from ccgrep.output.include import Include
 from ccgrep.output.tool_calls import readable_input, summary_line
-from ccgrep.text import clip, escape, one_line, redacted
+from ccgrep.text import clip, escape, one_line, redact
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 _BACKTICKS = re.compile(r"`{3,}")
@@ -33,7 +33,7 @@ def file_name(shown: Shown) -> str:
         return f"turn-{shown.places[0].entry.turn.hex()[:16]}.md"
     session = shown.session
     day = local_time(session.started).partition(" ")[0]
-    words = "-".join(re.findall("[a-z0-9]+", redacted(session.title).lower()))[:50].strip("-")
+    words = "-".join(re.findall("[a-z0-9]+", redact(session.title).lower()))[:50].strip("-")
     turn = "" if shown.turn is None else f"-turn-{shown.turn}"
     return "-".join(filter(None, (day, words, session.id))) + f"{turn}.md"
 

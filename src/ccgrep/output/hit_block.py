@@ -7,7 +7,7 @@ from ccgrep.ops.search import FoundHit
 from ccgrep.output.formatting import long_age, pluralize, project_name
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Marked, Piece, around
-from ccgrep.text import clip, columns, one_line, redacted, visible
+from ccgrep.text import clip, columns, make_visible, one_line, redact
 
 _MESSAGE_CHARS = 400
 _NEIGHBOUR_CHARS = 160
@@ -67,14 +67,14 @@ def _message_lines(label: str, marked: Marked, style: Style) -> Iterator[str]:
     yield f"  {label} {lines[0]}"
     yield from (f"  {line}" for line in lines[1:])
     shown_chars = sum(len(piece.text) for piece in pieces if piece.text != "…")
-    hidden_chars = len(redacted(marked.text)) - shown_chars
+    hidden_chars = len(redact(marked.text)) - shown_chars
     if hidden_chars > 0:
         yield style.dim(f"  [truncated - {hidden_chars} more chars]")
     yield ""
 
 
 def _format_piece(piece: Piece, style: Style) -> str:
-    text = visible(piece.text)
+    text = make_visible(piece.text)
     return style.red(text) if piece.is_match else text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ccgrep.model import Turn
-from ccgrep.text import json_escape, redacted_values
+from ccgrep.text import json_escape, redact_values
 
 SCHEMA = 1
 
@@ -25,5 +25,5 @@ def encode_turn(turn: Turn) -> str:
 
 
 def _encode(value: Any) -> str:
-    plain = redacted_values(msgspec.to_builtins(value))
+    plain = redact_values(msgspec.to_builtins(value))
     return json_escape(msgspec.json.encode(plain).decode())

@@ -12,7 +12,7 @@ from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Piece, around, best_start
-from ccgrep.text import clip, columns, redact, visible
+from ccgrep.text import clip, columns, make_visible, redact_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def join_pieces(pieces: Iterable[Piece], width: int, style: Style) -> str:
     parts: list[str] = []
     left = width
     for piece in pieces:
-        text = visible(_collapse_space(piece.text))
+        text = make_visible(_collapse_space(piece.text))
         if not parts:
             text = text.lstrip()
         if not text:
@@ -77,9 +77,9 @@ def match_lines(found: FoundHit) -> Iterator[str]:
     """Yield each match of a hit on a line of its own."""
     for marked in found.texts:
         spans = [(span.start, span.end) for span in marked.spans if marked.kind != "title"]
-        text, spans = redact(marked.text, spans)
+        text, spans = redact_spans(marked.text, spans)
         # Matches inside one secret have the same span after redaction.
-        yield from (visible(_collapse_space(text[at:end])) for at, end in dict.fromkeys(spans))
+        yield from (make_visible(_collapse_space(text[at:end])) for at, end in dict.fromkeys(spans))
 
 
 def _collapse_space(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ccgrep.model import ToolCall
-from ccgrep.text import redacted
+from ccgrep.text import redact
 
 _MAX_COMMAND_CHARS = 200
 
@@ -30,7 +30,7 @@ def summarize(call: ToolCall) -> dict[str, Any]:
                 "chars": len(str(fields.get("content", ""))),
             }
         case "Bash" | "shell" | "shell_command" | "exec_command":
-            command = redacted(_command(fields))[:_MAX_COMMAND_CHARS]
+            command = redact(_command(fields))[:_MAX_COMMAND_CHARS]
             return {"tool": call.name, "command": command}
         case "Grep" | "Glob":
             return {"tool": call.name, "pattern": fields.get("pattern")}

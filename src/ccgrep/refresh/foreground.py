@@ -42,7 +42,7 @@ def refresh(config: Config, how: How) -> Coverage:
     )
     try:
         store = create_store(config.store_dir)
-        if store.was_open:
+        if store.was_exposed:
             how.warn(WAS_OPEN)
         report = build(store, scanner(config), options, how.on_progress)
     except (LockedError, WriteError) as error:

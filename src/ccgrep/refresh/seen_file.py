@@ -20,7 +20,7 @@ import sys
 
 from ccgrep.refresh.look import NUMBERS_BYTES, VERSION, parsed
 from ccgrep.sources.scan import FoundFile, Scan, is_racy
-from ccgrep.store.checksummed_file import read_checksummed, with_checksum
+from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 
 _NEVER = 2**64 - 1  # no file's time
 
@@ -66,7 +66,7 @@ def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> by
 
 def _described(head: str, where: bytes, folders: bytes, names: bytes, numbers: bytes) -> bytes:
     start = b"\n".join((f"{VERSION} {head}".encode(), where))
-    return with_checksum(b"\n\n".join((start, folders, names, numbers)))
+    return add_checksum(b"\n\n".join((start, folders, names, numbers)))
 
 
 def _numbers(file: FoundFile, scanned_ns: int) -> bytes:

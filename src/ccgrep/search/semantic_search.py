@@ -22,7 +22,7 @@ from ccgrep.semantic.encoder import Opened, open_encoder
 from ccgrep.semantic.model import Model
 from ccgrep.semantic.vectors import Match, Vectors, VectorWriter, model_dir, model_dirs
 from ccgrep.store import fsio
-from ccgrep.store.checksummed_file import read_checksummed, with_checksum
+from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lifecycle import open_store
 from ccgrep.store.store import Store
 
@@ -149,7 +149,7 @@ def _note_done(config: Config, directory: str, mark: str, total: int) -> None:
     """Remembers it: to look at all turns takes longer than to search, if there are a million."""
     try:
         tmp_dir = open_store(config.store_dir).tmp_dir
-        note = with_checksum(f"{mark} {total}".encode())
+        note = add_checksum(f"{mark} {total}".encode())
         fsio.publish(tmp_dir, os.path.join(directory, "DONE"), note, is_hint=True)
     except (WriteError, OSError):
         return
@@ -202,7 +202,7 @@ def found_model(config: Config) -> Model:
     try:
         tmp_dir = open_store(config.store_dir).tmp_dir
         _made(os.path.dirname(note))
-        fsio.publish(tmp_dir, note, with_checksum(stamp.encode()), is_hint=True)
+        fsio.publish(tmp_dir, note, add_checksum(stamp.encode()), is_hint=True)
     except (WriteError, OSError):
         return model
     return model

@@ -10,7 +10,7 @@ from itertools import islice
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.query import Unit
-from ccgrep.text import redact
+from ccgrep.text import redact_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -178,7 +178,7 @@ def around(text: str, spans: Sequence[Span], width: int) -> list[Piece]:
     pieces = [Piece("…", False)] if start else []
     low, high = _beyond(text, start, end)
     near = [(span.start - low, span.end - low) for span in spans if start <= span.start < end]
-    text, ((at, end), *matches) = redact(text[low:high], [(start - low, end - low), *near])
+    text, ((at, end), *matches) = redact_spans(text[low:high], [(start - low, end - low), *near])
     for first, last in matches:
         if first < at or last > end:
             continue

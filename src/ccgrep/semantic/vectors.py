@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ccgrep.errors import MissingModelError
 from ccgrep.store import fsio
-from ccgrep.store.checksummed_file import is_damaged, read_checksummed, with_checksum
+from ccgrep.store.checksummed_file import add_checksum, is_damaged, read_checksummed
 from ccgrep.store.store import Store
 
 try:
@@ -390,7 +390,7 @@ class VectorWriter:
         checked = Vectors(self._directory).checked
         if checked.is_news():
             path = os.path.join(self._directory, "CHECKED")
-            data = with_checksum("".join(sorted(checked.lines)).encode())
+            data = add_checksum("".join(sorted(checked.lines)).encode())
             fsio.publish(self._tmp_dir, path, data, is_hint=True)
 
     def _write(self, rows: Any, vectors: Any) -> None:

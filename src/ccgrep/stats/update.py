@@ -54,7 +54,7 @@ class _Update:
     ) -> None:
         self._store = store
         self._snapshot = store.snapshot()
-        self._version = tallies.version(SAFETY_TABLES)
+        self._version = tallies.version_name(SAFETY_TABLES)
         self._directory = os.path.join(tallies.tallies_dir(store), self._version)
         self._on_progress = on_progress
         self._on_note = warn
@@ -83,7 +83,7 @@ class _Update:
         """A tally that is there and begins well."""
         if name in self._damaged:
             return None
-        data = tallies.mapped(os.path.join(self._directory, name))
+        data = tallies.map_file(os.path.join(self._directory, name))
         try:
             return Columns(name, data) if data else None
         except TallyError:
@@ -91,7 +91,7 @@ class _Update:
 
     def _tally(self, shard: str, name: str) -> Columns:
         data = None
-        for old in tallies.listed(self._directory):
+        for old in tallies.list_names(self._directory):
             if old.startswith(f"{shard}-") and old != name:
                 before = self._open(old)
                 try:

@@ -11,7 +11,7 @@ import zlib
 _SEAL_BYTES = 15
 
 
-def with_checksum(note: bytes) -> bytes:
+def add_checksum(note: bytes) -> bytes:
     """A note with its checksum behind it."""
     return note + _seal(note)
 

@@ -16,7 +16,7 @@ from ccgrep.errors import LostRaceError
 from ccgrep.model import ObjectId, Turn
 from ccgrep.store import refs
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, shard_of
-from ccgrep.store.objects import Frame, ObjectKind, decode, freeze, thaw
+from ccgrep.store.objects import Frame, ObjectKind, decode, make_frame, unpack_frame
 from ccgrep.store.pack import PackWriter
 from ccgrep.store.store import Store
 
@@ -56,7 +56,7 @@ class Commit:
         """Stores an object; says whether it was new."""
         if self._writer is not None and frame.id in self._writer:
             return False
-        if pack := self.store.pack_of(frame.id):
+        if pack := self.store.find_pack(frame.id):
             self.store.hold(pack)
             return False
         if self._writer is None:
@@ -65,7 +65,7 @@ class Commit:
         return True
 
     def put(self, kind: ObjectKind, value: msgspec.Struct) -> ObjectId:
-        frame = freeze(kind, value)
+        frame = make_frame(kind, value)
         self.add(frame)
         if isinstance(value, Manifest):
             self._last = frame.id, value
@@ -88,7 +88,7 @@ class Commit:
     def load(self, id: ObjectId, kind: type[T]) -> T:
         """An object, also one that this commit has just written."""
         if self._writer is not None and id in self._writer:
-            return decode(thaw(self._writer.read(id)), kind)
+            return decode(unpack_frame(self._writer.read(id)), kind)
         return self.store.load(id, kind)
 
     def row(self, session_id: str) -> Row | None:
@@ -142,21 +142,21 @@ class Commit:
             self._writer.finish()
             self._writer = None
         self.store.packs(refresh=True)
-        written = self.store.pack_of(head)
+        written = self.store.find_pack(head)
         if written is None:
             raise LostRaceError
         self.store.hold(written)
-        self.store.must_be_at(self._head)
+        self.store.check_head(self._head)
         refs.write_head(self.store.directory, head)
-        self.store.must_be_at(head)
-        self.store.put_back()
+        self.store.check_head(head)
+        self.store.restore_packs()
         self.store.release()
         self.store.hold(*self.store.packs())
         self._head = head
         self._touched.clear()
         return head
 
-    def let_go(self) -> None:
+    def drop_caches(self) -> None:
         """Keeps nothing at hand that the store has."""
         if not self._touched:
             self._rows.clear()

@@ -16,7 +16,7 @@ from ccgrep.model import ObjectId
 from ccgrep.store import access, refs
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, SourceFile, shard_of
-from ccgrep.store.objects import Frame, decode, thaw
+from ccgrep.store.objects import Frame, decode, unpack_frame
 from ccgrep.store.pack import Pack, PackWriter
 from ccgrep.store.store import Store
 
@@ -78,7 +78,7 @@ def _frames(pack: Pack) -> Iterator[tuple[Frame | None, CorruptError | None]]:
             frame = pack.read(id)
             if frame is None or frame.id != id:
                 raise CorruptError(f"object @{id.hex()[:12]} is not where the index says")
-            thaw(frame)
+            unpack_frame(frame)
             yield frame, None
         except CorruptError as error:
             yield None, error
@@ -125,7 +125,7 @@ def repair(store: Store) -> list[str]:
     store.clean_tmp()
     refs.write_format(store.directory)
     _rewrite_damaged(store)
-    store.heal_indexes()
+    store.rebuild_pack_indexes()
     lost: list[str] = []
     with Commit(_with_best_head(store)) as commit:
         newest = _newest_manifests(store)
@@ -175,7 +175,7 @@ def _objects(store: Store, kind: str) -> Iterator[tuple[ObjectId, bytes]]:
     for pack in store.packs():
         for frame, _ in _frames(pack):
             if frame is not None and frame.kind == kind:
-                yield frame.id, thaw(frame)
+                yield frame.id, unpack_frame(frame)
 
 
 Newest = dict[str, tuple[ObjectId, Manifest]]

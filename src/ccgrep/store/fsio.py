@@ -33,10 +33,10 @@ def _operation(name: str, path: str, size: int = 0) -> Iterator[None]:
             hook(name, path)
         yield
     except OSError as error:
-        raise explained(error, path, size) from error
+        raise to_write_error(error, path, size) from error
 
 
-def explained(error: OSError, path: str, size: int = 0) -> WriteError:
+def to_write_error(error: OSError, path: str, size: int = 0) -> WriteError:
     """What to do about an error; `size` is how many bytes were to be written, if that is known."""
     if error.errno in NO_SPACE:
         needs = f", needs about {_in_kb(size)}" if size else ""
@@ -54,14 +54,14 @@ def explained(error: OSError, path: str, size: int = 0) -> WriteError:
     return WriteError(f"cannot write {path} ({error.strerror}): check the disk, then run again")
 
 
-def refused(reason: str, path: str) -> WriteError:
+def parse_write_error(reason: str, path: str) -> WriteError:
     """The same for what a library says that writes on its own."""
     import re  # noqa: PLC0415 - only if it fails
 
     found = re.search(r"(?:os error |code: )(\d+)", reason)
     if found:
         code = int(found[1])
-        return explained(OSError(code, os.strerror(code)), path)
+        return to_write_error(OSError(code, os.strerror(code)), path)
     return WriteError(
         f"cannot write {path} ({reason}): check the disk and the space on it, then run again"
     )
@@ -148,7 +148,7 @@ class NewFile:
             return
 
 
-def is_under_way(path: str) -> bool:
+def is_in_use(path: str) -> bool:
     """Whether a file in `tmp/` is of a process that runs, whom no lock may have kept out. After a
     day it is taken for one of an earlier process with that number."""
     number = os.path.basename(path).split(".")[-2:][0]
@@ -228,7 +228,7 @@ def temporary_dir() -> Iterator[str]:
 
 
 @contextmanager
-def links_to(path: str, names: Iterable[str]) -> Iterator[str]:
+def linked_dir(path: str, names: Iterable[str]) -> Iterator[str]:
     """A temporary directory of links to files of a directory that cannot be written."""
     with temporary_dir() as links:
         for name in names:
@@ -236,7 +236,7 @@ def links_to(path: str, names: Iterable[str]) -> Iterator[str]:
         yield links
 
 
-def open_lock(path: str) -> int:
+def open_lock_file(path: str) -> int:
     """A descriptor of the lock file, made when it is not there."""
     with _operation("create", path):
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -261,7 +261,7 @@ def claim(path: str, owner: str) -> bool:
     return True
 
 
-def unclaim(path: str) -> None:
+def release_claim(path: str) -> None:
     """Removes it by one rename: the next one may claim it before the old one is deleted."""
     aside = _beside(path)
     with _operation("rmdir", path):

@@ -34,7 +34,7 @@ class GcReport(Struct, frozen=True):
     bytes_after: int
 
 
-def reachable(store: Store, head: ObjectId) -> set[ObjectId]:
+def find_reachable(store: Store, head: ObjectId) -> set[ObjectId]:
     """Every object that a snapshot leads to."""
     if head == NO_SNAPSHOT:
         return set()
@@ -55,7 +55,7 @@ def collect_garbage(store: Store) -> GcReport:
     packs = store.packs(refresh=True)
     before, bytes_before = len(packs), sum(pack.size for pack in packs)
     head = store.head()
-    keep = reachable(store, head)
+    keep = find_reachable(store, head)
     dropped = len({id for pack in packs for id in pack.ids() if id not in keep})
     dirty = [pack for pack in packs if any(id not in keep for id in pack.ids())]
     for pack in dirty:
@@ -65,7 +65,7 @@ def collect_garbage(store: Store) -> GcReport:
         store.hold(*dirty)
         store.rewrite(dirty, keep)
         if store.head() != head:
-            store.put_back()
+            store.restore_packs()
             raise LostRaceError
         store.release()
     tallies.drop_stale(store)

@@ -54,7 +54,7 @@ def create_store(directory: str) -> Store:
     _finish_swap(directory)
     if os.path.exists(os.path.join(directory, "FORMAT")):
         store = open_store(directory)
-        store.was_open = _tighten(directory)
+        store.was_exposed = _tighten(directory)
         return store
     if Store(directory).pack_names():
         return open_store(directory)
@@ -67,7 +67,7 @@ def create_store(directory: str) -> Store:
     store = Store(directory)
     for path in (directory, store.pack_dir, store.tmp_dir):
         fsio.make_dir(path)
-    store.was_open = _tighten(directory)
+    store.was_exposed = _tighten(directory)
     with store.lock(_CREATE_WAIT_S):
         # Another one that was quicker may be at its first snapshot by now.
         if not os.path.exists(os.path.join(directory, "FORMAT")):
@@ -89,10 +89,10 @@ def _may_be_filled(directory: str) -> bool:
 
 def _tighten(directory: str) -> bool:
     """A store is as private as the transcripts; says whether it was not."""
-    was_open = bool(os.stat(directory).st_mode & 0o077)
-    if was_open:
+    was_exposed = bool(os.stat(directory).st_mode & 0o077)
+    if was_exposed:
         fsio.make_private(directory)
-    return was_open
+    return was_exposed
 
 
 def new_store_dir(directory: str) -> str:
@@ -113,11 +113,11 @@ def swap(directory: str, now_ms: int) -> str:
 
 def _finish_swap(directory: str) -> None:
     new = new_store_dir(directory)
-    if not os.path.exists(directory) and os.path.isdir(new) and stores_set_aside(directory):
+    if not os.path.exists(directory) and os.path.isdir(new) and list_old_stores(directory):
         fsio.rename_dir(new, directory)
 
 
-def stores_set_aside(directory: str) -> list[str]:
+def list_old_stores(directory: str) -> list[str]:
     """The stores that `--recreate` has put aside."""
     above, name = os.path.split(directory)
     try:

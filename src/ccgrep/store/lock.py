@@ -34,7 +34,7 @@ class WriterLock:
 
     def __enter__(self) -> "WriterLock":
         deadline = time.monotonic() + self._wait_s
-        self._descriptor = fsio.open_lock(self._path)
+        self._descriptor = fsio.open_lock_file(self._path)
         while not self._try() or self._is_moved():
             self._wait(deadline, os.pread(self._descriptor, 200, 0).decode("utf-8", "replace"))
         if network_filesystem(os.path.dirname(self._path)):
@@ -69,7 +69,7 @@ class WriterLock:
         pid = rest.rpartition(" ")[0].rpartition(" ")[2]
         is_ours = machine == os.uname().nodename and pid.isdigit()
         if is_ours and _process(int(pid)) != f"{machine} {rest}":
-            fsio.unclaim(self._claim)
+            fsio.release_claim(self._claim)
 
     def __exit__(
         self,
@@ -78,7 +78,7 @@ class WriterLock:
         trace: TracebackType | None,
     ) -> None:
         if self._is_claimed and self._owner() == _process(os.getpid()):
-            fsio.unclaim(self._claim)
+            fsio.release_claim(self._claim)
         os.close(self._descriptor)
 
     def _is_moved(self) -> bool:
@@ -90,7 +90,7 @@ class WriterLock:
         if here is not None and here.st_ino == os.fstat(self._descriptor).st_ino:
             return False
         os.close(self._descriptor)
-        self._descriptor = fsio.open_lock(self._path)
+        self._descriptor = fsio.open_lock_file(self._path)
         return True
 
     def _try(self) -> bool:

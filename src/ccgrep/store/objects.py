@@ -99,13 +99,13 @@ def decode(raw: bytes, kind: type[T]) -> T:
         ) from error
 
 
-def freeze(kind: ObjectKind, value: msgspec.Struct) -> Frame:
+def make_frame(kind: ObjectKind, value: msgspec.Struct) -> Frame:
     """`value` as an object, ready for a pack."""
     raw = encode(value)
     return Frame(object_id(kind, raw), kind, len(raw), _COMPRESSOR.frame(raw))
 
 
-def thaw(frame: Frame) -> bytes:
+def unpack_frame(frame: Frame) -> bytes:
     """The bytes of a stored object, checked against its name."""
     try:
         raw = zstd.decompress(frame.data)

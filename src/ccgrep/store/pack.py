@@ -36,7 +36,7 @@ from ccgrep.errors import CorruptError
 from ccgrep.hashing import Digest, load_openssl, sha256
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio
-from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind, thaw
+from ccgrep.store.objects import KINDS, MAX_OBJECT_BYTES, Frame, ObjectKind, unpack_frame
 
 _PACK_MAGIC = b"CCGPACK1"
 _PACK_END = b"CCGPEND1"
@@ -227,7 +227,7 @@ class Pack:
         while offset + _HEADER.size <= self.size:
             try:
                 frame = self._frame(offset)
-                thaw(frame)
+                unpack_frame(frame)
             except CorruptError:
                 at = self._find_magic(offset + _HEADER.size + 1)
                 if at < 0:

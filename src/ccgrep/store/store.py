@@ -13,7 +13,7 @@ from ccgrep.model import ObjectId
 from ccgrep.store import fsio, refs
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
-from ccgrep.store.objects import Frame, ObjectKind, decode, thaw
+from ccgrep.store.objects import Frame, ObjectKind, decode, unpack_frame
 from ccgrep.store.pack import Pack, PackWriter, index_path, pack_path, write_index
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class Store:
         self.directory = directory
         self.pack_dir = os.path.join(directory, "objects", "pack")
         self.tmp_dir = os.path.join(directory, "tmp")
-        self.was_open = False  # to other users, when it was opened for writing
+        self.was_exposed = False  # to other users, when it was opened for writing
         self._packs: dict[str, Pack] = {}
         self._held: dict[str, Pack] = {}
         self._listed = False
@@ -78,7 +78,7 @@ class Store:
     def read(self, id: ObjectId) -> bytes:
         return self._find(id)[1]
 
-    def frame(self, id: ObjectId) -> Frame:
+    def read_frame(self, id: ObjectId) -> Frame:
         """An object as it is stored, checked."""
         return self._find(id)[0]
 
@@ -91,7 +91,7 @@ class Store:
                 try:
                     frame = pack.read(id)
                     if frame is not None:
-                        raw = thaw(frame)
+                        raw = unpack_frame(frame)
                         if pack is not packs[0]:  # What is read next will mostly be there too.
                             self._packs = {pack.name: pack, **self._packs}
                         return frame, raw
@@ -102,12 +102,12 @@ class Store:
         )
 
     def __contains__(self, id: ObjectId) -> bool:
-        return self.pack_of(id) is not None
+        return self.find_pack(id) is not None
 
-    def pack_of(self, id: ObjectId) -> Pack | None:
+    def find_pack(self, id: ObjectId) -> Pack | None:
         return next((pack for pack in self.packs() if id in pack), None)
 
-    def find(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
+    def find_ids(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
         """Ids of a kind that begin with `hex_prefix`; more than one means ambiguous."""
         return sorted({id for pack in self.packs() for id in pack.find(kind, hex_prefix)})
 
@@ -154,7 +154,7 @@ class Store:
     def lock(self, wait_s: float) -> WriterLock:
         return WriterLock(os.path.join(self.directory, "lock"), wait_s)
 
-    def must_be_at(self, head: ObjectId) -> None:
+    def check_head(self, head: ObjectId) -> None:
         """Where locks do not keep others out, one of two writers has to begin again."""
         if self.head() != head:
             raise LostRaceError
@@ -163,7 +163,7 @@ class Store:
         """Keeps packs open, so that they can be put back if they are taken away."""
         self._held.update({pack.name: pack for pack in packs})
 
-    def put_back(self) -> None:
+    def restore_packs(self) -> None:
         """Writes the objects anew that are gone with one of the packs that are held."""
         gone = [self._held[name] for name in self._held.keys() - {*self.pack_names()}]
         if not gone:
@@ -203,10 +203,10 @@ class Store:
         for path in (self.pack_dir, self.tmp_dir):
             fsio.make_dir(path)
         for name in os.listdir(self.tmp_dir):
-            if not fsio.is_under_way(os.path.join(self.tmp_dir, name)):
+            if not fsio.is_in_use(os.path.join(self.tmp_dir, name)):
                 fsio.remove(os.path.join(self.tmp_dir, name))
 
-    def heal_indexes(self) -> int:
+    def rebuild_pack_indexes(self) -> int:
         """Writes the indexes anew that were lost; for the holder of the lock."""
         lost = [pack for pack in self.packs(refresh=True) if pack.is_index_lost]
         for pack in lost:

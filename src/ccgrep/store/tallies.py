@@ -26,7 +26,7 @@ def tallies_dir(store: Store) -> str:
     return os.path.join(store.directory, "tallies")
 
 
-def version(tables: str) -> str:
+def version_name(tables: str) -> str:
     """The name of the directory: what decides about commands decides about tallies too."""
     return f"{_FORMAT}-{tables}"
 
@@ -44,20 +44,20 @@ def shard_files(snapshot: Snapshot) -> dict[str, str]:
     return {shard: shard_file(shard, id) for shard, id in sorted(snapshot.shards.items())}
 
 
-def listed(directory: str) -> list[str]:
+def list_names(directory: str) -> list[str]:
     try:
         return sorted(os.listdir(directory))
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def paths(store: Store) -> list[str]:
+def list_paths(store: Store) -> list[str]:
     """Every tally, of all versions."""
-    folders = [os.path.join(tallies_dir(store), name) for name in listed(tallies_dir(store))]
-    return [os.path.join(folder, name) for folder in folders for name in listed(folder)]
+    folders = [os.path.join(tallies_dir(store), name) for name in list_names(tallies_dir(store))]
+    return [os.path.join(folder, name) for folder in folders for name in list_names(folder)]
 
 
-def mapped(path: str) -> mmap.mmap | bytes:
+def map_file(path: str) -> mmap.mmap | bytes:
     """The content of a file; empty if there is none."""
     try:
         with open(path, "rb") as file:
@@ -83,8 +83,8 @@ def drop_stale(store: Store) -> None:
     """Removes tallies that do not belong to HEAD; for the holder of the lock."""
     top = tallies_dir(store)
     wanted = current_files(store)
-    for folder in listed(top):
-        for name in listed(os.path.join(top, folder)):
+    for folder in list_names(top):
+        for name in list_names(os.path.join(top, folder)):
             if name not in wanted:
                 fsio.remove(os.path.join(top, folder, name))
 
@@ -97,6 +97,6 @@ def drop_all(store: Store) -> None:
 
 def drop_other_versions(store: Store, ours: str) -> None:
     """Removes what another version of ccgrep left; for the holder of the lock."""
-    for folder in listed(tallies_dir(store)):
+    for folder in list_names(tallies_dir(store)):
         if folder != ours:
             fsio.remove_tree(os.path.join(tallies_dir(store), folder))

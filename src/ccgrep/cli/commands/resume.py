@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.errors import UsageError
 from ccgrep.ops import sessions
-from ccgrep.text import escape, one_line, redacted
+from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -17,7 +17,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if found.troubles:
         return 1
     if not arguments.exec:
-        if redacted(found.directory) != found.directory:
+        if redact(found.directory) != found.directory:
             raise UsageError(
                 f"{one_line(found.directory)} has a secret in its name: --no-redact prints it, "
                 "--exec goes there"
