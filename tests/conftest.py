@@ -1,11 +1,18 @@
-"""Fixtures; the environment of whoever runs the tests plays no part."""
+"""Shared fixtures, the Hypothesis profiles and the figures printed at the end of a run."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+from tests.helpers import scale
 from tests.helpers.homes import Home
+
+# The short run tries the same examples each time, so a failure is never chance.
+settings.register_profile("short", derandomize=True, database=None, deadline=None)
+settings.register_profile("long", print_blob=True, deadline=None)
+settings.load_profile("long" if scale.IS_LONG else "short")
 
 
 @pytest.fixture
@@ -15,19 +22,17 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Takes the line that a suite says of itself; all of them are printed at the end of the run."""
+    """Return a function that records a line for the end of the run."""
 
-    def say(line: str) -> None:
+    def record(line: str) -> None:
         request.node.user_properties.append(("figure", line))
 
-    return say
+    return record
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = terminalreporter.getreports("passed")
-    lines = [
-        said for report in reports for name, said in report.user_properties if name == "figure"
-    ]
+    lines = [line for report in reports for key, line in report.user_properties if key == "figure"]
     if lines:
         terminalreporter.section("figures")
         terminalreporter.write_line("\n".join(sorted(lines)))

@@ -215,7 +215,9 @@ class Merge:
             self._commit.set_row(replace(row, files=present))
             return False
         is_longer = grown and _reach(new) > _reach(old)
-        if is_own or is_longer or (is_moved and grown) or (cut and not present):
+        # No other present file holds the whole session: this one defines it from now on.
+        is_only_whole = cut and all(f.is_partial for f in present)
+        if is_own or is_longer or (is_moved and grown) or is_only_whole:
             if not grown:
                 self._supersede(row, new)
             copies = (_as_copy(f, f.is_partial or is_longer) for f in present if grown)
