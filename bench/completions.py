@@ -17,8 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench import measure
 from bench.generate import generate
 from ccgrep.config import make_config
-from ccgrep.ops import index
-from ccgrep.ops.complete import live_values
+from ccgrep.ops.complete import complete
+from ccgrep.ops.index import index
+from ccgrep.ops.status import status
 
 _BUDGET = 3.0
 _BYTES_PER_SESSION = 2_700
@@ -37,10 +38,10 @@ def main() -> None:
         environment = {**os.environ, "HOME": directory, "CCGREP_DIR": str(home / "store")}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         config = make_config(environment)
-        index.index(config)
-        status = index.status(config)
-        print(f"{status.sessions:,} sessions, {status.turns:,} turns")
-        session = live_values(config, "session", "")[0].text
+        index(config)
+        found = status(config)
+        print(f"{found.sessions:,} sessions, {found.turns:,} turns")
+        session = complete(config, "session", "")[0].text
         asked = [
             ("session", ""),
             ("session", session[:1]),

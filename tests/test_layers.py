@@ -60,7 +60,6 @@ MAY_IMPORT = {
     },
     "output": {
         "config",
-        "fulltext",
         "ingest",
         "ops",
         "search",
@@ -177,6 +176,12 @@ def test_rooms_import_only_what_they_may(path: Path) -> None:
         return
     used = {name.split(".")[1] for name in imports(path) if name.startswith("ccgrep.")}
     assert used - {here} - FOUNDATION <= MAY_IMPORT[here]
+
+
+def test_ops_modules_do_not_import_each_other() -> None:
+    for path in sorted((SOURCE / "ops").glob("*.py")):
+        used = {name for name in imports(path) if name.startswith("ccgrep.ops")}
+        assert used <= {"ccgrep.ops.search"}, path
 
 
 def test_heavy_libraries_have_one_importer() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from ccgrep.model import Turn
 from ccgrep.ops.blame import blame
-from ccgrep.ops.sessions import Turns
 from ccgrep.search.request import Filters
+from ccgrep.search.turn_reader import TurnReader
 from tests.cli.test_hostile import RECORD, write
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
@@ -277,12 +277,12 @@ def test_the_index_leaves_few_turns_to_read(home: Home, monkeypatch: pytest.Monk
     file.write()
     home.index()
     asked = []
-    read = Turns.at
+    read = TurnReader.turn
 
-    def at(turns: Turns, session: str, number: int) -> Turn | None:
+    def at(turns: TurnReader, session: str, number: int) -> Turn | None:
         asked.append(number)
         return read(turns, session, number)
 
-    monkeypatch.setattr(Turns, "at", at)
+    monkeypatch.setattr(TurnReader, "turn", at)
     assert len(blame(home.config, "file77.py", Filters())) == 1
     assert asked == [77]

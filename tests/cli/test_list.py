@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from ccgrep.ops.list import list_sessions
 from ccgrep.ops.search import How, search
-from ccgrep.ops.sessions import list_sessions
 from ccgrep.search.request import Filters, Request
 from ccgrep.text import columns
 from tests.cli.test_hostile import COLOUR, on_terminal

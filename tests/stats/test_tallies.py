@@ -7,7 +7,7 @@ import pytest
 
 from ccgrep.model import Turn
 from ccgrep.ops import stats as ops
-from ccgrep.ops import upkeep
+from ccgrep.ops.forget import forget
 from ccgrep.ops.search import How
 from ccgrep.search.request import Filters
 from ccgrep.stats import report, update
@@ -148,7 +148,7 @@ def test_what_is_forgotten_leaves_the_tallies_at_once(home: Home) -> None:
     home.index()
     overview(home)
     assert any(b"topsecret" in path.read_bytes() for path in tally_files(home))
-    upkeep.forget(home.config, [secret.id])
+    forget(home.config, [secret.id])
     for path in tally_files(home):
         assert b"topsecret" not in path.read_bytes()
         assert b"nuclear" not in path.read_bytes()
@@ -170,7 +170,7 @@ def test_what_is_forgotten_while_it_is_tallied_does_not_come_back(
         nonlocal told
         told += 1
         if progress.done == progress.shards - 1:
-            upkeep.forget(shop.config, [secret.id])
+            forget(shop.config, [secret.id])
             monkeypatch.setattr(tallies, "drop_stale", lambda store: None)
 
     update.open_tallies(store, on_progress)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ccgrep.cli.context import Context
 from ccgrep.errors import CcgrepError
-from ccgrep.ops.complete import live_values
+from ccgrep.ops.complete import complete
 from ccgrep.text import set_redaction
 
 
@@ -17,8 +17,8 @@ def run(typed: list[str]) -> int:
     context = Context.from_process()
     try:
         set_redaction(not context.shows_secrets(False))
-        values = live_values(context.config(), kind, prefix)
+        completions = complete(context.config(), kind, prefix)
     except CcgrepError:
         return 1
-    context.write_lines(f"{value.text}\t{value.meaning}" for value in values)
+    context.write_lines(f"{one.text}\t{one.description}" for one in completions)
     return 0

@@ -133,7 +133,7 @@ def _print_recent(context: Context, state: State) -> None:
 
 def preview(context: Context, query: str, line: str) -> Iterator[str]:
     """The turn of a record line, the match in view."""
-    from ccgrep.ops import sessions  # noqa: PLC0415 - not for hits
+    from ccgrep.ops.show import show  # noqa: PLC0415 - not for hits
     from ccgrep.output import preview as window  # noqa: PLC0415
     from ccgrep.output.conversation_text import conversation_lines  # noqa: PLC0415
     from ccgrep.output.include import Include  # noqa: PLC0415
@@ -141,7 +141,7 @@ def preview(context: Context, query: str, line: str) -> Iterator[str]:
     height = context.environment.get("FZF_PREVIEW_LINES", "")
     snippet = ":".join(line.split(":")[3:])
     style = context.style_for("always")
-    shown = sessions.show(context.config(), ref_of(line))
+    shown = show(context.config(), ref_of(line))
     rows = window.split_rows(conversation_lines(shown, Include(), style))
     match = window.find_snippet(rows, snippet)
     if match is None:

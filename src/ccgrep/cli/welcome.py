@@ -8,7 +8,7 @@ from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.cli.help import synopsis
 from ccgrep.errors import CcgrepError
-from ccgrep.ops import index
+from ccgrep.ops import status as ops
 from ccgrep.output.formatting import pluralize, short_age
 from ccgrep.text import one_line
 
@@ -38,7 +38,7 @@ def _state(context: Context) -> str:
             return "There are no transcripts yet: neither ~/.claude nor ~/.codex is there."
         return f"Nothing is indexed yet: the first search takes in {places}."
     try:
-        status = index.status(config)
+        status = ops.status(config)
     except CcgrepError as error:
         return f"The index cannot be read: {one_line(str(error))}"
     held = f"{pluralize(status.turns, 'turn')} in {pluralize(status.sessions, 'session')}"

@@ -13,8 +13,9 @@ from ccgrep.errors import CcgrepError, NotFoundError, RefError
 from ccgrep.kinds import Mode, SourceName, TextKind
 from ccgrep.mcp import reply
 from ccgrep.mcp.project_filter import sessions_in
+from ccgrep.ops.list import list_sessions
 from ccgrep.ops.search import FoundHit, How, search
-from ccgrep.ops.sessions import Shown, ShownTurn, list_sessions, show_part
+from ccgrep.ops.show import Conversation, PlacedTurn, show_range
 from ccgrep.output.formatting import iso_time, project_name
 from ccgrep.output.record_line import snippet_pieces
 from ccgrep.output.tool_calls import summarize
@@ -145,12 +146,12 @@ def list_conversations(
 def read_turn(serving: Serving, session_id: str, turn_number: int, cursor: str | None) -> Fields:
     shown = _part(serving, session_id, max(turn_number, 0), 1)
     assert shown.session is not None
-    if turn_number < 0 or not shown.places:
+    if turn_number < 0 or not shown.turns:
         total = shown.session.turns
         raise ToolError(
             "out_of_range", f"Turn {turn_number} out of range (session has {total} turns)"
         )
-    whole = _turn(shown.session.id, shown.places[0])
+    whole = _turn(shown.session.id, shown.turns[0])
     made, rest = reply.part_of_turn(whole, _position(cursor), reply.ROOM)
     return {**made, **_next(rest)}
 
@@ -165,7 +166,7 @@ def read_conversation(
     assert session is not None
     turns: list[Fields] = []
     room, rest = reply.ROOM, None
-    for place in shown.places:
+    for place in shown.turns:
         if turns and room < reply.LEAST_ROOM:
             rest = f"{place.number}:0"
             break
@@ -190,9 +191,9 @@ def read_conversation(
     }
 
 
-def _part(serving: Serving, session_id: str, start: int, count: int) -> Shown:
+def _part(serving: Serving, session_id: str, start: int, count: int) -> Conversation:
     try:
-        shown = show_part(serving.config, session_id, start, count)
+        shown = show_range(serving.config, session_id, start, count)
     except RefError:
         raise _unknown(session_id) from None
     served = _served(serving)
@@ -201,7 +202,7 @@ def _part(serving: Serving, session_id: str, start: int, count: int) -> Shown:
     return shown
 
 
-def _turn(session_id: str, place: ShownTurn) -> Fields:
+def _turn(session_id: str, place: PlacedTurn) -> Fields:
     turn = place.turn
     return {
         "session_id": session_id,

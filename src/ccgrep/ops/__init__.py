@@ -1,5 +1,5 @@
-"""The use cases: what the command line and the MCP server can ask for.
+"""The verbs that the command line and the MCP server share: one module each.
 
-Each takes a Config and plain values, and gives typed results. Nothing is printed here, and
-nothing of the environment is read.
+Each takes a Config and plain values and returns typed results. Nothing here prints or reads the
+environment, and no module imports another one of this package.
 """

@@ -13,12 +13,12 @@ from ccgrep.fulltext.reader import Hit as Found
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.model import Session, Turn
 from ccgrep.ops.search import How, open_index, open_searcher
-from ccgrep.ops.sessions import Turns
 from ccgrep.refresh.foreground import refresh
 from ccgrep.search.filters import scope
 from ccgrep.search.regex import whole_words
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreScan
+from ccgrep.search.turn_reader import TurnReader
 from ccgrep.store.lifecycle import open_store
 from ccgrep.text import one_line
 
@@ -100,10 +100,10 @@ def _touching(
     config: Config, reader: TextReader | None, wanted: str, filters: Filters
 ) -> Iterator[_Touching]:
     """The turns that touch what is wanted, the newest first."""
-    turns = Turns(config)
+    turns = TurnReader(open_store(config.store_dir))
     if reader is not None:
         for found, place in _candidates(reader, wanted, filters):
-            turn = turns.at(*place)
+            turn = turns.turn(*place)
             if turn is not None and (done := _done(turns, place, turn, wanted)):
                 yield _Touching(found, place, turn, done)
         return
@@ -144,8 +144,8 @@ def _newest_first(found: Found) -> tuple[int, int, int]:
     return -found.started, found.session_key, -found.turn
 
 
-def _done(turns: Turns, place: Place, turn: Turn, wanted: str) -> tuple[Touch, ...]:
-    entry = turns.entry_at(*place)
+def _done(turns: TurnReader, place: Place, turn: Turn, wanted: str) -> tuple[Touch, ...]:
+    entry = turns.entry(*place)
     cwd = entry.cwd if entry is not None else ""
     return tuple(touch for touch in touches(turn, cwd) if matches(touch.path, wanted))
 

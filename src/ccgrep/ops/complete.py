@@ -1,12 +1,13 @@
-"""Live values for a shell that completes: what of the index begins as typed, and what each is.
+"""Completes arguments from the full-text index: projects, branches, models, tools and REFs.
 
-A key was pressed and somebody waits: only the text index is asked, as it is, and nothing is
-imported that a word search does not import. What cannot be typed safely is left out.
+The user waits for a key press: this reads the index as it is and imports no more than a word
+search does. Values that are unsafe to print are left out.
 """
 
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from ccgrep.config import Config
 from ccgrep.fulltext import generations
@@ -20,82 +21,79 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FIELDS = {"tool": "tool_name", "branch": "branch", "model": "model"}
-_MOST = 30
-_RECENT = 100
-"""Documents among which the most recent sessions and turns are looked for."""
-_MEANING_COLUMNS = 60
-_ID_DIGITS = 10
+_MAX_COMPLETIONS = 30
+_MAX_RECENT = 100  # documents to search for the most recent sessions and turns
+_DESCRIPTION_COLUMNS = 60
+_MIN_ID_DIGITS = 10
 
 
-class Value(NamedTuple):
+class Completion(NamedTuple):
     text: str
-    meaning: str = ""
+    description: str = ""
 
 
-def live_values(config: Config, kind: str, prefix: str) -> list[Value]:
-    """The values of `kind` that begin with `prefix`, at most a screen or two of them."""
+def complete(config: Config, kind: str, prefix: str) -> list[Completion]:
+    """Return a few values of `kind` that start with `prefix`."""
     check_usable(config.store_dir)
-    found = generations.current(config.store_dir)
-    if found is None:
+    generation = generations.current(config.store_dir)
+    if generation is None:
         return []
-    reader = generations.open_reader(found.path)
-    values = _values(reader, kind, prefix)
-    safe = (v for v in values if v.text == one_line(v.text) and v.text.startswith(prefix))
+    found = _find(generations.open_reader(generation.path), kind, prefix)
+    safe = (one for one in found if one.text == one_line(one.text) and one.text.startswith(prefix))
     return [
-        Value(value.text, clip(one_line(value.meaning), _MEANING_COLUMNS))
-        for _, value in zip(range(_MOST), safe, strict=False)
+        Completion(text, clip(one_line(description), _DESCRIPTION_COLUMNS))
+        for text, description in islice(safe, _MAX_COMPLETIONS)
     ]
 
 
-def _values(reader: TextReader, kind: str, prefix: str) -> Iterable[Value]:
+def _find(reader: TextReader, kind: str, prefix: str) -> Iterable[Completion]:
     if kind == "project":
-        return _projects(reader, prefix)
+        return _find_projects(reader, prefix)
     if kind in FIELDS:
-        some = {"any": 0} if kind == "tool" else {}
-        return [Value(name) for name in sorted({**reader.values(FIELDS[kind], prefix), **some})]
+        names = {*reader.values(FIELDS[kind], prefix), *(["any"] if kind == "tool" else [])}
+        return [Completion(name) for name in sorted(names)]
     if kind == "ref" and prefix.startswith("@"):
-        return _turn_ids(reader, prefix[1:])
+        return _find_turn_ids(reader, prefix[1:])
     if kind == "ref" and ":" in prefix:
-        return _turns(reader, prefix.partition(":")[0])
-    return _sessions(reader, prefix)
+        return _find_turns(reader, prefix.partition(":")[0])
+    return _find_sessions(reader, prefix)
 
 
-def _projects(reader: TextReader, prefix: str) -> list[Value]:
-    """Names, since a part of the path will do; whole paths if that is what was begun."""
+def _find_projects(reader: TextReader, prefix: str) -> list[Completion]:
+    """Return names, or paths if the prefix is absolute."""
     paths = sorted(path for path in reader.values("project") if path)
     if prefix.startswith("/"):
-        return [Value(path) for path in paths]
-    return [Value(*pair) for pair in {os.path.basename(path): path for path in paths}.items()]
+        return [Completion(path) for path in paths]
+    return [Completion(*pair) for pair in {os.path.basename(path): path for path in paths}.items()]
 
 
-def _sessions(reader: TextReader, prefix: str) -> Iterator[Value]:
-    """The most recent first, by short ids unless more was typed."""
+def _find_sessions(reader: TextReader, prefix: str) -> Iterator[Completion]:
+    """Yield the most recent sessions; by short id unless the prefix is longer."""
     query = reader.everything()
     if prefix:
         query = reader.any_value("session", reader.session_ids(prefix))
-    recent = reader.recent_sessions(query, _RECENT)[:_MOST]
+    recent = reader.recent_sessions(query, _MAX_RECENT)[:_MAX_COMPLETIONS]
     titles = dict(reader.titled(address) for address in recent)
     short = short_ids(titles, reader.session_ids)
     for id, title in titles.items():
-        yield Value(short[id] if short[id].startswith(prefix) else id, title)
+        yield Completion(short[id] if short[id].startswith(prefix) else id, title)
 
 
-def _turns(reader: TextReader, session: str) -> Iterator[Value]:
-    """The turns of the session that is meant, if it is one."""
+def _find_turns(reader: TextReader, session: str) -> Iterator[Completion]:
+    """Yield the turns of a session, or nothing if the prefix `session` is ambiguous."""
     id = match_session(session, reader.session_ids) if session else None
     if id is None:
         return
     for hit in sorted(reader.search(reader.term("session", id)), key=lambda hit: hit.turn):
-        yield Value(f"{session}:{hit.turn}", _prompt(reader, hit))
+        yield Completion(f"{session}:{hit.turn}", _prompt(reader, hit))
 
 
-def _turn_ids(reader: TextReader, digits: str) -> Iterator[Value]:
-    """Those of the most recent turns: an id is copied from somewhere, not remembered."""
-    for hit in reader.search(reader.everything(), _RECENT, "started"):
-        # The key is the id's first 14 digits.
-        id = f"{hit.object_key:014x}"
+def _find_turn_ids(reader: TextReader, digits: str) -> Iterator[Completion]:
+    """Yield the ids of recent turns."""
+    for hit in reader.search(reader.everything(), _MAX_RECENT, "started"):
+        id = f"{hit.object_key:014x}"  # the first 14 digits of the id
         if id.startswith(digits):
-            yield Value(f"@{id[: max(_ID_DIGITS, len(digits))]}", _prompt(reader, hit))
+            yield Completion(f"@{id[: max(_MIN_ID_DIGITS, len(digits))]}", _prompt(reader, hit))
 
 
 def _prompt(reader: TextReader, hit: Hit) -> str:

@@ -1,4 +1,4 @@
-"""Which embedding model is used, for people to see."""
+"""Describes the embedding model in use, and downloads others."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,9 @@ from ccgrep.semantic import model as models
 from ccgrep.semantic.model import Model
 
 
-class ModelFacts(NamedTuple):
+class ModelInfo(NamedTuple):
+    """The facts that `ccgrep model` prints. The names are keys of its JSON output."""
+
     name: str
     id: str
     source: str
@@ -20,22 +22,22 @@ class ModelFacts(NamedTuple):
     weights: str
 
 
-def shown(config: Config) -> ModelFacts:
-    """The model that is set, its weights verified where their hash is known."""
-    wanted = config.model if config.model != models.DEFAULT else None
-    return _shown(models.find(wanted, config.model_variables))
+def describe_model(config: Config) -> ModelInfo:
+    """Return the configured model; verify its weights if their hash is known."""
+    name = config.model if config.model != models.DEFAULT else None
+    return _describe(models.find(name, config.model_variables))
 
 
-def pulled(config: Config, name: str) -> ModelFacts:
-    """Downloads a model. Nothing else does."""
-    return _shown(models.pull(name, config.model_variables))
+def pull_model(config: Config, name: str) -> ModelInfo:
+    """Download a model. No other function accesses the network."""
+    return _describe(models.pull(name, config.model_variables))
 
 
-def _shown(model: Model) -> ModelFacts:
+def _describe(model: Model) -> ModelInfo:
     models.verify(model)
     settings = model.settings
     is_light = settings.bert is not None
-    return ModelFacts(
+    return ModelInfo(
         name=model.name,
         id=model.id,
         source=model.source,

@@ -1,4 +1,4 @@
-"""What there is to pick from before anything is typed: recent turns, and commands that were run."""
+"""Finds what `ccgrep pick` offers: recent turns, and commands that agents ran."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,50 +7,51 @@ from ccgrep.blame.file_changes import SHELLS
 from ccgrep.config import Config
 from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.ops.search import open_index
-from ccgrep.ops.sessions import Turns
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import scope
 from ccgrep.search.request import Filters
+from ccgrep.search.turn_reader import TurnReader
 from ccgrep.stats.shell import script_of
+from ccgrep.store.lifecycle import open_store
 from ccgrep.text import one_line
 
-_MOST_TURNS = 100
-_MOST_COMMAND_TURNS = 5000
+_MAX_TURNS = 100
+_MAX_COMMAND_TURNS = 5000
 
 
-class Recent(NamedTuple):
-    """A turn by its place, and what was asked."""
+class RecentTurn(NamedTuple):
+    """The place of a turn and its prompt."""
 
     short_id: str
     turn: int
     prompt: str
 
 
-def recent_turns(config: Config, filters: Filters) -> Iterator[Recent]:
-    """The most recent turns that pass, the newest first."""
+def recent_turns(config: Config, filters: Filters) -> Iterator[RecentTurn]:
+    """Yield the most recent turns that pass the filters, the newest first."""
     reader = open_index(config)
     if reader is None:
         return
-    hits = _newest(reader, filters, _MOST_TURNS)
-    stored = [reader.stored_at(hit.address) for hit in hits]
-    short = short_ids((session for (session, _), _ in stored), reader.session_ids)
-    for (session, turn), text in stored:
-        if text is not None:
-            yield Recent(short[session], turn, text.prompt.strip() or text.answer)
+    hits = _newest_hits(reader, filters, _MAX_TURNS)
+    turns = [reader.stored_at(hit.address) for hit in hits]
+    short = short_ids((session for (session, _), _ in turns), reader.session_ids)
+    for (session, number), stored in turns:
+        if stored is not None:
+            yield RecentTurn(short[session], number, stored.prompt.strip() or stored.answer)
 
 
 def past_commands(config: Config, filters: Filters) -> Iterator[str]:
-    """The shell commands that agents ran, the newest first, each once.
+    """Yield the distinct shell commands that agents ran, the newest first.
 
-    Only those of one line that show every character they consist of: they are put onto a
-    command line, and a person must see what would be run.
+    Skip commands with line breaks or invisible characters: the user's shell will run the chosen
+    one, so the user must see every character.
     """
     reader = open_index(config)
     if reader is None:
         return
-    turns, seen = Turns(config), set()
-    for hit in _newest(reader, filters, _MOST_COMMAND_TURNS, SHELLS):
-        turn = turns.at(*reader.place(hit.address))
+    turns, seen = TurnReader(open_store(config.store_dir)), set()
+    for hit in _newest_hits(reader, filters, _MAX_COMMAND_TURNS, SHELLS):
+        turn = turns.turn(*reader.place(hit.address))
         calls = list(turn.calls()) if turn is not None else []
         for call in reversed(calls):
             command = (script_of(call) or "").strip()
@@ -59,7 +60,7 @@ def past_commands(config: Config, filters: Filters) -> Iterator[str]:
                 yield command
 
 
-def _newest(
+def _newest_hits(
     reader: TextReader, filters: Filters, limit: int, tools: frozenset[str] = frozenset()
 ) -> list[Hit]:
     limits = scope(reader, filters)

@@ -1,4 +1,4 @@
-"""Files that the user asks for, outside the store: there whole or not at all, and private."""
+"""Writes files that the user asks for outside the store, atomically and with mode 0600."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from ccgrep.text import one_line
 
 
 def save_recall(config: Config, name: str, text: str) -> str:
-    """Keeps a conversation among the saved recalls of Claude Code; gives its path."""
+    """Save a conversation in Claude Code's `recalls` directory; return its path."""
     fsio.make_dir(config.recalls_dir)
     path = os.path.join(config.recalls_dir, name)
     write_file(path, text)
@@ -18,7 +18,7 @@ def save_recall(config: Config, name: str, text: str) -> str:
 
 
 def write_file(path: str, text: str) -> None:
-    """Writes a file, replacing what stood there; never a device, a pipe or a directory."""
+    """Write or replace a file; refuse devices, pipes and directories."""
     write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
@@ -26,7 +26,7 @@ def write_bytes(path: str, data: bytes) -> None:
     target = os.path.realpath(path)
     directory = os.path.dirname(target)
     if not os.path.isdir(directory):
-        raise UsageError(f"{one_line(directory)} is not a directory: make it first")
+        raise UsageError(f"{one_line(directory)} is not a directory: create it first")
     if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
         raise UsageError(f"{one_line(path)} is not a regular file: redirect the output there")
     fsio.publish(directory, target, data)

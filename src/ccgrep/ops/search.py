@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from ccgrep.ingest.run import Progress
     from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
-    from ccgrep.ops.sessions import Turns
     from ccgrep.refresh.look import Outcome
     from ccgrep.search.request import Passage
     from ccgrep.search.semantic_search import Covered
+    from ccgrep.search.turn_reader import TurnReader
 
 
 MEANING = ("semantic", "hybrid")
@@ -92,7 +92,7 @@ class Searcher:
         self._texts = texts
         self._newest = newest
         self.is_whole = is_whole
-        self._turns: Turns | None = None
+        self._turns: TurnReader | None = None
         self._is_lost_noted = False
         self._prepared: list[FoundHit] = []
 
@@ -228,17 +228,18 @@ class Searcher:
         return first.title if first else ""
 
     def turn(self, place: Place) -> Turn | None:
-        return self._opened_turns().at(place.session, place.turn)
+        return self._opened_turns().turn(place.session, place.turn)
 
     def turn_id(self, place: Place) -> str:
         """The hash under which a turn is stored."""
-        return self._opened_turns().id_at(place.session, place.turn)
+        return self._opened_turns().turn_id(place.session, place.turn)
 
-    def _opened_turns(self) -> Turns:
+    def _opened_turns(self) -> TurnReader:
         if self._turns is None:
-            from ccgrep.ops.sessions import Turns  # noqa: PLC0415
+            from ccgrep.search.turn_reader import TurnReader  # noqa: PLC0415
+            from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-            self._turns = Turns(self._config, self._note_lost)
+            self._turns = TurnReader(open_store(self._config.store_dir), self._note_lost)
         return self._turns
 
     def _note_lost(self, error: StoreError) -> None:

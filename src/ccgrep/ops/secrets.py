@@ -1,4 +1,4 @@
-"""Which secrets the store holds, and where: by rule and fingerprint, never by value."""
+"""Finds secrets in the store; reports rule and fingerprint, never the value."""
 
 import hashlib
 import re
@@ -15,12 +15,12 @@ from ccgrep.search.store_scan import StoreScan
 from ccgrep.store.lifecycle import open_store
 
 _KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
-_DIGITS = 12
-_FOLDED = re.compile(r"\\[nr]|\s")
+_FINGERPRINT_DIGITS = 12
+_LINE_ENDS_AND_SPACE = re.compile(r"\\[nr]|\s")
 
 
-class Found(NamedTuple):
-    """A secret at a place, and in which kinds of its text."""
+class FoundSecret(NamedTuple):
+    """A secret, its place, and the kinds of text that contain it."""
 
     place: Place
     short_id: str
@@ -31,8 +31,8 @@ class Found(NamedTuple):
 
 def find_secrets(
     config: Config, filters: Filters, on_turn: Callable[[int, int], None] = lambda *_: None
-) -> Iterator[Found]:
-    """Every secret of the turns that pass, turn by turn; `on_turn` is told how many are done."""
+) -> Iterator[FoundSecret]:
+    """Yield the secrets of all turns that pass; call `on_turn` with turns done and their total."""
     store = open_store(config.store_dir)
     scan = StoreScan(store, filters)
     rows = {row.session.id: row for row in store.rows()}
@@ -41,14 +41,14 @@ def find_secrets(
     for number, (_, place, turn) in enumerate(scan.turns()):
         on_turn(number, total)
         title = rows[place.session].session.title if place.turn == 0 else ""
-        for (rule, fingerprint), kinds in _of_turn(turn, title).items():
-            yield Found(place, short[place.session], rule, fingerprint, tuple(kinds))
+        for (rule, fingerprint), kinds in _find_in_turn(turn, title).items():
+            yield FoundSecret(place, short[place.session], rule, fingerprint, tuple(kinds))
 
 
-def _of_turn(turn: Turn, title: str) -> dict[tuple[str, str], list[str]]:
-    """Rule and fingerprint of each secret of a turn, with the kinds of text that have it."""
+def _find_in_turn(turn: Turn, title: str) -> dict[tuple[str, str], list[str]]:
+    """Return the kinds of text that contain each secret, by rule and fingerprint."""
     texts: list[tuple[str, str]] = [(kind, turn_text(turn, kind)) for kind in _KINDS]
-    texts += [("tool", text) for call in turn.calls() for text in _named([call.input])]
+    texts += [("tool", text) for call in turn.calls() for text in _labelled_texts([call.input])]
     texts.append(("note", field_text(turn, "note")))
     if not turn.prompt.startswith(title):
         texts.append(("title", title))
@@ -62,20 +62,19 @@ def _of_turn(turn: Turn, title: str) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def _named(value: Any) -> Iterator[str]:
-    """Every text of a call's input with the name of its field: some tell what it is."""
+def _labelled_texts(value: Any) -> Iterator[str]:
+    """Yield every text of a call's input as `name: text`: some rules need the field's name."""
     pairs = value.items() if isinstance(value, dict) else ()
-    yield from (f"{name}: {one}" for name, one in pairs if isinstance(one, str))
-    for one in value.values() if isinstance(value, dict) else value:
-        if isinstance(one, dict | list):
-            yield from _named(one)
+    yield from (f"{name}: {text}" for name, text in pairs if isinstance(text, str))
+    for child in value.values() if isinstance(value, dict) else value:
+        if isinstance(child, dict | list):
+            yield from _labelled_texts(child)
 
 
 def fingerprint(secret: str) -> str:
-    """The same for the same secret, wherever it stands; it does not lead back to it.
+    """Return the start of the SHA-256 of a secret, so that its owner can identify it.
 
-    The beginning of its SHA-256, so that who has a key can tell which one it is. Line ends are
-    left out: a key of several lines stands in JSON otherwise than in a file.
+    White space does not count: a key of several lines has other line ends in JSON than in a file.
     """
-    folded = _FOLDED.sub("", secret)
-    return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    folded = _LINE_ENDS_AND_SPACE.sub("", secret)
+    return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()[:_FINGERPRINT_DIGITS]

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall, Turn
-from ccgrep.ops.sessions import Shown, ShownTurn
+from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
 from ccgrep.output.formatting import local_time
 from ccgrep.output.include import Include
@@ -65,23 +65,23 @@ a { color: var(--you); }
 """
 
 
-def html_lines(conversations: Sequence[Shown], include: Include) -> Iterator[str]:
-    titles = [_title(shown) for shown in conversations]
+def html_lines(conversations: Sequence[Conversation], include: Include) -> Iterator[str]:
+    titles = [_title(conversation) for conversation in conversations]
     yield from _page_head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
     yield "<body><main>"
     if len(conversations) > 1:
         yield from _contents("Conversations", ((f"s{at}", t) for at, t in enumerate(titles)))
-    for at, shown in enumerate(conversations):
+    for at, conversation in enumerate(conversations):
         yield f'<article id="s{at}">'
-        yield from _conversation(shown, f"s{at}", include)
+        yield from _conversation(conversation, f"s{at}", include)
         yield "</article>"
     yield "</main></body></html>"
 
 
-def _title(shown: Shown) -> str:
-    if shown.session is None:
-        return f"@{shown.places[0].entry.turn.hex()[:10]}"
-    return clip(one_line(shown.session.title), 200) or shown.session.id
+def _title(conversation: Conversation) -> str:
+    if conversation.session is None:
+        return f"@{conversation.turns[0].entry.turn.hex()[:10]}"
+    return clip(one_line(conversation.session.title), 200) or conversation.session.id
 
 
 def _page_head(title: str) -> Iterator[str]:
@@ -104,17 +104,17 @@ def _contents(name: str, items: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield "</ul></details>"
 
 
-def _conversation(shown: Shown, id: str, include: Include) -> Iterator[str]:
+def _conversation(conversation: Conversation, id: str, include: Include) -> Iterator[str]:
     agent = "Agent"
-    if shown.session is not None:
-        agent = _AGENTS[shown.session.source]
-        yield from _session_head(shown.session, shown.is_gone, _title(shown))
-    if len(shown.places) > _MAX_TURNS_WITHOUT_CONTENTS:
-        prompts = ((p.number, p.turn.prompt if p.turn else "") for p in shown.places)
+    if conversation.session is not None:
+        agent = _AGENTS[conversation.session.source]
+        yield from _session_head(conversation.session, conversation.is_gone, _title(conversation))
+    if len(conversation.turns) > _MAX_TURNS_WITHOUT_CONTENTS:
+        prompts = ((p.number, p.turn.prompt if p.turn else "") for p in conversation.turns)
         items = ((f"{id}-t{number}", f"{number}: {text}") for number, text in prompts)
         yield from _contents("Turns", items)
-    for place in shown.places:
-        yield from _turn(place, f"{id}-t{place.number}", agent, include)
+    for placed in conversation.turns:
+        yield from _turn(placed, f"{id}-t{placed.number}", agent, include)
 
 
 def _session_head(session: Session, is_gone: bool, title: str) -> Iterator[str]:
@@ -128,15 +128,15 @@ def _session_head(session: Session, is_gone: bool, title: str) -> Iterator[str]:
     yield from (f'<p class="facts">{render_line(fact)}</p>' for fact in facts if fact)
 
 
-def _turn(place: ShownTurn, id: str, agent: str, include: Include) -> Iterator[str]:
-    entry = place.entry
+def _turn(placed: PlacedTurn, id: str, agent: str, include: Include) -> Iterator[str]:
+    entry = placed.entry
     mark = " (rolled back)" if entry.is_rolled_back else ""
     when = f"{local_time(entry.started)} · @{entry.turn.hex()[:10]}{mark}"
-    yield f'<section id="{id}"><h2><a href="#{id}">Turn {place.number}</a> · {when}</h2>'
-    if place.turn is None:
+    yield f'<section id="{id}"><h2><a href="#{id}">Turn {placed.number}</a> · {when}</h2>'
+    if placed.turn is None:
         yield f'<p class="note">{render_line(LOST)}</p>'
     else:
-        yield from _content(place.turn, agent, include)
+        yield from _content(placed.turn, agent, include)
     yield "</section>"
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall, Turn
-from ccgrep.ops.sessions import Shown, ShownTurn
+from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
 from ccgrep.output.formatting import local_time
 from ccgrep.output.include import Include
@@ -20,30 +20,30 @@ _BACKTICKS = re.compile(r"`{3,}")
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
 
 
-def markdown_lines(conversations: Iterable[Shown], include: Include) -> Iterator[str]:
-    for position, shown in enumerate(conversations):
+def markdown_lines(conversations: Iterable[Conversation], include: Include) -> Iterator[str]:
+    for position, conversation in enumerate(conversations):
         if position:
             yield from ("", "---", "")
-        yield from _conversation(shown, include)
+        yield from _conversation(conversation, include)
 
 
-def file_name(shown: Shown) -> str:
+def file_name(conversation: Conversation) -> str:
     """Return a file name with date, title and id; the same REF always has the same name."""
-    if shown.session is None:
-        return f"turn-{shown.places[0].entry.turn.hex()[:16]}.md"
-    session = shown.session
+    if conversation.session is None:
+        return f"turn-{conversation.turns[0].entry.turn.hex()[:16]}.md"
+    session = conversation.session
     day = local_time(session.started).partition(" ")[0]
     words = "-".join(re.findall("[a-z0-9]+", redact(session.title).lower()))[:50].strip("-")
-    turn = "" if shown.turn is None else f"-turn-{shown.turn}"
+    turn = "" if conversation.named_turn is None else f"-turn-{conversation.named_turn}"
     return "-".join(filter(None, (day, words, session.id))) + f"{turn}.md"
 
 
-def _conversation(shown: Shown, include: Include) -> Iterator[str]:
-    if shown.session is not None:
-        yield from _head(shown.session, shown.is_gone)
-    for place in shown.places:
+def _conversation(conversation: Conversation, include: Include) -> Iterator[str]:
+    if conversation.session is not None:
+        yield from _head(conversation.session, conversation.is_gone)
+    for placed in conversation.turns:
         yield ""
-        yield from _turn(place, include)
+        yield from _turn(placed, include)
 
 
 def _head(session: Session, is_gone: bool) -> Iterator[str]:
@@ -56,16 +56,16 @@ def _head(session: Session, is_gone: bool) -> Iterator[str]:
     yield from (f"- {note}" for note in session_notes(session, is_gone))
 
 
-def _turn(place: ShownTurn, include: Include) -> Iterator[str]:
-    entry = place.entry
+def _turn(placed: PlacedTurn, include: Include) -> Iterator[str]:
+    entry = placed.entry
     mark = " (rolled back)" if entry.is_rolled_back else ""
-    yield f"## Turn {place.number}{mark}"
+    yield f"## Turn {placed.number}{mark}"
     yield ""
     yield f"{local_time(entry.started)} · `@{entry.turn.hex()[:10]}`"
-    if place.turn is None:
+    if placed.turn is None:
         yield from ("", LOST)
     else:
-        yield from _content(place.turn, include)
+        yield from _content(placed.turn, include)
 
 
 def _content(turn: Turn, include: Include) -> Iterator[str]:

@@ -7,7 +7,7 @@ lines that describe a session.
 from collections.abc import Callable, Iterator
 
 from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
-from ccgrep.ops.sessions import Shown, ShownTurn
+from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.formatting import byte_size, local_time
 from ccgrep.output.include import Include
 from ccgrep.output.style import Style
@@ -18,18 +18,18 @@ LOST = "(this turn is lost: run `ccgrep fsck --repair`)"
 
 
 def conversation_lines(
-    shown: Shown,
+    conversation: Conversation,
     include: Include,
     style: Style,
     on_turn: Callable[[int], None] = lambda _: None,
 ) -> Iterator[str]:
     """Yield the conversation; call `on_turn` with each turn's number before its first line."""
-    if shown.session is not None:
-        yield from _session_lines(shown.session, shown.is_gone, style)
-    for place in shown.places:
-        on_turn(place.number)
+    if conversation.session is not None:
+        yield from _session_lines(conversation.session, conversation.is_gone, style)
+    for placed in conversation.turns:
+        on_turn(placed.number)
         yield ""
-        yield from _turn_lines(place, include, style)
+        yield from _turn_lines(placed, include, style)
 
 
 def _session_lines(session: Session, is_gone: bool, style: Style) -> Iterator[str]:
@@ -70,15 +70,15 @@ def _duration(seconds: int | None) -> str:
     return f"{seconds // 86400}d {seconds % 86400 // 3600}h"
 
 
-def _turn_lines(place: ShownTurn, include: Include, style: Style) -> Iterator[str]:
-    entry = place.entry
+def _turn_lines(placed: PlacedTurn, include: Include, style: Style) -> Iterator[str]:
+    entry = placed.entry
     mark = " (rolled back)" if entry.is_rolled_back else ""
-    head = f"--- {place.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}{mark}"
+    head = f"--- {placed.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}{mark}"
     yield style.dim(head)
-    if place.turn is None:
+    if placed.turn is None:
         yield LOST
     else:
-        yield from _content_lines(place.turn, include, style)
+        yield from _content_lines(placed.turn, include, style)
 
 
 def _content_lines(turn: Turn, include: Include, style: Style) -> Iterator[str]:

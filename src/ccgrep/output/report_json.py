@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ccgrep.ingest.run import IndexReport
-from ccgrep.ops.index import Status
+from ccgrep.ops.forget import ForgetReport
+from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.search import Coverage
-from ccgrep.ops.secrets import Found
-from ccgrep.ops.upkeep import Forgotten, FsckResult
+from ccgrep.ops.secrets import FoundSecret
+from ccgrep.ops.status import Status
 from ccgrep.output.formatting import iso_time
 from ccgrep.settings import Setting
 from ccgrep.store.gc import GcReport
@@ -57,11 +58,11 @@ def gc_fields(report: GcReport) -> dict[str, Any]:
     return {**msgspec.to_builtins(report)}
 
 
-def forget_fields(result: Forgotten) -> dict[str, Any]:
+def forget_fields(result: ForgetReport) -> dict[str, Any]:
     return {"forgotten": list(result.sessions), **gc_fields(result.report)}
 
 
-def secrets_fields(found: list[Found]) -> dict[str, Any]:
+def secrets_fields(found: list[FoundSecret]) -> dict[str, Any]:
     return {
         "secrets": [
             {

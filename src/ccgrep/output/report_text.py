@@ -4,16 +4,17 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.run import IndexReport
-from ccgrep.ops.index import Status
-from ccgrep.ops.secrets import Found
-from ccgrep.ops.upkeep import Forgotten, FsckResult
+from ccgrep.ops.forget import ForgetReport
+from ccgrep.ops.fsck import FsckResult
+from ccgrep.ops.secrets import FoundSecret
+from ccgrep.ops.status import Status
 from ccgrep.output.formatting import byte_size, pluralize, short_age
 from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
 from ccgrep.text import columns, escape, one_line
 
 if TYPE_CHECKING:
-    from ccgrep.ops.model import ModelFacts
+    from ccgrep.ops.model import ModelInfo
     from ccgrep.search.semantic_search import EmbedReport
 
 _SOURCES = {"claude_code": "claude-code", "codex": "codex"}
@@ -32,8 +33,8 @@ def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
         yield f"the old store is in {escape(set_aside)}: delete it when you no longer need it"
 
 
-def model_lines(facts: "ModelFacts") -> Iterator[str]:
-    for name, value in facts._asdict().items():
+def model_lines(info: "ModelInfo") -> Iterator[str]:
+    for name, value in info._asdict().items():
         label = name.removeprefix("is_").replace("_", " ")
         text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
         yield f"{label:<12}{escape(str(text))}"
@@ -116,19 +117,19 @@ def gc_lines(report: GcReport) -> Iterator[str]:
     )
 
 
-def forget_lines(result: Forgotten) -> Iterator[str]:
+def forget_lines(result: ForgetReport) -> Iterator[str]:
     yield from (f"forgot {id}" for id in result.sessions)
     for path in result.set_aside:
         yield f"note: {escape(path)} is a store set aside by --recreate and was not changed"
 
 
-def secret_line(found: Found, is_full_id: bool) -> str:
+def secret_line(found: FoundSecret, is_full_id: bool) -> str:
     """Return SESSION:TURN:RULE:FINGERPRINT."""
     id = found.place.session if is_full_id else found.short_id
     return f"{id}:{found.place.turn}:{found.rule}:{found.fingerprint}"
 
 
-def secrets_note(found: list[Found]) -> str:
+def secrets_note(found: list[FoundSecret]) -> str:
     """Return how many secrets were found and what to do about them."""
     secrets = pluralize(len({secret.fingerprint for secret in found}), "secret")
     turns = pluralize(len({secret.place for secret in found}), "turn")

@@ -6,13 +6,13 @@ from typing import Any
 from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import MEANING, Coverage, FoundHit, Result, Searcher
-from ccgrep.ops.sessions import row_of
 from ccgrep.output.formatting import iso_time, project_name
 from ccgrep.output.include import Include
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import coverage_fields
 from ccgrep.output.session_json import turn_messages
 from ccgrep.search.request import Hit, Place, Request
+from ccgrep.store.lifecycle import read_consistently
 
 
 def search_fields(
@@ -58,7 +58,7 @@ def _hit_fields(
     rank: int, found: FoundHit, searcher: Searcher, config: Config, request: Request
 ) -> dict[str, Any]:
     hit = found.hit
-    row = row_of(config, hit.place.session)
+    row = read_consistently(config.store_dir, lambda store: store.row(hit.place.session))
     turn = searcher.turn(hit.place)
     path = row.files[0].path if row is not None and row.files else None
     project = row.session.project if row is not None else found.stored.project

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from ccgrep.model import Message, Session, Text, Thinking, Turn
-from ccgrep.ops.sessions import Listed, Shown, ShownTurn
+from ccgrep.ops.list import ListedSession
+from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.include import Include
 from ccgrep.output.tool_calls import summarize
@@ -40,11 +41,11 @@ def _session_fields(session: Session) -> dict[str, Any]:
     }
 
 
-def list_fields(sessions: list[Listed]) -> dict[str, Any]:
+def list_fields(sessions: list[ListedSession]) -> dict[str, Any]:
     return {"sessions": [_listed_fields(item) for item in sessions]}
 
 
-def _listed_fields(item: Listed) -> dict[str, Any]:
+def _listed_fields(item: ListedSession) -> dict[str, Any]:
     row = item.row
     return {
         **_session_fields(row.session),
@@ -55,25 +56,25 @@ def _listed_fields(item: Listed) -> dict[str, Any]:
     }
 
 
-def conversation_fields(shown: Shown, include: Include) -> dict[str, Any]:
+def conversation_fields(conversation: Conversation, include: Include) -> dict[str, Any]:
     messages: list[dict[str, Any]] = []
-    for place in shown.places:
-        if place.turn is not None:
-            own = turn_messages(place.turn, include)
-            messages += [{"turn": place.number, **message} for message in own]
+    for placed in conversation.turns:
+        if placed.turn is not None:
+            own = turn_messages(placed.turn, include)
+            messages += [{"turn": placed.number, **message} for message in own]
     return {
-        **(_session_fields(shown.session) if shown.session else {}),
-        "session_path": shown.path or None,
-        "is_gone": shown.is_gone,
-        "turns": [_turn_fields(place) for place in shown.places],
+        **(_session_fields(conversation.session) if conversation.session else {}),
+        "session_path": conversation.path or None,
+        "is_gone": conversation.is_gone,
+        "turns": [_turn_fields(placed) for placed in conversation.turns],
         "messages": messages,
     }
 
 
-def _turn_fields(place: ShownTurn) -> dict[str, Any]:
-    entry, turn = place.entry, place.turn
+def _turn_fields(placed: PlacedTurn) -> dict[str, Any]:
+    entry, turn = placed.entry, placed.turn
     return {
-        "turn": place.number,
+        "turn": placed.number,
         "id": entry.turn.hex(),
         "timestamp": iso_time(entry.started),
         "ended_at": iso_time(entry.ended),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ccgrep.ops.sessions import Listed
+from ccgrep.ops.list import ListedSession
 from ccgrep.output.formatting import project_name, short_age
 from ccgrep.output.style import Style
 from ccgrep.text import clip, columns, one_line
@@ -13,7 +13,7 @@ _MAX_INDENT = 10
 
 
 def list_lines(
-    sessions: list[Listed], now_ms: int, width: int | None, style: Style
+    sessions: list[ListedSession], now_ms: int, width: int | None, style: Style
 ) -> Iterator[str]:
     """Yield rows aligned to `width` columns, or separated by tabs if `width` is None."""
     rows = [_fields(item, now_ms) for item in sessions]
@@ -34,7 +34,7 @@ def list_lines(
         ).rstrip()
 
 
-def _fields(item: Listed, now_ms: int) -> tuple[str, str, str, str, str]:
+def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
     session = item.row.session
     labels = {
         "sub-agent": session.kind == "subagent",

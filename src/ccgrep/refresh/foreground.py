@@ -12,16 +12,17 @@ from ccgrep.fulltext import generations
 from ccgrep.fulltext.sync import sync, temporary
 from ccgrep.ingest.run import Options, build
 from ccgrep.kinds import Mode
-from ccgrep.ops.common import WAS_OPEN, scanner
 from ccgrep.ops.search import Coverage, How
 from ccgrep.search.filters import TurnLookup
 from ccgrep.search.store_scan import StoreLookup
+from ccgrep.sources.scan import scan
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.store import Store
 
 Opened = tuple[TurnLookup, int, bool]
 """What is searched, when its newest turn began, and whether it has more than what was said."""
 
+WAS_OPEN = "the store's directory was open to other users: it is private now (0700)"
 _WAIT_S = 0.2
 
 
@@ -44,7 +45,7 @@ def refresh(config: Config, how: How) -> Coverage:
         store = create_store(config.store_dir)
         if store.was_exposed:
             how.warn(WAS_OPEN)
-        report = build(store, scanner(config), options, how.on_progress)
+        report = build(store, lambda: scan(list(config.roots)), options, how.on_progress)
     except (LockedError, WriteError) as error:
         if is_first:
             raise

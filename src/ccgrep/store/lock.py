@@ -12,6 +12,8 @@ import errno
 import fcntl
 import os
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 
 from ccgrep.errors import LockedError, WriteError
@@ -106,6 +108,17 @@ class WriterLock:
                 "put the store on a filesystem with locks (CCGREP_DIR)"
             ) from error
         return True
+
+
+@contextmanager
+def lock_vectors(store_dir: str, wait_s: float) -> Iterator[None]:
+    """Keep other processes from embedding: they hold texts in memory, even forgotten ones."""
+    directory = os.path.join(store_dir, "vectors")
+    names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    with ExitStack() as locks:
+        for name in names:
+            locks.enter_context(WriterLock(os.path.join(directory, name, "lock"), wait_s))
+        yield
 
 
 def network_filesystem(directory: str) -> str:

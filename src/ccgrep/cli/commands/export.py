@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, refs_from
-from ccgrep.ops import save_file, sessions
-from ccgrep.ops.sessions import Shown
+from ccgrep.ops import save_file
+from ccgrep.ops.show import Conversation, show
 from ccgrep.output.conversation_markdown import markdown_lines
 from ccgrep.output.include import Include
 from ccgrep.output.json_document import encode_document
@@ -17,7 +17,7 @@ _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".j
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
-    shown = [sessions.show(config, ref) for ref in refs_from(arguments.ref)]
+    shown = [show(config, ref) for ref in refs_from(arguments.ref)]
     include = Include(arguments.tools, arguments.thinking)
     suffix = os.path.splitext(arguments.output or "")[1].lower()
     lines = _lines(arguments.format or _FORMATS.get(suffix, "md"), shown, include)
@@ -28,7 +28,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     return 0
 
 
-def _lines(format: str, shown: list[Shown], include: Include) -> Iterator[str]:
+def _lines(format: str, shown: list[Conversation], include: Include) -> Iterator[str]:
     if format == "json":
         yield encode_document({"sessions": [conversation_fields(one, include) for one in shown]})
     elif format == "html":

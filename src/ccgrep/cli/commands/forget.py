@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, refs_from
-from ccgrep.ops import upkeep
+from ccgrep.ops.forget import forget
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import forget_fields
 from ccgrep.output.report_text import forget_lines
@@ -11,7 +11,7 @@ from ccgrep.output.report_text import forget_lines
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     wait_s = 0.0 if arguments.no_wait else 10.0
-    result = upkeep.forget(context.config(), refs_from(arguments.ref), wait_s)
+    result = forget(context.config(), refs_from(arguments.ref), wait_s)
     if arguments.json:
         context.write(encode_document(forget_fields(result)))
     else:

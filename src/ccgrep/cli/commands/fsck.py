@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.ops import upkeep
+from ccgrep.ops.fsck import fsck
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import fsck_fields
 from ccgrep.output.report_text import fsck_lines
@@ -11,7 +11,7 @@ from ccgrep.output.report_text import fsck_lines
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
-    result = upkeep.fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
+    result = fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
     if arguments.json:
         context.write(encode_document(fsck_fields(result)))
     else:

@@ -3,14 +3,14 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.ops import upkeep
+from ccgrep.ops.gc import gc
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import gc_fields
 from ccgrep.output.report_text import gc_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    report = upkeep.gc(context.config(), 0.0 if arguments.no_wait else 10.0)
+    report = gc(context.config(), 0.0 if arguments.no_wait else 10.0)
     if arguments.json:
         context.write(encode_document(gc_fields(report)))
     else:

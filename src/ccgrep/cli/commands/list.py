@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import filters_of
-from ccgrep.ops import sessions as ops
+from ccgrep.ops.list import list_sessions
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import list_fields
 from ccgrep.output.session_list import list_lines
@@ -15,7 +15,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     filters = filters_of(arguments, context, config)
     limit = config.list_limit if is_cut else arguments.limit or 0
-    sessions = ops.list_sessions(config, filters, limit, arguments.tree)
+    sessions = list_sessions(config, filters, limit, arguments.tree)
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.errors import UsageError
-from ccgrep.ops import model
+from ccgrep.ops.model import describe_model, pull_model
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_text import model_lines
 
@@ -15,9 +15,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     words = arguments.words
     if words and (words[0] != "pull" or len(words) != 2):
         raise UsageError("say `ccgrep model`, or `ccgrep model pull NAME`")
-    shown = model.pulled(config, words[1]) if words else model.shown(config)
+    info = pull_model(config, words[1]) if words else describe_model(config)
     if arguments.json:
-        context.write(encode_document(shown._asdict()))
+        context.write(encode_document(info._asdict()))
     else:
-        context.write_lines(model_lines(shown))
+        context.write_lines(model_lines(info))
     return 0

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.errors import UsageError
-from ccgrep.ops import sessions
+from ccgrep.ops.resume import find_resume_command
 from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    found = sessions.resumption(context.config(), arguments.ref)
-    for trouble in found.troubles:
-        context.say(f"ccgrep: {one_line(trouble)}")
-    if found.troubles:
+    found = find_resume_command(context.config(), arguments.ref)
+    for problem in found.problems:
+        context.say(f"ccgrep: {one_line(problem)}")
+    if found.problems:
         return 1
     if not arguments.exec:
         if redact(found.directory) != found.directory:

@@ -6,7 +6,7 @@ from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import filters_of
 from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.blame import take_in
-from ccgrep.ops.secrets import Found, find_secrets
+from ccgrep.ops.secrets import FoundSecret, find_secrets
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import secrets_fields
 from ccgrep.output.report_text import secret_line, secrets_note
@@ -18,7 +18,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     filters = filters_of(arguments, context, config)
     if not arguments.no_refresh:
         take_in(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
-    found: list[Found] = []
+    found: list[FoundSecret] = []
 
     def on_turn(done: int, total: int) -> None:
         if context.is_error_terminal and not arguments.quiet:

@@ -10,8 +10,8 @@ from ccgrep.cli.filter_options import context_of
 from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.pager import page
 from ccgrep.errors import UsageError
-from ccgrep.ops import save_file, sessions
-from ccgrep.ops.sessions import Shown
+from ccgrep.ops import save_file
+from ccgrep.ops.show import Conversation, show
 from ccgrep.output.conversation_markdown import file_name, markdown_lines
 from ccgrep.output.conversation_text import LOST, conversation_lines
 from ccgrep.output.include import Include
@@ -29,7 +29,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         raise UsageError("--budget is for what is read: --raw and --save are whole")
     config = context.config()
     around = context_of(arguments)
-    shown = (sessions.show(config, ref, *around) for ref in refs_from(arguments.ref))
+    shown = (show(config, ref, *around) for ref in refs_from(arguments.ref))
     if arguments.save:
         include = Include(arguments.tools, arguments.thinking)
         for one in shown:
@@ -41,19 +41,19 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     budget = Budget(arguments.budget)
     if arguments.json:
         for one in shown:
-            context.write(budget.document(_json(one, arguments), len(one.places)))
+            context.write(budget.document(_json(one, arguments), len(one.turns)))
     else:
         pager = "" if arguments.no_pager else config.pager
         _page(shown, arguments, context, pager, budget)
     return 0
 
 
-def _json(shown: Shown, arguments: SimpleNamespace) -> Callable[[int], str]:
+def _json(shown: Conversation, arguments: SimpleNamespace) -> Callable[[int], str]:
     """The session as JSON with so many of its turns."""
 
     def make(count: int) -> str:
-        part = replace(shown, places=shown.places[:count])
-        left = len(shown.places) - count
+        part = replace(shown, turns=shown.turns[:count])
+        left = len(shown.turns) - count
         fields = conversation_fields(part, Include(arguments.tools, arguments.thinking))
         return encode_document({**fields, **({"left_out": left} if left else {})})
 
@@ -61,7 +61,7 @@ def _json(shown: Shown, arguments: SimpleNamespace) -> Callable[[int], str]:
 
 
 def _page(
-    shown: Iterator[Shown],
+    shown: Iterator[Conversation],
     arguments: SimpleNamespace,
     context: Context,
     pager: str,
@@ -89,20 +89,20 @@ def _page(
         context.say(f"ccgrep: {note}")
 
 
-def _rest(shown: Shown, turns: list[int]) -> str:
+def _rest(shown: Conversation, turns: list[int]) -> str:
     """Where to read on, when the text was cut in the last of these turns."""
     if shown.session is None or not turns:
         return ""
-    last = shown.places[-1].number
+    last = shown.turns[-1].number
     after = f" -A {last - turns[-1]}" if last > turns[-1] else ""
     return f" from turn {turns[-1]} on: `ccgrep show {shown.session.id}:{turns[-1]}{after}`"
 
 
-def _print_raw(shown: Iterator[Shown], context: Context) -> int:
+def _print_raw(shown: Iterator[Conversation], context: Context) -> int:
     """Each turn's object as it is stored, one a line."""
     lost = 0
     for one in shown:
-        for place in one.places:
+        for place in one.turns:
             if place.turn is None:
                 lost += 1
                 context.say(f"ccgrep: turn {place.number}: {LOST}")

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.ops import index
+from ccgrep.ops import status as ops
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import status_fields
 from ccgrep.output.report_text import status_lines
@@ -12,12 +12,12 @@ from ccgrep.text import escape
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
-    status = index.status(config)
+    status = ops.status(config)
     if arguments.json:
         context.write(encode_document(status_fields(status)))
         return 0
     context.write_lines(status_lines(status, context.now_ms))
     if arguments.verbose:
-        for path, spot in index.bad_spots(config):
+        for path, spot in ops.bad_spots(config):
             context.write(f"  {escape(path)}:{spot.offset}: {spot.length} bytes, {spot.reason}")
     return 0

@@ -1,0 +1,43 @@
+"""Finds the command that resumes a session in its client."""
+
+import os
+
+from msgspec import Struct
+
+from ccgrep import refs
+from ccgrep.config import Config
+from ccgrep.store.lifecycle import read_consistently
+from ccgrep.store.store import Store
+
+
+class ResumeCommand(Struct, frozen=True):
+    """A command and its working directory. If there are problems, it cannot be run."""
+
+    command: tuple[str, ...]
+    directory: str
+    problems: tuple[str, ...] = ()
+
+
+def find_resume_command(config: Config, ref: str) -> ResumeCommand:
+    """Return the command that resumes the session of `ref` in the directory where it started."""
+    return read_consistently(config.store_dir, lambda store: _find_resume_command(store, ref))
+
+
+def _find_resume_command(store: Store, ref: str) -> ResumeCommand:
+    rows = list(store.rows())
+    row = refs.find_row(rows, ref)
+    parent = next((r for r in rows if r.session.id == row.session.parent), None)
+    if row.session.kind != "main" and parent is not None:
+        row = parent  # No client can resume a sub-agent, but each can resume its parent.
+    session = row.session
+    program = ("claude", "--resume") if session.source == "claude_code" else ("codex", "resume")
+    problems = []
+    if row.is_gone or not any(os.path.exists(file.path) for file in row.files):
+        problems.append(
+            f"cannot resume {session.id}, its transcript was deleted: "
+            f"run `ccgrep show {session.id}` to read ccgrep's copy"
+        )
+    if not session.cwd or not os.path.isdir(session.cwd):
+        directory = session.cwd or "its directory"
+        problems.append(f"cannot resume {session.id}, {directory} is gone: create it again")
+    return ResumeCommand((*program, row.base_id), session.cwd, tuple(problems))

@@ -1,0 +1,103 @@
+"""Reports what the store holds and how far it is behind the transcripts."""
+
+import time
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from ccgrep.config import Config
+from ccgrep.ingest.exclude import excluded_paths
+from ccgrep.ingest.plan import plan
+from ccgrep.ingest.run import known_files, remembered
+from ccgrep.model import BadSpot
+from ccgrep.sources.scan import scan
+from ccgrep.store.lifecycle import open_store, read_consistently
+from ccgrep.store.manifest import Row
+from ccgrep.store.store import Store
+
+
+class SourceStatus(Struct):
+    """What the store holds of one source."""
+
+    files: int = 0
+    sessions: int = 0
+    turns: int = 0
+
+
+class Behind(Struct):
+    """What has not been ingested yet."""
+
+    files: int = 0
+    bytes: int = 0
+
+
+class Status(Struct):
+    """The state of the store. `ccgrep status --json` prints these fields."""
+
+    sessions: int = 0
+    turns: int = 0
+    objects: int = 0
+    gone_sessions: int = 0
+    sources: dict[str, SourceStatus] = {}
+    source_bytes: int = 0
+    store_bytes: int = 0
+    store_dir: str = ""
+    behind: Behind = field(default_factory=Behind)
+    bad_lines: int = 0
+    unknown_types: dict[str, int] = {}
+    last_indexed: int | None = None
+
+
+def status(config: Config) -> Status:
+    """Return the state of the store compared with the transcripts on disk."""
+    return read_consistently(config.store_dir, lambda store: _status(config, store))
+
+
+def _status(config: Config, store: Store) -> Status:
+    snapshot = store.snapshot()
+    rows = list(store.rows(snapshot))
+    result = Status(
+        sources={"claude_code": SourceStatus(), "codex": SourceStatus()},
+        objects=len({id for pack in store.packs() for id in pack.ids()}),
+        store_bytes=store.size(),
+        store_dir=config.store_dir,
+        last_indexed=snapshot.created or None,
+    )
+    for row in rows:
+        _add_row(result, row)
+    found = remembered(scan(list(config.roots)), set(snapshot.forgotten))
+    known = known_files(rows, snapshot.hints)
+    todo = plan(known, found, time.time_ns())
+    excluded = excluded_paths(found, rows, config.exclude)
+    for path in (path for path in todo.new + todo.changed if path not in excluded):
+        size = found.files[path].size
+        done = known[path].end if path in known else 0
+        result.behind.files += 1
+        result.behind.bytes += size - done if size >= done else size
+    return result
+
+
+def _add_row(result: Status, row: Row) -> None:
+    session = row.session
+    if session.turns:
+        source = result.sources[session.source]
+        source.sessions += 1
+        source.turns += session.turns
+        result.sessions += 1
+        result.turns += session.turns
+        result.gone_sessions += row.is_gone
+    if not row.is_gone:
+        result.sources[session.source].files += len(row.files)
+        result.source_bytes += sum(max(file.size, 0) for file in row.files)
+    result.bad_lines += session.bad_lines
+    for name, number in session.unknown_types.items():
+        result.unknown_types[name] = result.unknown_types.get(name, 0) + number
+
+
+def bad_spots(config: Config) -> Iterator[tuple[str, BadSpot]]:
+    """Yield each unreadable spot with the path of its transcript."""
+    store = open_store(config.store_dir)
+    for row in store.rows():
+        if row.session.bad_lines:
+            path = row.files[0].path if row.files else row.session.id
+            yield from ((path, spot) for spot in store.manifest(row).bad)
