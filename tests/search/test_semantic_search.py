@@ -79,8 +79,8 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Home:
 @pytest.fixture(params=["one by one", "nearest", "graphs"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     if request.param != "one by one":
-        monkeypatch.setattr(semantic_rank, "_FEW", 5)
-        monkeypatch.setattr(semantic_rank, "_NEAREST", 8)
+        monkeypatch.setattr(semantic_rank, "_MAX_COMPARED", 5)
+        monkeypatch.setattr(semantic_rank, "_FIRST_FETCH", 8)
     if request.param == "graphs":
         monkeypatch.setattr(vectors, "_ALL_COMPARED", 0)
     yield request.param
@@ -117,7 +117,7 @@ def test_at_most_one_of_a_session_is_as_many_as_there_are_sessions(crowd: Home, 
 def test_graphs_answer_as_comparing_does(crowd: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for a neighbour now and then that a graph does not lead to: threads make it, and never
     quite the same."""
-    monkeypatch.setattr(semantic_rank, "_FEW", 5)
+    monkeypatch.setattr(semantic_rank, "_MAX_COMPARED", 5)
     exact = {hit.place: hit.score for hit in ask(crowd, limit=10).hits}
     monkeypatch.setattr(vectors, "_ALL_COMPARED", 0)
     found = ask(crowd, limit=10).hits

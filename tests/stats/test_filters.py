@@ -52,4 +52,4 @@ def test_the_turns_are_those_that_pass_the_filters_of_a_search(
         return
     found = list(scan.candidates(Request(("",))))
     assert tallied.places(filters) == {candidate.place for candidate in found}
-    assert tallied.counted(filters) == len({one.found.object_key for one in found})
+    assert tallied.counted(filters) == len({one.document.object_key for one in found})

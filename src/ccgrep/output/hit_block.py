@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.formatting import long_age, pluralize, project_name
 from ccgrep.output.style import Style
-from ccgrep.search.snippet import Marked, Piece, around
+from ccgrep.search.snippet import Marked, SnippetPart, around
 from ccgrep.text import clip, columns, make_visible, one_line, redact
 
 _MESSAGE_CHARS = 400
@@ -73,7 +73,7 @@ def _message_lines(label: str, marked: Marked, style: Style) -> Iterator[str]:
     yield ""
 
 
-def _format_piece(piece: Piece, style: Style) -> str:
+def _format_piece(piece: SnippetPart, style: Style) -> str:
     text = make_visible(piece.text)
     return style.red(text) if piece.is_match else text
 

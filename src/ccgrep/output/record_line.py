@@ -11,7 +11,7 @@ from __future__ import annotations
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
-from ccgrep.search.snippet import Piece, around, best_start
+from ccgrep.search.snippet import SnippetPart, around, best_start
 from ccgrep.text import clip, columns, make_visible, redact_spans
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def hit_snippet(found: FoundHit, width: int, style: Style) -> str:
     return join_pieces(snippet_pieces(found, width), width, style)
 
 
-def snippet_pieces(found: FoundHit, width: int) -> list[Piece]:
+def snippet_pieces(found: FoundHit, width: int) -> list[SnippetPart]:
     """Return the text around the densest match. The pieces are not yet safe to print."""
     texts = [text for text in found.texts if text.text.strip()]
     if not texts:
@@ -51,7 +51,7 @@ def plain_snippet(text: str, width: int) -> str:
     return join_pieces(around(text, (), 2 * width), width, Style())
 
 
-def join_pieces(pieces: Iterable[Piece], width: int, style: Style) -> str:
+def join_pieces(pieces: Iterable[SnippetPart], width: int, style: Style) -> str:
     """Return the pieces as one line of at most `width` columns that is safe to print."""
     parts: list[str] = []
     left = width

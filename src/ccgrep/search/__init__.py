@@ -1,1 +1,1 @@
-"""From what was typed to ranked hits."""
+"""Search: from a request to ranked hits, by words, by exact patterns or semantically."""

@@ -1,7 +1,7 @@
-"""Exact search: a pattern over the text of the turns, verified on that text.
+"""Exact search: a pattern, matched on the text of the turns.
 
-Candidates come from the text index, by trigrams or whole words, or from a scan of every turn,
-which is the oracle: both give the same answer. What happens to a candidate is the same too.
+Candidates come from the full-text index, by trigrams or whole words, or from a scan of the store.
+The scan is the oracle: both return the same hits, because every candidate is verified.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import _thread
 import time
 
 from ccgrep.fulltext.document_id import KINDS
-from ccgrep.fulltext.reader import Hit as Found
+from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import scope
-from ccgrep.search.rank import SUPERSEDED, WORKER, Ranked, at_most, rank
+from ccgrep.search.rank import SUPERSEDED, WORKER, RankedHit, limit_hits, rank
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Hit, Place, Request
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from ccgrep.kinds import TextKind
 
-    Load = Callable[[Place, TextKind], str]
-    """Gives a kind of text of the turn at a place, from the store."""
+    LoadText = Callable[[Place, TextKind], str]
+    """Returns a kind of text of the turn at a place, from the store."""
 
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
-_MACHINE = 0.25
+_MACHINE_FACTOR = 0.25
 _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
     "tool": ("tool", "output"),
     "thinking": ("thinking",),
@@ -35,9 +35,9 @@ _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
 
 
 class Candidate(NamedTuple):
-    """A turn that may match, and its text of the wanted kinds, in UTF-8."""
+    """A turn that may match, with its text of the requested kinds in UTF-8."""
 
-    found: Found
+    document: DocumentHit
     place: Place
     texts: list[bytes]
 
@@ -45,44 +45,43 @@ class Candidate(NamedTuple):
 def search_exact(
     candidates: Iterable[Candidate], matcher: Matcher, request: Request, newest: int
 ) -> Answer:
-    """The turns that match, or with `invert` those that do not; more matches rank higher."""
+    """Return the turns that match, or with `invert` those that do not, most matches first."""
     places: dict[tuple[int, int], Place] = {}
     counts: dict[tuple[int, int], int] = {}
-    hits: list[Found] = []
+    documents: list[DocumentHit] = []
 
-    def gather() -> None:
-        for candidate in candidates:
+    def verify_candidates() -> None:
+        for document, place, texts in candidates:
             if request.deadline is not None and time.monotonic() > request.deadline:
                 return
-            count = sum([matcher.count(text) for text in candidate.texts if text])
+            count = sum([matcher.count(text) for text in texts if text])
             if bool(count) == request.invert:
                 continue
-            found = candidate.found
-            key = (found.session_key, found.turn)
-            places[key], counts[key] = candidate.place, count
+            key = (document.session_key, document.turn)
+            places[key], counts[key] = place, count
             relevance = 1.0 if request.invert else count / (count + 1)
-            machine = _MACHINE if found.kind in (WORKER, SUPERSEDED) else 1.0
-            hits.append(found._replace(score=relevance * machine))
+            factor = _MACHINE_FACTOR if document.kind in (WORKER, SUPERSEDED) else 1.0
+            documents.append(document._replace(score=relevance * factor))
 
-    is_done = _is_done_by(request.deadline, gather)
-    ranked = rank(hits[:], newest)
-    kept = at_most(ranked, request.limit, request.per_session)
-    made = [_hit(one, places, counts) for one in kept]
-    return Answer(made, len(ranked), "exact", is_cut_short=not is_done)
+    is_complete = _run_until(request.deadline, verify_candidates)
+    ranked = rank(documents[:], newest)
+    kept = limit_hits(ranked, request.limit, request.per_session)
+    hits = [_hit(one, places, counts) for one in kept]
+    return Answer(hits, len(ranked), "exact", is_cut_short=not is_complete)
 
 
-def _is_done_by(deadline: float | None, work: Callable[[], None]) -> bool:
-    """Whether `work` was done in time; if not, it is left behind.
+def _run_until(deadline: float | None, work: Callable[[], None]) -> bool:
+    """Run `work`, abandon it at the deadline, and return whether it finished in time.
 
-    One match of a pattern of a thousand parts in a line of a megabyte takes RE2 half a minute, and
-    nothing stops it; but others may go on meanwhile, and the process ends without waiting.
+    RE2 may need half a minute for one match of a long pattern in a line of a megabyte, and cannot
+    be interrupted. It releases the interpreter lock, so this thread can go on without it.
     """
     if deadline is None:
         work()
         return True
     errors: list[BaseException] = []
-    is_under_way = _thread.allocate_lock()  # threading takes a millisecond to import
-    is_under_way.acquire()
+    is_running = _thread.allocate_lock()  # Importing threading takes a millisecond.
+    is_running.acquire()
 
     def run() -> None:
         try:
@@ -90,77 +89,77 @@ def _is_done_by(deadline: float | None, work: Callable[[], None]) -> bool:
         except BaseException as error:
             errors.append(error)
         finally:
-            is_under_way.release()
+            is_running.release()
 
     _thread.start_new_thread(run, ())
-    is_done = is_under_way.acquire(timeout=max(deadline - time.monotonic(), 0))
+    is_finished = is_running.acquire(timeout=max(deadline - time.monotonic(), 0))
     if errors:
         raise errors[0]
-    return is_done and time.monotonic() <= deadline
+    return is_finished and time.monotonic() <= deadline
 
 
 def _hit(
-    ranked: Ranked, places: dict[tuple[int, int], Place], counts: dict[tuple[int, int], int]
+    ranked: RankedHit, places: dict[tuple[int, int], Place], counts: dict[tuple[int, int], int]
 ) -> Hit:
-    found = ranked.found
-    key = (found.session_key, found.turn)
+    document = ranked.document
+    key = (document.session_key, document.turn)
     return Hit(
         place=places[key],
         score=ranked.score,
-        started=found.started,
-        kind=KINDS[found.kind],
+        started=document.started,
+        kind=KINDS[document.kind],
         also_in=tuple(places[other.session_key, other.turn] for other in ranked.others),
         matches=counts[key],
     )
 
 
 def indexed_candidates(
-    reader: TextReader, matcher: Matcher, request: Request, load: Load
+    reader: TextReader, matcher: Matcher, request: Request, load: LoadText
 ) -> Iterator[Candidate]:
-    """The turns that the index cannot rule out."""
+    """Yield the turns that the full-text index cannot rule out."""
     types = request.types or DEFAULT_TYPES
     limits = scope(reader, request.filters)
-    query = reader.everything() if request.invert else _query(reader, matcher, types)
-    for found in reader.search(reader.filtered(query, limits.must, limits.never)):
-        place, said = reader.said_at(found.address)
-        where = Place(*place)
+    query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
+    for document in reader.search(reader.filtered(query, limits.must, limits.never)):
+        session_and_turn, said = reader.said_at(document.address)
+        place = Place(*session_and_turn)
         known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}
-        texts = [known[k] if k in known else in_utf8(load(where, k)) for k in types]
-        yield Candidate(found, where, texts)
+        texts = [known[k] if k in known else encode_text(load(place, k)) for k in types]
+        yield Candidate(document, place, texts)
 
 
-def in_utf8(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _query(reader: TextReader, matcher: Matcher, types: tuple[TextKind, ...]) -> Query:
-    """What a turn must have to match in one of the kinds of text."""
-    ways = []
+def _candidate_query(reader: TextReader, matcher: Matcher, types: tuple[TextKind, ...]) -> Query:
+    """Return a query for the turns that may match in one of the kinds of text."""
+    queries = []
     if {"user", "assistant"} & set(types):
-        ways.append(_planned(reader, matcher.plan, lambda text: _grams(reader, matcher, text)))
+        queries.append(_plan_query(reader, matcher.plan, lambda s: _grams(reader, matcher, s)))
     for kind in _WORD_FIELDS:
         if kind in types:
-            ways.append(_planned(reader, matcher.plan, _words_in(reader, matcher, kind)))
-    if not all(ways):
+            queries.append(_plan_query(reader, matcher.plan, _words_in(reader, matcher, kind)))
+    if not all(queries):
         return reader.everything()
-    unsure = reader.any_value("partial", types)
-    return reader.any_of([*(way for way in ways if way), unsure])
+    partly_indexed = reader.any_value("partial", types)
+    return reader.any_of([*(query for query in queries if query), partly_indexed])
 
 
-def _planned(
-    reader: TextReader, plan: Plan | str | None, make: Callable[[str], list[Query]]
+def _plan_query(
+    reader: TextReader, plan: Plan | str | None, literal_queries: Callable[[str], list[Query]]
 ) -> Query | None:
-    """A plan as a query; `None` when it rules nothing out."""
+    """Return a query for a plan, or None if the plan rules out no turn."""
     if plan is None:
         return None
     if isinstance(plan, str):
-        parts = make(plan)
-        return reader.all_of(parts) if parts else None
-    made = [_planned(reader, part, make) for part in plan.parts]
-    kept = [query for query in made if query is not None]
+        queries = literal_queries(plan)
+        return reader.all_of(queries) if queries else None
+    parts = [_plan_query(reader, part, literal_queries) for part in plan.parts]
+    known = [query for query in parts if query is not None]
     if plan.kind == "any":
-        return reader.any_of(kept) if len(kept) == len(made) else None
-    return reader.all_of(kept) if kept else None
+        return reader.any_of(known) if len(known) == len(parts) else None
+    return reader.all_of(known) if known else None
 
 
 def _grams(reader: TextReader, matcher: Matcher, literal: str) -> list[Query]:
@@ -168,7 +167,7 @@ def _grams(reader: TextReader, matcher: Matcher, literal: str) -> list[Query]:
 
 
 def _words_in(reader: TextReader, matcher: Matcher, kind: TextKind) -> Callable[[str], list[Query]]:
-    """Makes queries of the words of a literal that stand whole in a kind of text."""
+    """Return a function that turns the whole words of a literal into queries on a kind of text."""
 
     def queries(literal: str) -> Iterator[Query]:
         for word in whole_words(literal, matcher.ignore_case):

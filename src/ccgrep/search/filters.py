@@ -1,4 +1,4 @@
-"""Filters as queries: what must hold of a document, and what must not."""
+"""Filters as queries on the full-text index: what a document must match, and what it must not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ccgrep.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-_RECENT_STEP = 1000
+_FIRST_FETCH = 1000
 
 
 class TurnLookup(Protocol):
@@ -25,13 +25,15 @@ class TurnLookup(Protocol):
 
 
 class Scope(NamedTuple):
+    """Queries of which a document must match all, and queries of which it must match none."""
+
     must: list[Query]
     never: list[Query]
 
 
 def scope(reader: TextReader, filters: Filters) -> Scope:
-    """The documents that the filters let pass."""
-    must = [*_places(reader, filters), *_values(reader, filters)]
+    """Return the filters as queries on documents."""
+    must = [*_session_queries(reader, filters), *_value_queries(reader, filters)]
     never: list[Query] = []
     if filters.subagents == "only":
         must.append(reader.term("kind", KINDS.index("subagent")))
@@ -40,12 +42,11 @@ def scope(reader: TextReader, filters: Filters) -> Scope:
     if filters.without:
         never.append(reader.any_value("session", filters.without))
     if filters.max_sessions:
-        must.append(_most_recent(reader, Scope(must, never), filters.max_sessions))
+        must.append(_most_recent_sessions(reader, Scope(must, never), filters.max_sessions))
     return Scope(must, never)
 
 
-def _places(reader: TextReader, filters: Filters) -> Iterator[Query]:
-    """Where and when."""
+def _session_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
     projects = matching_projects(lambda: reader.values("project"), filters)
     if projects is not None:
         yield reader.any_value("project", projects)
@@ -58,8 +59,7 @@ def _places(reader: TextReader, filters: Filters) -> Iterator[Query]:
         yield reader.any_value("session", filters.only)
 
 
-def _values(reader: TextReader, filters: Filters) -> Iterator[Query]:
-    """What it was done with."""
+def _value_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
     if filters.source is not None:
         yield reader.term("source", filters.source)
     if filters.branch is not None:
@@ -108,18 +108,18 @@ def _tool(reader: TextReader, name: str) -> Query:
     return reader.term("tool_name", name.lower())
 
 
-def _most_recent(reader: TextReader, scope: Scope, number: int) -> Query:
-    """The sessions of the most recent turns."""
+def _most_recent_sessions(reader: TextReader, scope: Scope, number: int) -> Query:
+    """Return a query for the `number` sessions with the most recent turns in `scope`."""
     query = reader.filtered(reader.everything(), scope.must, scope.never)
-    limit = _RECENT_STEP
+    limit = _FIRST_FETCH
     while True:
-        found = reader.search(query, limit, order_by="started")
-        first = {hit.session_key: hit for hit in reversed(found)}
-        times = sorted((hit.started for hit in first.values()), reverse=True)
-        is_all = len(found) < limit
-        # Sessions that are equally recent must all be seen, to be told apart by their ids.
-        if is_all or (len(times) >= number and found[-1].started < times[number - 1]):
+        documents = reader.search(query, limit, order_by="started")
+        newest = {hit.session_key: hit for hit in reversed(documents)}
+        times = sorted((hit.started for hit in newest.values()), reverse=True)
+        is_all = len(documents) < limit
+        # All sessions that are equally recent must be fetched, because their ids decide.
+        if is_all or (len(times) >= number and documents[-1].started < times[number - 1]):
             break
         limit *= 8
-    ids = [(-hit.started, reader.place(hit.address)[0]) for hit in first.values()]
+    ids = [(-hit.started, reader.place(hit.address)[0]) for hit in newest.values()]
     return reader.any_value("session", [id for _, id in sorted(ids)[:number]])

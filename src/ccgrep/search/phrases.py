@@ -1,4 +1,4 @@
-"""Phrases in fields that do not know the order of their words: looked up in the text."""
+"""Phrases in fields without word positions: verified on the text of the turn."""
 
 from __future__ import annotations
 
@@ -10,27 +10,32 @@ from ccgrep.search.request import Place
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    LoadField = Callable[[Place, str], str]
+    """Returns the text of a field of the turn at a place."""
 
-class Need(NamedTuple):
-    """Units, and how many of them a turn must have."""
+
+class Requirement(NamedTuple):
+    """The units of one pattern, and how many of them a turn must have."""
 
     units: list[Unit]
     at_least: int
 
 
-class Phrases:
-    """Decides for turns, whose text `load` gives by field, whether they have what is needed."""
+class PhraseVerifier:
+    """Checks on the text whether turns meet one of several requirements."""
 
-    def __init__(self, reader: TextReader, load: Callable[[Place, str], str]) -> None:
+    def __init__(self, reader: TextReader, load: LoadField) -> None:
         self._reader = reader
         self._load = load
 
-    def holds(self, place: Place, needs: Sequence[Need], fields: Sequence[str]) -> bool:
+    def is_match(
+        self, place: Place, requirements: Sequence[Requirement], fields: Sequence[str]
+    ) -> bool:
         words = {field: self._words(self._load(place, field), field) for field in fields}
         return any(
-            sum(any(_stands(unit, words[f], f) for f in fields) for unit in need.units)
-            >= need.at_least
-            for need in needs
+            sum(any(_has_unit(words[f], unit, f) for f in fields) for unit in required.units)
+            >= required.at_least
+            for required in requirements
         )
 
     def _words(self, text: str, field: str) -> list[str]:
@@ -41,19 +46,23 @@ class Phrases:
         return self._reader.stems(expand(text))
 
 
-def _stands(unit: Unit, words: list[str], field: str) -> bool:
+def _has_unit(words: list[str], unit: Unit, field: str) -> bool:
     if field in TOKENS:
-        return _is_run(unit.tokens, words)
+        return _has_sequence(words, unit.tokens)
     if not set(unit.grams) <= set(words):
         return False
-    return _is_run(unit.stems, words) or (len(unit.parts) > 1 and _is_run(unit.parts, words))
+    return _has_sequence(words, unit.stems) or (
+        len(unit.parts) > 1 and _has_sequence(words, unit.parts)
+    )
 
 
-def _is_run(wanted: Sequence[str], words: list[str]) -> bool:
-    """Whether `wanted` stands in `words`, one behind the other."""
-    size = len(wanted)
+def _has_sequence(words: list[str], sequence: Sequence[str]) -> bool:
+    """Return whether `sequence` occurs in `words` without gaps."""
+    size = len(sequence)
     if size == 0:
         return True
     return any(
-        words[at : at + size] == list(wanted) for at, word in enumerate(words) if word == wanted[0]
+        words[at : at + size] == list(sequence)
+        for at, word in enumerate(words)
+        if word == sequence[0]
     )

@@ -1,8 +1,8 @@
-"""What was typed, taken apart into units that a turn has or has not. Pure.
+"""Query parsing: splits a query into units, which a turn contains or not. Pure.
 
-Any string is a query: there is no syntax but `"a phrase"`. A unit is what stood between
-blanks, or a phrase. Most are one word; `auth_token` and `src/auth.ts` are phrases of their
-parts, and Chinese, Japanese or Korean becomes pairs of neighbouring characters.
+Any string is a query; the only syntax is `"a phrase"`. A unit is a word between spaces or a
+phrase. `auth_token` and `src/auth.ts` are phrases of their parts. Chinese, Japanese and Korean
+text becomes pairs of adjacent characters.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ STOP_WORDS = frozenset(
     "their them then there these they this those to too up us ve very was we were what when "
     "where which while who whom why will with would you your".split()
 )
-"""Words that a question is made of, and that say little about what is looked for."""
+"""Words that occur in most questions and say little about their subject."""
 
 
 class Unit(NamedTuple):
-    """Something to be found: its stems one after the other, and every one of `grams`.
+    """A word or phrase: a turn must contain `stems` in sequence and all of `grams`.
 
-    `words` are the same before stemming; `parts` the stems of a camelCase word's parts, and
-    `tokens` the words as they stand in text that is not taken apart.
+    `words` are the stems before stemming, and `parts` the stems of a camelCase word's parts.
+    `tokens` are for fields whose words are neither stemmed nor split.
     """
 
     typed: str
@@ -56,36 +56,35 @@ class Unit(NamedTuple):
 
 
 def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
-    """The units of a query, each once; none when there is no word in it."""
+    """Return the units of a query, each once."""
     if len(text) > _MAX_CHARS:
-        raise UsageError(f"a query has at most {_MAX_CHARS} characters: ask for less")
+        raise UsageError(f"the query is longer than {_MAX_CHARS} characters: shorten it")
     units: dict[Unit, None] = {}
-    for typed, is_quoted in _typed(text):
+    for typed, is_quoted in _split_query(text):
         unit = _unit(typed, stems, tokens)._replace(is_quoted=is_quoted)
         if unit.stems or unit.grams or unit.tokens:
             units.setdefault(unit)
         if len(units) > _MAX_UNITS:
             raise UsageError(
-                f"{clip(one_line(text), 40)} has more than {_MAX_UNITS} words: ask for less"
+                f"'{clip(one_line(text), 40)}' has more than {_MAX_UNITS} words: shorten it"
             )
     return list(units)
 
 
-def _typed(text: str) -> Iterator[tuple[str, bool]]:
-    """What stands between blanks or in quotes, and which of them. A quote without another one
-    behind it is none."""
-    pieces = text.split('"')
-    for number, piece in enumerate(pieces):
-        if number % 2 and number < len(pieces) - 1:
-            yield piece, True
+def _split_query(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield words and quoted phrases, each with whether it was quoted. A last odd quote is text."""
+    parts = text.split('"')
+    for number, part in enumerate(parts):
+        if number % 2 and number < len(parts) - 1:
+            yield part, True
         else:
-            yield from ((word, False) for word in piece.split())
+            yield from ((word, False) for word in part.split())
 
 
 def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:
     folded = fold(typed)
     runs = cjk_runs(folded)
-    grams = [word for run in runs for word in _run_words(run)]
+    grams = [gram for run in runs for gram in _cjk_grams(run)]
     rest = without_cjk(folded)
     words = tokens(rest)
     parts = stems(" ".join(camel_parts(rest.strip()))) if len(words) == 1 else []
@@ -99,33 +98,33 @@ def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:
     )
 
 
-def _run_words(run: str) -> list[str]:
-    """What finds a run of characters: its pairs, or the one that it is."""
+def _cjk_grams(run: str) -> list[str]:
+    """Return the pairs of adjacent characters, or the character if there is only one."""
     return [run] if len(run) == 1 else [word for word in cjk_words(run) if len(word) > 1]
 
 
 def content_units(units: list[Unit]) -> list[Unit]:
-    """What a question asks for: each word for itself, stop words only if there is nothing else.
+    """Return the single words of a query without stop words, unless it has no other words.
 
-    `Caroline's` and `src/auth.ts` are taken apart here; what was quoted stays.
+    Words such as `Caroline's` and `src/auth.ts` are split. Quoted phrases stay whole.
     """
     if len(units) == 1:
-        return units  # One thing was asked for, and it is not there.
-    apart = {one: None for unit in units for one in _apart(unit)}
-    return [unit for unit in apart if not unit.is_stop_word] or list(apart)
+        return units  # A relaxed search must not match only a part of it.
+    split = {part: None for unit in units for part in _split_unit(unit)}
+    return [unit for unit in split if not unit.is_stop_word] or list(split)
 
 
-def _apart(unit: Unit) -> list[Unit]:
+def _split_unit(unit: Unit) -> list[Unit]:
     if unit.is_quoted or len(unit.stems) < 2 or unit.grams:
         return [unit]
     pairs = zip(unit.stems, unit.words, strict=False)
     return [Unit(word, (stem,), (word,), (), (word,)) for stem, word in pairs]
 
 
-def most(number: int) -> int:
-    """How many of a question's words a turn must have at least.
+def min_units(count: int) -> int:
+    """Return how many of `count` words a turn must have to match most of them.
 
-    Two of two or three; of more, one will do here, since `engine` then asks that what a turn has
-    weighs enough beside the best: a rare word says more than three common ones.
+    Of four or more words one is enough here, because `word_search` then drops turns that score
+    far below the best: one rare word says more than three common ones.
     """
-    return min(number, 2) if number <= 3 else 1
+    return min(count, 2) if count <= 3 else 1

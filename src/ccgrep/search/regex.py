@@ -1,8 +1,8 @@
-"""Exact patterns: which trigrams a match must have, and what matches. Pure.
+"""Exact patterns: what matches, and which literals every match contains. Pure.
 
-A pattern is matched by RE2, line by line as grep does, on UTF-8; one literal needs no RE2. The plan
-says which literals every match contains, as far as that is plain from the pattern; what it does not
-understand it leaves out, so it may let too much through and never too little.
+RE2 matches patterns in UTF-8, line by line as grep does. A single literal needs no RE2.
+The plan holds the literals that every match contains. It leaves out what it does not understand, so
+it may admit texts without a match, but it never rules out one with a match.
 """
 
 from __future__ import annotations
@@ -26,33 +26,36 @@ _CLASS = r"(?s)\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]"
 _GROUP = r"\((?:\?:|\?P?<\w+>)?"
 _QUOTED = r"(?s)((?<!\\)(?:\\\\)*)\\Q(.*?)(?:\\E|$)"
 _INNER_WORD = r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])"
-_UNSAFE_FOLDED = "[sSkK]"
+_FOLDED_FROM_UNICODE = frozenset("sSkK")
 
 
 class Plan(NamedTuple):
-    """Every part must hold, or one of them; a part is a literal or a plan."""
+    """Literals and plans, of which a match contains all or at least one."""
 
     kind: Literal["all", "any"]
     parts: tuple[Plan | str, ...]
 
 
 class Matcher:
-    """Finds the matches of patterns, which are alternatives, in UTF-8 text."""
+    """Finds the matches of one or more alternative patterns in UTF-8 text."""
 
     def __init__(
         self, patterns: Sequence[str], is_literal: bool, ignore_case: bool, whole_word: bool
     ) -> None:
         lines = [line for pattern in patterns for line in pattern.split("\n")]
         if sum(len(line) for line in lines) > MAX_PATTERN_CHARS:
-            raise UsageError(f"a pattern has at most {MAX_PATTERN_CHARS} characters: ask for less")
-        # Each by itself, so that an error names the one that is wrong.
+            raise UsageError(
+                f"the pattern is longer than {MAX_PATTERN_CHARS} characters: shorten it"
+            )
+        # Each pattern is compiled on its own, so that an error names the wrong one.
         alone = [] if is_literal else [_compile(line, ignore_case) for line in lines]
         if not is_literal:
-            lines = [_unquoted(line) for line in lines]
-        plans = [line if is_literal else _plan_of(line) for line in lines]
-        self.plan = _any(plans)
+            lines = [_expand_quotations(line) for line in lines]
+        plans = [line if is_literal else _make_plan(line) for line in lines]
+        self.plan = _any_of(plans)
         self.ignore_case = ignore_case
-        self._needed = () if ignore_case else tuple(map(str.encode, _needed(self.plan)))
+        required = () if ignore_case else _required_literals(self.plan)
+        self._required = tuple(map(str.encode, required))
         is_plain = is_literal and len(lines) == 1 and not (ignore_case or whole_word)
         self._literal = lines[0].encode() if is_plain else b""
         self._group = 1 if whole_word else 0
@@ -60,10 +63,10 @@ class Matcher:
         if len(alone) == 1 and not whole_word:
             (self._regexp,) = alone
         elif not self._literal:
-            self._regexp = _joined(lines, is_literal, ignore_case, whole_word)
+            self._regexp = _compile_alternatives(lines, is_literal, ignore_case, whole_word)
 
     def count(self, data: bytes) -> int:
-        """How many matches there are; one that is empty is a match too."""
+        """Return the number of matches; a text with only empty matches has one."""
         if self._literal:
             return min(data.count(self._literal), _MAX_COUNT)
         if not self._may_match(data):
@@ -76,7 +79,7 @@ class Matcher:
         return number or int(self._regexp.search(data) is not None)
 
     def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Where the matches that are not empty stand, from left to right, in bytes."""
+        """Return the byte ranges of the matches that are not empty, from left to right."""
         if self._literal:
             return _occurrences(self._literal, data)
         return self._regexp_spans(data)
@@ -85,7 +88,7 @@ class Matcher:
         if not self._may_match(data):
             return
         if not self._group:
-            # Behind an empty match it goes on by a byte: within a character nothing begins.
+            # After an empty match RE2 advances by one byte. No match starts inside a character.
             for match in self._regexp.finditer(data):
                 start, end = match.span()
                 if end > start:
@@ -99,8 +102,8 @@ class Matcher:
             at = end if end > at else _next_character(data, at)
 
     def _may_match(self, data: bytes) -> bool:
-        """Whether it has every literal that a match must have, which is soon seen."""
-        return all(literal in data for literal in self._needed)
+        """Return whether `data` has every literal that a match contains: a quick check."""
+        return all(literal in data for literal in self._required)
 
 
 def _occurrences(literal: bytes, data: bytes) -> Iterator[tuple[int, int]]:
@@ -110,31 +113,35 @@ def _occurrences(literal: bytes, data: bytes) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _joined(lines: Sequence[str], is_literal: bool, ignore_case: bool, whole_word: bool) -> Any:
-    """The alternatives as one pattern, its first group being the match if that is a whole word."""
-    joined = "|".join(f"(?:{_quoted(line) if is_literal else line})" for line in lines)
+def _compile_alternatives(
+    lines: Sequence[str], is_literal: bool, ignore_case: bool, whole_word: bool
+) -> Any:
+    """Compile the alternatives as one pattern; for whole words, its first group is the match."""
+    joined = "|".join(f"(?:{_escape(line) if is_literal else line})" for line in lines)
     if whole_word:
         joined = f"(?:^|[^{_WORD}])({joined})(?:[^{_WORD}]|$)"
     return _compile(joined, ignore_case)
 
 
-def _re2() -> Any:
+def _load_re2() -> Any:
     import_re2()
     import re2  # noqa: PLC0415 - not for one literal
 
     return re2
 
 
-def _quoted(literal: str) -> str:
-    return str(_re2().escape(literal))
+def _escape(literal: str) -> str:
+    return str(_load_re2().escape(literal))
 
 
-def _unquoted(pattern: str) -> str:
-    """A pattern with what stands between \\Q and \\E escaped one by one, as it means the same:
-    a quotation may also end with the pattern, and would then run on into the next one."""
+def _expand_quotations(pattern: str) -> str:
+    """Replace the text between \\Q and \\E by escaped characters.
+
+    A quotation may end with the pattern, and would then run on into the next alternative.
+    """
     if "\\Q" not in pattern:
         return pattern
-    return compile_pattern(_QUOTED).sub(lambda found: found[1] + _quoted(found[2]), pattern)
+    return compile_pattern(_QUOTED).sub(lambda match: match[1] + _escape(match[2]), pattern)
 
 
 def _next_character(data: bytes, at: int) -> int:
@@ -145,7 +152,7 @@ def _next_character(data: bytes, at: int) -> int:
 
 
 def _compile(source: str, ignore_case: bool) -> Any:
-    re2 = _re2()
+    re2 = _load_re2()
     options = re2.Options()
     options.never_nl = True
     options.longest_match = True
@@ -158,135 +165,140 @@ def _compile(source: str, ignore_case: bool) -> Any:
         reason = error.args[0]
         words = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise UsageError(
-            f"{shown} is not a pattern that RE2 takes ({one_line(words)}); "
-            "-F searches for the text as it is, and lookaround and backreferences have no place"
+            f"RE2 rejects the pattern '{shown}' ({one_line(words)}): use -F for literal text "
+            "(RE2 has no lookaround and no backreferences)"
         ) from None
 
 
-# The plan.
+class _UnsupportedError(Exception):
+    """The pattern has syntax that plans ignore."""
 
 
-class _UnknownError(Exception):
-    """Something in a pattern that the plan does not reason about."""
-
-
-def _plan_of(pattern: str) -> Plan | str | None:
+def _make_plan(pattern: str) -> Plan | str | None:
+    """Return the plan of a pattern, or None if its matches need not share a literal."""
     try:
-        plan, end = _alternatives(pattern, 0)
-    except (_UnknownError, RecursionError):
+        plan, end = _parse_alternatives(pattern, 0)
+    except (_UnsupportedError, RecursionError):
         return None
     return plan if end == len(pattern) else None
 
 
-def _alternatives(pattern: str, at: int) -> tuple[Plan | str | None, int]:
+def _parse_alternatives(pattern: str, at: int) -> tuple[Plan | str | None, int]:
     branches = []
     while True:
-        branch, at = _sequence(pattern, at)
+        branch, at = _parse_sequence(pattern, at)
         branches.append(branch)
         if pattern[at : at + 1] != "|":
-            return _any(branches), at
+            return _any_of(branches), at
         at += 1
 
 
-def _sequence(pattern: str, at: int) -> tuple[Plan | str | None, int]:
-    """What must stand between two bars: runs of plain characters, and groups."""
+def _parse_sequence(pattern: str, at: int) -> tuple[Plan | str | None, int]:
+    """Parse one alternative: a sequence of literal characters, classes and groups."""
     parts: list[Plan | str | None] = []
     run = ""
     while at < len(pattern) and pattern[at] not in "|)":
-        atom, at = _atom(pattern, at)
-        least, at = _repeat(pattern, at)
+        atom, at = _parse_atom(pattern, at)
+        least, at = _parse_repetition(pattern, at)
         if isinstance(atom, str) and len(atom) == 1 and least is None:
             run += atom
             continue
-        # A literal that may be missing ends the run; one that is repeated begins and ends it.
+        # An optional literal ends the run. A repeated one ends it and is its last character.
         parts.append(run + atom if isinstance(atom, str) and least != 0 else run)
         run = ""
         if least != 0 and not isinstance(atom, str):
             parts.append(atom)
-    return _all([*parts, run]), at
+    return _all_of([*parts, run]), at
 
 
-def _atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
-    """One character, class or group; `None` is whatever has no fixed text."""
+def _parse_atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
+    """Parse a character, class or group; None is an atom without fixed text."""
     char = pattern[at]
     if char == "(":
         opening = compile_pattern(_GROUP).match(pattern, at)
         if opening is None or pattern[opening.end() : opening.end() + 1] == "?":
-            raise _UnknownError
-        plan, end = _alternatives(pattern, opening.end())
+            raise _UnsupportedError
+        plan, end = _parse_alternatives(pattern, opening.end())
         if pattern[end : end + 1] != ")":
-            raise _UnknownError
+            raise _UnsupportedError
         return (Plan("all", (plan,)) if isinstance(plan, str) else plan), end + 1
     if char == "[":
-        found = compile_pattern(_CLASS).match(pattern, at)
-        if found is None:
-            raise _UnknownError
-        return None, found.end()
+        char_class = compile_pattern(_CLASS).match(pattern, at)
+        if char_class is None:
+            raise _UnsupportedError
+        return None, char_class.end()
     if char == "\\":
-        return _escaped(pattern, at)
+        return _parse_escape(pattern, at)
     return (None if char in ".^$" else char), at + 1
 
 
-def _escaped(pattern: str, at: int) -> tuple[Plan | str | None, int]:
+def _parse_escape(pattern: str, at: int) -> tuple[Plan | str | None, int]:
     char = pattern[at + 1 : at + 2]
     if char and not char.isalnum() and char.isascii() and char != "_":
         return char, at + 2
     if char in tuple("dDwWsSbBAz"):
         return None, at + 2
-    raise _UnknownError
+    raise _UnsupportedError
 
 
-def _repeat(pattern: str, at: int) -> tuple[int | None, int]:
-    """How often the atom before must stand there at least; `None` without a repetition."""
+def _parse_repetition(pattern: str, at: int) -> tuple[int | None, int]:
+    """Parse operators such as `*` and `{2,}`; return whether the atom must occur (1) or not (0).
+
+    None means that there is no operator.
+    """
     least: int | None = None
     while char := pattern[at : at + 1]:
-        found = compile_pattern(_COUNT).match(pattern, at) if char == "{" else None
-        if found is None and char not in "*+?":
+        count = compile_pattern(_COUNT).match(pattern, at) if char == "{" else None
+        if count is None and char not in "*+?":
             break
-        once = int(found[1]) if found else int(char == "+")
+        once = int(count[1]) if count else int(char == "+")
         least = min(once, 1) if least is None else min(least, once)
-        at = found.end() if found else at + 1
+        at = count.end() if count else at + 1
     return least, at
 
 
-def _all(parts: Sequence[Plan | str | None]) -> Plan | str | None:
+def _all_of(parts: Sequence[Plan | str | None]) -> Plan | str | None:
     kept = tuple(part for part in parts if part)
     return Plan("all", kept) if len(kept) > 1 else (kept[0] if kept else None)
 
 
-def _any(parts: Sequence[Plan | str | None]) -> Plan | str | None:
+def _any_of(parts: Sequence[Plan | str | None]) -> Plan | str | None:
     if not all(parts):
         return None
     return parts[0] if len(parts) == 1 else Plan("any", tuple(part for part in parts if part))
 
 
-def _needed(plan: Plan | str | None) -> list[str]:
-    """Literals that stand in every match as they are."""
-    if isinstance(plan, Plan):
-        return [text for part in plan.parts for text in _needed(part)] if plan.kind == "all" else []
-    return [plan] if plan else []
+def _required_literals(plan: Plan | str | None) -> list[str]:
+    """Return the literals that every match contains."""
+    if not isinstance(plan, Plan):
+        return [plan] if plan else []
+    if plan.kind == "any":
+        return []
+    return [literal for part in plan.parts for literal in _required_literals(part)]
 
 
 def trigrams(literal: str, ignore_case: bool) -> list[str]:
-    """The trigrams of every text that contains `literal`, as they are indexed.
+    """Return the indexed trigrams of every text that contains `literal`.
 
-    Without regard to case RE2 equates letters that the index does not, outside of ASCII.
+    If case is ignored, trigrams outside of ASCII are left out: there RE2 and the index fold case
+    differently.
     """
     folded = gram_text(literal)
-    found = {folded[i : i + 3] for i in range(len(folded) - 2)}
-    return sorted(gram for gram in found if gram.isascii() or not ignore_case)
+    grams = {folded[i : i + 3] for i in range(len(folded) - 2)}
+    return sorted(gram for gram in grams if gram.isascii() or not ignore_case)
 
 
 def whole_words(literal: str, ignore_case: bool) -> list[str]:
-    """The words that stand whole in every text that contains `literal`.
+    """Return the words that every text that contains `literal` has as whole words.
 
-    Of those at its ends only a part may be meant. What the index folds is left out.
+    The first and the last word may continue outside of the literal. If case is ignored, words with
+    s or k are left out: RE2 equates these letters with U+017F and U+212A, the index does not.
     """
     if not literal.isascii():
         return []
-    words = (
-        word for word in compile_pattern(_INNER_WORD).findall(literal) if len(word) < MAX_WORD_CHARS
-    )
+    words = compile_pattern(_INNER_WORD).findall(literal)
     return [
-        word for word in words if not (ignore_case and compile_pattern(_UNSAFE_FOLDED).search(word))
+        word
+        for word in words
+        if len(word) < MAX_WORD_CHARS and not (ignore_case and set(word) & _FOLDED_FROM_UNICODE)
     ]

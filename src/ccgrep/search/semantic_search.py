@@ -13,7 +13,7 @@ from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import SURFACES
 from ccgrep.ops.search import How
 from ccgrep.search.request import Answer, Request
-from ccgrep.search.semantic_rank import search_meaning
+from ccgrep.search.semantic_rank import search_semantic
 from ccgrep.semantic import embedding
 from ccgrep.semantic import model as models
 from ccgrep.semantic.chunks import Splitter
@@ -129,7 +129,7 @@ def search_by_meaning(
         warn(f"{share} % of the texts are embedded so far: run `ccgrep index` for the rest")
     query = Query(vectors, list(opened.encoder.encode(request.patterns)))
     alpha = 1.0 if request.mode == "semantic" else _alpha(config, request)
-    return search_meaning(reader, request, newest, query, surfaces, alpha), covered
+    return search_semantic(reader, request, newest, query, surfaces, alpha), covered
 
 
 def _mark(config: Config, surfaces: Sequence[str], since: int | None, vectors: Vectors) -> str:

@@ -1,6 +1,6 @@
-"""Where in a text the match is, and a piece of text around it. Pure.
+"""Snippets: finds the matches in a text and cuts out the text around them. Pure.
 
-What comes out has no secrets, but is not yet safe to print: `output` escapes it piece by piece.
+Snippets are redacted but may contain control characters: `output` escapes each part.
 """
 
 from __future__ import annotations
@@ -17,77 +17,82 @@ if TYPE_CHECKING:
 
     from ccgrep.search.regex import Matcher
 
-MAX_SPANS = 100  # of one word in one text
+MAX_SPANS = 100  # of one unit in one text
 _MAX_GAP = 1000  # between two words of a phrase
-_NAMED_CHARS = 100  # between a secret and what tells that it is one
-_MAX_WORD = 8192
+_MAX_NAME_GAP = 100  # between a secret and the name that identifies it
+_MAX_SECRET = 8192
 _MAX_KEY = 32768
 _KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
 
 
 class Span(NamedTuple):
+    """A match of the unit with number `word`, in characters."""
+
     start: int
     end: int
     word: int = 0
 
 
 class Marked(NamedTuple):
-    """A kind of text of a turn, and where the matches are in it."""
+    """A kind of text of a turn with the matches in it."""
 
     kind: str
     text: str
     spans: list[Span]
 
 
-class Piece(NamedTuple):
-    """A part of a snippet; a match or what stands between."""
+class SnippetPart(NamedTuple):
+    """A match, or the text between two matches."""
 
     text: str
     is_match: bool
 
 
 class Marks(Protocol):
-    """Says where in a text the matches are."""
+    """Finds the matches in a text."""
 
     def spans(self, text: str) -> list[Span]: ...
 
 
 class WordMarks:
-    """The words of a query, in whatever form they stand in the text."""
+    """Finds the words of a query, in any inflected form."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
-        self._words = [_Words(unit) for unit in units]
+        self._finders = [_UnitFinder(unit) for unit in units]
 
     def spans(self, text: str) -> list[Span]:
         found: list[Span] = []
-        lower = _same_length(text.lower(), text)
-        for number, words in enumerate(self._words):
-            spans = list(islice(words.find(text, lower), MAX_SPANS))
+        lower = _if_same_length(text.lower(), text)
+        for number, finder in enumerate(self._finders):
+            spans = list(islice(finder.find(text, lower), MAX_SPANS))
             if not spans and not text.isascii():
-                folded = _same_length(fold(text), text)
-                spans = list(islice(words.find(folded, folded.lower()), MAX_SPANS))
+                folded = _if_same_length(fold(text), text)
+                spans = list(islice(finder.find(folded, folded.lower()), MAX_SPANS))
             found += [Span(start, end, number) for start, end in spans]
-        return _apart(sorted(found))
+        return _drop_overlaps(sorted(found))
 
 
-def _same_length(changed: str, text: str) -> str:
-    """`changed` if its places are those of `text`."""
+def _if_same_length(changed: str, text: str) -> str:
+    """Return `changed` if its offsets are those of `text`, else `text`."""
     return changed if len(changed) == len(text) else text
 
 
-class _Words:
-    """Finds one unit of a query: by what the forms of its first word share, which is quick,
-    and then by all that must follow."""
+class _UnitFinder:
+    """Finds one unit of a query.
+
+    It searches for the prefix that all forms of the first word share, then checks the rest.
+    """
 
     def __init__(self, unit: Unit) -> None:
-        self._words = [_shared(s, t) for s, t in zip(unit.stems, unit.words, strict=False)]
+        pairs = zip(unit.stems, unit.words, strict=False)
+        self._prefixes = [_shared_prefix(stem, word) for stem, word in pairs]
         self._runs = cjk_runs(fold(unit.typed))
 
     def find(self, text: str, lower: str) -> Iterator[tuple[int, int]]:
-        first = self._words[0] if self._words else ""
+        first = self._prefixes[0] if self._prefixes else ""
         at = lower.find(first) if first else -1
         while at >= 0:
-            end = self._end(text, lower, at) if _begins_word(text, at) else 0
+            end = self._end(text, lower, at) if _starts_word(text, at) else 0
             if end:
                 yield at, end
             at = lower.find(first, end or at + 1)
@@ -98,13 +103,13 @@ class _Words:
                 at = text.find(run, at + len(run))
 
     def _end(self, text: str, lower: str, start: int) -> int:
-        """Where the unit that begins at `start` ends; 0 if it is another one."""
+        """Return where the unit that starts at `start` ends, or 0 if there is none."""
         end = start
-        for word in self._words:
-            at = lower.find(word, end, end + _MAX_GAP + len(word))
+        for prefix in self._prefixes:
+            at = lower.find(prefix, end, end + _MAX_GAP + len(prefix))
             if at < 0 or any(map(str.isalnum, text[end:at])):
                 return 0
-            end = at + len(word)
+            end = at + len(prefix)
             for char in text[end : end + MAX_WORD_CHARS]:
                 if not char.isalnum():
                     break
@@ -112,15 +117,15 @@ class _Words:
         return end
 
 
-def _begins_word(text: str, at: int) -> bool:
-    """Behind what is no letter or digit, or at a capital in camelCase."""
+def _starts_word(text: str, at: int) -> bool:
+    """Return whether a word starts at `at`, also within camelCase."""
     if at == 0 or not text[at - 1].isalnum():
         return True
     return text[at].isupper() and not text[at - 1].isupper()
 
 
-def _apart(spans: list[Span]) -> list[Span]:
-    """Spans that do not overlap, the first ones kept."""
+def _drop_overlaps(spans: list[Span]) -> list[Span]:
+    """Return the spans without those that overlap an earlier one."""
     kept: list[Span] = []
     for span in spans:
         if not kept or span.start >= kept[-1].end:
@@ -128,18 +133,18 @@ def _apart(spans: list[Span]) -> list[Span]:
     return kept
 
 
-def _shared(stem: str, token: str) -> str:
-    """What `flaki` and `flaky` have in common."""
-    number = 0
-    for a, b in zip(stem, token, strict=False):
+def _shared_prefix(stem: str, word: str) -> str:
+    """Return what `flaki` and `flaky` both start with."""
+    length = 0
+    for a, b in zip(stem, word, strict=False):
         if a != b:
             break
-        number += 1
-    return token[: max(number, 1)]
+        length += 1
+    return word[: max(length, 1)]
 
 
 class PatternMarks:
-    """The matches of an exact pattern."""
+    """Finds the matches of an exact pattern."""
 
     def __init__(self, matcher: Matcher, limit: int | None = MAX_SPANS) -> None:
         self._matcher = matcher
@@ -160,8 +165,8 @@ class PatternMarks:
 
 
 def best_start(spans: Sequence[Span], width: int) -> tuple[int, int]:
-    """Where the window of `width` characters with the most different words begins, and how
-    many it has. The first of several such windows."""
+    """Return where the first window of `width` with the most different words starts, and their
+    number."""
     best, most = 0, 0
     for position, span in enumerate(spans):
         words = {s.word for s in spans[position : position + 50] if s.end <= span.start + width}
@@ -170,42 +175,42 @@ def best_start(spans: Sequence[Span], width: int) -> tuple[int, int]:
     return best, most
 
 
-def around(text: str, spans: Sequence[Span], width: int) -> list[Piece]:
-    """About `width` characters around the matches, marked and without secrets."""
+def around(text: str, spans: Sequence[Span], width: int) -> list[SnippetPart]:
+    """Return about `width` characters around the best matches, redacted."""
     first, _ = best_start(spans, width * 3 // 4)
     start = _word_start(text, max(first - width // 4, 0)) if spans else 0
     end = start + 2 * width
-    pieces = [Piece("…", False)] if start else []
-    low, high = _beyond(text, start, end)
+    parts = [SnippetPart("…", False)] if start else []
+    low, high = _redaction_range(text, start, end)
     near = [(span.start - low, span.end - low) for span in spans if start <= span.start < end]
     text, ((at, end), *matches) = redact_spans(text[low:high], [(start - low, end - low), *near])
     for first, last in matches:
         if first < at or last > end:
             continue
-        pieces += [Piece(text[at:first], False), Piece(text[first:last], True)]
+        parts += [SnippetPart(text[at:first], False), SnippetPart(text[first:last], True)]
         at = last
-    return [*pieces, Piece(text[at:end], False)]
+    return [*parts, SnippetPart(text[at:end], False)]
 
 
-def _beyond(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where to look for secrets that reach into a part: words with what names them, whole keys."""
-    low, high = max(start - _NAMED_CHARS, 0), end + _NAMED_CHARS
-    low = max(text.rfind(space, max(low - _MAX_WORD, 0), low) for space in " \n")
-    low = max(low, start - _MAX_WORD, 0)
-    ends = [text.find(space, high, high + _MAX_WORD) for space in " \n"]
-    high = min((at for at in ends if at >= 0), default=high + _MAX_WORD)
+def _redaction_range(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a wider range that has every secret of the given range whole, with its name."""
+    low, high = max(start - _MAX_NAME_GAP, 0), end + _MAX_NAME_GAP
+    low = max(text.rfind(space, max(low - _MAX_SECRET, 0), low) for space in " \n")
+    low = max(low, start - _MAX_SECRET, 0)
+    ends = [text.find(space, high, high + _MAX_SECRET) for space in " \n"]
+    high = min((at for at in ends if at >= 0), default=high + _MAX_SECRET)
     if (key := text.rfind(_KEY_BEGIN, max(start - _MAX_KEY, 0), start)) >= 0:
         low = min(low, key)
     if (key := text.rfind(_KEY_BEGIN, low, end)) >= 0:
-        high = max(high, text.find(_KEY_END, key, key + _MAX_KEY) + _NAMED_CHARS)
+        high = max(high, text.find(_KEY_END, key, key + _MAX_KEY) + _MAX_NAME_GAP)
     return low, high
 
 
 def _word_start(text: str, at: int) -> int:
-    """The nearest beginning of a word at or behind `at`, if there is one soon."""
+    """Return where the next word starts, or `at` if that is not near."""
     if at == 0:
         return 0
-    for place in range(at, min(at + 20, len(text))):
-        if text[place - 1].isspace() and not text[place].isspace():
-            return place
+    for position in range(at, min(at + 20, len(text))):
+        if text[position - 1].isspace() and not text[position].isspace():
+            return position
     return at

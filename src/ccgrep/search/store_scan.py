@@ -1,4 +1,7 @@
-"""Every turn of the store as a candidate, without any index: the oracle of exact search."""
+"""Search without a full-text index: reads every turn of the store.
+
+The scan is the oracle of exact search: an indexed search returns the same hits.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -6,10 +9,10 @@ from ccgrep.errors import StoreError
 from ccgrep.fulltext.document import turn_text
 from ccgrep.fulltext.document_id import KINDS, key_of
 from ccgrep.fulltext.reader import NO_ADDRESS, Stored
-from ccgrep.fulltext.reader import Hit as Found
+from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.model import Entry, Turn
 from ccgrep.refs import find_session
-from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, in_utf8
+from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, encode_text
 from ccgrep.search.filters import matching_projects
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.store.manifest import Row
@@ -17,7 +20,7 @@ from ccgrep.store.store import Store
 
 
 class StoreScan:
-    """The turns of a snapshot that pass the filters; `on_lost` is told of what cannot be read."""
+    """The turns of a snapshot that pass the filters; `on_lost` gets the error for a lost turn."""
 
     def __init__(
         self,
@@ -37,25 +40,25 @@ class StoreScan:
 
     def candidates(self, request: Request) -> Iterator[Candidate]:
         types = request.types or DEFAULT_TYPES
-        for found, place, turn in self.turns():
-            yield Candidate(found, place, [in_utf8(turn_text(turn, kind)) for kind in types])
+        for document, place, turn in self.turns():
+            yield Candidate(document, place, [encode_text(turn_text(turn, kind)) for kind in types])
 
-    def turns(self) -> Iterator[tuple[Found, Place, Turn]]:
-        """Every turn that passes the filters, in no particular order."""
+    def turns(self) -> Iterator[tuple[DocumentHit, Place, Turn]]:
+        """Yield the turns that pass the filters, in no particular order."""
         recent = self._recent_sessions()
         for row, number, entry in self._entries():
             if recent is not None and row.session.id not in recent:
                 continue
-            turn = self._passing(row, entry)
+            turn = self._load_passing(row, entry)
             if turn is not None:
-                yield _found(row, number, entry), Place(row.session.id, number), turn
+                yield _document_hit(row, number, entry), Place(row.session.id, number), turn
 
     def _entries(self) -> Iterator[tuple[Row, int, Entry]]:
         for row in self._rows:
             for number, entry in enumerate(self._store.manifest(row).entries):
                 yield row, number, entry
 
-    def _passing(self, row: Row, entry: Entry) -> Turn | None:
+    def _load_passing(self, row: Row, entry: Entry) -> Turn | None:
         filters = self._filters
         if not (self._passes_row(row) and _passes_entry(row, entry, filters)):
             return None
@@ -98,7 +101,7 @@ class StoreScan:
             return None
         times: dict[str, int] = {}
         for row, _, entry in self._entries():
-            if self._passing(row, entry) is not None:
+            if self._load_passing(row, entry) is not None:
                 id = row.session.id
                 times[id] = max(times.get(id, 0), _started(row, entry))
         ordered = [id for _, id in sorted((-time, id) for id, time in times.items())]
@@ -129,9 +132,9 @@ def _passes_turn(turn: Turn, filters: Filters) -> bool:
     return True
 
 
-def _found(row: Row, number: int, entry: Entry) -> Found:
+def _document_hit(row: Row, number: int, entry: Entry) -> DocumentHit:
     kind = "superseded" if row.is_superseded else row.session.kind
-    return Found(
+    return DocumentHit(
         score=0.0,
         address=NO_ADDRESS,
         session_key=key_of(row.session.id),
@@ -144,7 +147,7 @@ def _found(row: Row, number: int, entry: Entry) -> Found:
 
 
 class StoreLookup:
-    """What is shown of turns, read from the store: stands in for a text index."""
+    """Looks up session ids and turns in the store, in place of a full-text index."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -153,15 +156,16 @@ class StoreLookup:
     def session_ids(self, prefix: str) -> list[str]:
         return [id for id in self._rows if id.startswith(prefix)]
 
-    def stored(self, session: str, turn: int) -> Stored | None:
-        row = self._rows.get(session)
+    def stored(self, session_id: str, turn: int) -> Stored | None:
+        row = self._rows.get(session_id)
         entries = self._store.manifest(row).entries if row is not None else ()
         if row is None or turn >= len(entries):
             return None
         try:
-            said = self._store.load(entries[turn].turn, Turn)
+            loaded = self._store.load(entries[turn].turn, Turn)
         except StoreError:
             return None
-        title = row.session.title if turn == 0 else ""
-        of = row.session
-        return Stored(of.project, of.source, title, said.prompt, turn_text(said, "assistant"))
+        session = row.session
+        title = session.title if turn == 0 else ""
+        answer = turn_text(loaded, "assistant")
+        return Stored(session.project, session.source, title, loaded.prompt, answer)
