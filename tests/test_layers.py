@@ -88,7 +88,7 @@ MAY_IMPORT = {
 ONE_IMPORTER = {
     "backports": {"store/objects.py", "sources/zst.py"},
     "compression": {"store/objects.py", "sources/zst.py"},
-    "fcntl": {"store/lock.py"},
+    "fcntl": {"store/fsio.py", "store/lock.py"},
     "huggingface_hub": {"semantic/encoder.py", "semantic/model.py"},
     "markdown_it": {"output/safe_html.py"},
     "mcp": {"mcp/server.py"},

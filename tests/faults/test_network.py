@@ -58,7 +58,7 @@ def test_filesystem_of_a_directory_is_known(
     device = tmp_path.stat().st_dev
     line = f"36 35 {os.major(device)}:{os.minor(device)} / /home rw - {{}} host:/home rw\n"
     for kind, expected in (("nfs4", "nfs4"), ("cifs", "cifs"), ("ext4", ""), ("fuse.sshfs",) * 2):
-        monkeypatch.setattr(lock, "_read", lambda _, kind=kind: line.format(kind))
+        monkeypatch.setattr(lock, "_read_text", lambda _, kind=kind: line.format(kind))
         assert lock.network_filesystem(str(tmp_path)) == expected
 
 

@@ -23,7 +23,9 @@ from tests.helpers.embedded_home import Done, vectors_dir
 from tests.helpers.homes import Home, assert_same_as_fresh, held
 from tests.helpers.transcripts import ClaudeFile
 
-SAID = re.compile(r"damaged|lost|missing|cut short|anew|fsck|newer ccgrep|recreate|embedded so far")
+SAID = re.compile(
+    r"damaged|lost|missing|truncated|cut short|anew|fsck|newer ccgrep|recreate|embedded so far"
+)
 TOPICS = ("login", "build", "worker", "cache", "parser", "proxy")
 
 

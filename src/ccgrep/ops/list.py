@@ -8,7 +8,7 @@ from ccgrep.errors import NotFoundError
 from ccgrep.ops.search import open_index, open_searcher
 from ccgrep.search.request import Filters
 from ccgrep.store.lifecycle import read_consistently
-from ccgrep.store.lineage import trees
+from ccgrep.store.lineage import walk_trees
 from ccgrep.store.manifest import Row
 
 
@@ -40,7 +40,9 @@ def list_sessions(
     ]
     listed.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
     if is_tree:
-        nodes = read_consistently(config.store_dir, lambda store: list(trees(store, listed, limit)))
+        nodes = read_consistently(
+            config.store_dir, lambda store: list(walk_trees(store, listed, limit))
+        )
         return [ListedSession(row, short[row.session.id], depth) for row, depth in nodes]
     return [ListedSession(row, short[row.session.id]) for row in listed[: limit or None]]
 

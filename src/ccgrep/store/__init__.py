@@ -1,1 +1,1 @@
-"""A git-like object database: bytes in, bytes out."""
+"""A git-like object store: objects in packs, snapshots of sessions, and one writer at a time."""

@@ -1,8 +1,8 @@
-"""May this user and this ccgrep use the store? Asked before anything of it is read.
+"""Checks before a store is read: it belongs to this user, and this ccgrep knows its format.
 
-FORMAT   "ccgrep store\\nformat 1\\nfeatures \\n": a number, and words that a reader must know
+FORMAT   "ccgrep store\\nformat 1\\nfeatures \\n": a number, and features that a reader must support
 
-Imports nothing that a search does not need.
+Every search imports this module, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _ANY_FORMAT = r"ccgrep store\nformat ([1-9]\d*)\nfeatures ?([a-z0-9 -]*)\n"
 
 
 def check_format(directory: str, is_repair: bool = False) -> None:
-    """Refuses a store that this version cannot understand, without touching it."""
+    """Raise FormatError for a store that this version cannot read. A repair ignores damage."""
     path = os.path.join(directory, "FORMAT")
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read(4096)
     if text == FORMAT_TEXT:
         return
-    found = compile_pattern(_ANY_FORMAT).fullmatch(text)
-    if found is None:
+    match = compile_pattern(_ANY_FORMAT).fullmatch(text)
+    if match is None:
         if is_repair:
             return
         raise FormatError(f"{path} is damaged: run `ccgrep fsck --repair`")
-    number, features = int(found.group(1)), set(found.group(2).split())
+    number, features = int(match.group(1)), set(match.group(2).split())
     if number > FORMAT or features - FEATURES:
         raise FormatError(
             f"the store is from a newer ccgrep (format {number}, this one reads {FORMAT}): "
@@ -40,7 +40,7 @@ def check_format(directory: str, is_repair: bool = False) -> None:
 
 
 def check_owner(directory: str) -> None:
-    """Refuses a store that another user made, and could change under our hands."""
+    """Raise StoreError if another user owns the store and could change it at any time."""
     owner = os.stat(directory).st_uid
     if owner not in (os.geteuid(), 0) and os.geteuid() != 0:
         raise StoreError(
@@ -50,7 +50,7 @@ def check_owner(directory: str) -> None:
 
 
 def check_usable(directory: str) -> None:
-    """Both, of a store that may not be there yet."""
+    """Check owner and format, if the store exists."""
     try:
         check_owner(directory)
         check_format(directory)

@@ -1,33 +1,32 @@
-"""Hints: notes that may be lost or wrong, which costs work and never an answer.
+"""Hints: derived files that may be lost or wrong, at the cost of time but never of an answer.
 
-Each ends in "crc32 <8 hex digits>\\n": what is damaged counts as lost, and `fsck` names it.
-Imports nothing that a search does not need.
+Each ends in "crc32 <8 hex digits>\\n". A damaged hint counts as lost, and `fsck` reports it.
+Every search imports this module, so it imports nothing heavy.
 """
 
 from __future__ import annotations
 
 import zlib
 
-_SEAL_BYTES = 15
+_CHECKSUM_BYTES = 15
 
 
-def add_checksum(note: bytes) -> bytes:
-    """A note with its checksum behind it."""
-    return note + _seal(note)
+def add_checksum(content: bytes) -> bytes:
+    return content + _checksum(content)
 
 
 def strip_checksum(data: bytes) -> bytes | None:
-    """The note without its checksum; nothing if it is damaged, or of an earlier version."""
-    note = data[:-_SEAL_BYTES]
-    return note if data[-_SEAL_BYTES:] == _seal(note) else None
+    """Return the content without its checksum, or None if it is damaged or from an old version."""
+    content = data[:-_CHECKSUM_BYTES]
+    return content if data[-_CHECKSUM_BYTES:] == _checksum(content) else None
 
 
-def _seal(note: bytes) -> bytes:
-    return b"crc32 %08x\n" % zlib.crc32(note)
+def _checksum(content: bytes) -> bytes:
+    return b"crc32 %08x\n" % zlib.crc32(content)
 
 
 def read_checksummed(path: str) -> bytes:
-    """What a note says; nothing if it is damaged or not there."""
+    """Return a hint's content, or empty bytes if it is damaged or missing."""
     try:
         with open(path, "rb") as file:
             return strip_checksum(file.read()) or b""
@@ -36,7 +35,7 @@ def read_checksummed(path: str) -> bytes:
 
 
 def is_damaged(path: str) -> bool:
-    """Whether a note is there, and is not what was written."""
+    """Return whether a hint exists with a wrong checksum."""
     try:
         with open(path, "rb") as file:
             return strip_checksum(file.read()) is None

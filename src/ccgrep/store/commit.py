@@ -24,19 +24,19 @@ T = TypeVar("T")
 
 
 class Commit:
-    """A change of the store under the writer's lock: new objects, then a new HEAD.
+    """A change of the store under the writer lock: new objects, then a new HEAD.
 
-    Used as a context: leaving it without `commit` throws the pack away.
+    As a context manager, it discards the unpublished pack on exit.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._head = store.head()
-        self.snapshot = _with_forgotten(store, store.snapshot(self._head))
+        self.snapshot = _add_forgotten(store, store.snapshot(self._head))
         self._rows: dict[str, dict[str, Row]] = {}
         self._touched: set[str] = set()
         self._writer: PackWriter | None = None
-        self._last: tuple[ObjectId, Manifest] | None = None
+        self._last_manifest: tuple[ObjectId, Manifest] | None = None
         store.hold(*store.packs())
 
     def __enter__(self) -> "Commit":
@@ -52,8 +52,13 @@ class Commit:
             self._writer.discard()
         self.store.release()
 
+    @property
+    def head(self) -> ObjectId:
+        """The snapshot that this commit changes."""
+        return self._head
+
     def add(self, frame: Frame) -> bool:
-        """Stores an object; says whether it was new."""
+        """Store an object, and return whether it was new."""
         if self._writer is not None and frame.id in self._writer:
             return False
         if pack := self.store.find_pack(frame.id):
@@ -68,25 +73,20 @@ class Commit:
         frame = make_frame(kind, value)
         self.add(frame)
         if isinstance(value, Manifest):
-            self._last = frame.id, value
+            self._last_manifest = frame.id, value
         return frame.id
 
     def manifest(self, row: Row) -> Manifest:
-        """A session's; mostly the one that was just put."""
-        if self._last is not None and self._last[0] == row.manifest:
-            return self._last[1]
+        """Return a session's manifest, which is often the one that was stored last."""
+        if self._last_manifest is not None and self._last_manifest[0] == row.manifest:
+            return self._last_manifest[1]
         return self.load(row.manifest, Manifest)
-
-    @property
-    def head(self) -> ObjectId:
-        """The snapshot that it goes on from."""
-        return self._head
 
     def load_turn(self, id: ObjectId) -> Turn:
         return self.load(id, Turn)
 
     def load(self, id: ObjectId, kind: type[T]) -> T:
-        """An object, also one that this commit has just written."""
+        """Return an object of the store or of this commit."""
         if self._writer is not None and id in self._writer:
             return decode(unpack_frame(self._writer.read(id)), kind)
         return self.store.load(id, kind)
@@ -95,17 +95,17 @@ class Commit:
         return self._shard(shard_of(session_id)).get(session_id)
 
     def rows(self) -> Iterator[Row]:
-        """Every session as this commit will leave it."""
+        """Yield every session as this commit will leave it."""
         for name in sorted({*self.snapshot.shards, *self._rows}):
             yield from self._shard(name).values()
 
     def touched_rows(self) -> Iterator[Row]:
-        """The sessions that this commit changes."""
+        """Yield the sessions that this commit adds or changes."""
         for name in self._touched:
-            before = self.snapshot.shards.get(name)
-            known = self.store.load(before, Shard).rows if before else ()
-            old = {row.session.id: row for row in known}
-            yield from (r for id, r in self._shard(name).items() if old.get(id) != r)
+            shard = self.snapshot.shards.get(name)
+            old_rows = self.store.load(shard, Shard).rows if shard else ()
+            old = {row.session.id: row for row in old_rows}
+            yield from (row for id, row in self._shard(name).items() if old.get(id) != row)
 
     def set_row(self, row: Row) -> None:
         name = shard_of(row.session.id)
@@ -120,9 +120,9 @@ class Commit:
             self._touched.add(name)
 
     def commit(self, now_ms: int, **changes: object) -> ObjectId:
-        """Publishes the pack and makes it the current snapshot.
+        """Publish the pack and a new snapshot, and return the snapshot's id.
 
-        `changes` are further fields of the snapshot. Nothing changed: nothing is written.
+        `changes` are further fields of the snapshot. If nothing differs, nothing is written.
         """
         shards = dict(self.snapshot.shards)
         for name in self._touched:
@@ -131,21 +131,21 @@ class Commit:
                 shards[name] = self.put("shard", Shard(rows))
             else:
                 shards.pop(name, None)
-        wanted = replace(self.snapshot, shards=dict(sorted(shards.items())), **changes)
-        if wanted == self.snapshot:
+        new = replace(self.snapshot, shards=dict(sorted(shards.items())), **changes)
+        if new == self.snapshot:
             return self.store.head()
-        if wanted.forgotten:
-            refs.write_forgotten(self.store.directory, wanted.forgotten)
-        self.snapshot = replace(wanted, created=now_ms, revision=self.snapshot.revision + 1)
+        if new.forgotten:
+            refs.write_forgotten(self.store.directory, new.forgotten)
+        self.snapshot = replace(new, created=now_ms, revision=self.snapshot.revision + 1)
         head = self.put("snapshot", self.snapshot)
         if self._writer is not None:
             self._writer.finish()
             self._writer = None
         self.store.packs(refresh=True)
-        written = self.store.find_pack(head)
-        if written is None:
+        pack = self.store.find_pack(head)
+        if pack is None:
             raise LostRaceError
-        self.store.hold(written)
+        self.store.hold(pack)
         self.store.check_head(self._head)
         refs.write_head(self.store.directory, head)
         self.store.check_head(head)
@@ -157,7 +157,7 @@ class Commit:
         return head
 
     def drop_caches(self) -> None:
-        """Keeps nothing at hand that the store has."""
+        """Free what can be read from the store again."""
         if not self._touched:
             self._rows.clear()
             self.store.close()
@@ -170,7 +170,7 @@ class Commit:
         return self._rows[name]
 
 
-def _with_forgotten(store: Store, snapshot: Snapshot) -> Snapshot:
-    """What is forgotten stays so, also when the snapshot that says it is lost."""
-    known = {*snapshot.forgotten, *refs.read_forgotten(store.directory)}
-    return replace(snapshot, forgotten=tuple(sorted(known)))
+def _add_forgotten(store: Store, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with the keys of the file `forgotten`, which survives lost snapshots."""
+    keys = {*snapshot.forgotten, *refs.read_forgotten(store.directory)}
+    return replace(snapshot, forgotten=tuple(sorted(keys)))

@@ -1,9 +1,9 @@
-"""Checks every byte of a store, and repairs what can be repaired from the store itself.
+"""Check every byte of a store, and repair what the store itself allows.
 
-*Lost* is what the snapshot refers to and no intact pack holds. *Dangling* is what nothing
-refers to: waste, not damage. Repair keeps every good object of a damaged pack, makes
-indexes anew, and goes back to the best snapshot or manifests that are left; what it
-cannot restore it leaves marked for reading the transcripts again.
+*Lost* objects are referred to by the snapshot, but no intact pack holds them. *Dangling* objects
+are garbage, not damage. A repair keeps every good object of a damaged pack, rebuilds indexes and
+falls back to the best snapshot or manifests that are left. Sessions that stay incomplete are marked
+so that their transcripts are read again.
 """
 
 from collections.abc import Iterator
@@ -17,12 +17,15 @@ from ccgrep.store import access, refs
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, SourceFile, shard_of
 from ccgrep.store.objects import Frame, decode, unpack_frame
-from ccgrep.store.pack import Pack, PackWriter
+from ccgrep.store.pack import Pack
 from ccgrep.store.store import Store
+
+Newest = dict[str, tuple[ObjectId, Manifest]]
+"""The newest manifest of each session, with its id."""
 
 
 class FsckReport(Struct):
-    """`damaged` names files, `lost` what cannot be read; `dangling` counts objects."""
+    """`damaged` names files, `lost` names objects, `dangling` counts objects."""
 
     objects: int = 0
     packs: int = 0
@@ -36,7 +39,7 @@ class FsckReport(Struct):
 
 
 def check(store: Store) -> FsckReport:
-    """Reads everything; changes nothing."""
+    """Read and verify the whole store, without changing it."""
     report = FsckReport()
     try:
         access.check_format(store.directory)
@@ -49,8 +52,7 @@ def check(store: Store) -> FsckReport:
         report.packs += 1
         good |= _check_pack(pack, report)
     report.objects = len(good)
-    used = _check_links(store, good, report)
-    report.dangling = len(good - used)
+    report.dangling = len(good - _check_links(store, good, report))
     return report
 
 
@@ -60,7 +62,7 @@ def _check_pack(pack: Pack, report: FsckReport) -> set[ObjectId]:
     if not pack.is_intact():
         report.damaged.append(f"pack-{pack.name}.pack: does not match its name")
     good: set[ObjectId] = set()
-    for frame, error in _frames(pack):
+    for frame, error in _read_frames(pack):
         if error is None and frame is not None:
             good.add(frame.id)
         else:
@@ -68,10 +70,10 @@ def _check_pack(pack: Pack, report: FsckReport) -> set[ObjectId]:
     return good
 
 
-def _frames(pack: Pack) -> Iterator[tuple[Frame | None, CorruptError | None]]:
-    """Each object of a pack, or why it cannot be read.
+def _read_frames(pack: Pack) -> Iterator[tuple[Frame | None, CorruptError | None]]:
+    """Yield each object of a pack, or the reason why it cannot be read.
 
-    The index finds objects behind a damaged header, where a scan would have to stop.
+    The index leads to objects behind a damaged header, where a scan would stop.
     """
     for id in pack.ids():
         try:
@@ -85,14 +87,14 @@ def _frames(pack: Pack) -> Iterator[tuple[Frame | None, CorruptError | None]]:
 
 
 def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[ObjectId]:
-    """Follows HEAD to every turn; what is missing on the way is lost."""
+    """Follow HEAD to every turn, report missing objects, and return all that are referred to."""
     used: set[ObjectId] = set()
 
-    def missing(id: ObjectId, what: str) -> bool:
+    def is_lost(id: ObjectId, name: str) -> bool:
         used.add(id)
         if id in good:
             return False
-        report.lost.append(f"{what} @{id.hex()[:12]}")
+        report.lost.append(f"{name} @{id.hex()[:12]}")
         return True
 
     try:
@@ -100,18 +102,18 @@ def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[O
     except StoreError as error:
         report.damaged.append(str(error))
         return used
-    if head == NO_SNAPSHOT or missing(head, "snapshot"):
+    if head == NO_SNAPSHOT or is_lost(head, "snapshot"):
         return used
     snapshot = store.load(head, Snapshot)
     _check_forgotten(store, snapshot, report)
     for shard_id in snapshot.shards.values():
-        if missing(shard_id, "a list of sessions"):
+        if is_lost(shard_id, "shard"):
             continue
         for row in store.load(shard_id, Shard).rows:
-            if missing(row.manifest, f"manifest of {row.session.id}"):
+            if is_lost(row.manifest, f"manifest of {row.session.id}"):
                 continue
             for number, entry in enumerate(store.manifest(row).entries):
-                missing(entry.turn, f"turn {row.session.id}:{number}")
+                is_lost(entry.turn, f"turn {row.session.id}:{number}")
     return used
 
 
@@ -121,17 +123,18 @@ def _check_forgotten(store: Store, snapshot: Snapshot, report: FsckReport) -> No
 
 
 def repair(store: Store) -> list[str]:
-    """Makes the store consistent with what can still be read of it; names what is lost."""
+    """Make the store consistent with its readable objects, and return what is lost."""
     store.clean_tmp()
     refs.write_format(store.directory)
     _rewrite_damaged(store)
     store.rebuild_pack_indexes()
+    _restore_head(store)
     lost: list[str] = []
-    with Commit(_with_best_head(store)) as commit:
+    with Commit(store) as commit:
         newest = _newest_manifests(store)
         _restore_shards(store, commit, newest)
         for row in list(commit.rows()):
-            if not _mend(store, commit, row, newest):
+            if not _repair_row(store, commit, row, newest):
                 lost.append(f"session {row.session.id}")
         commit.commit(commit.snapshot.created)
         if commit.snapshot.forgotten:
@@ -140,49 +143,36 @@ def repair(store: Store) -> list[str]:
 
 
 def _rewrite_damaged(store: Store) -> None:
-    """Replaces each damaged pack by one that holds its good objects."""
+    """Replace each damaged pack by one with its good objects."""
     opened = {pack.name: pack for pack in store.packs(refresh=True)}
-    broken = [name for name in store.pack_names() if name not in opened]
+    damaged = [name for name in store.pack_names() if name not in opened]
     for name, pack in opened.items():
-        if pack.is_intact() and all(frame is not None for frame, _ in _frames(pack)):
-            continue
-        broken.append(name)
-        writer = PackWriter(store.pack_dir, store.tmp_dir)
-        try:
-            for frame, _ in _frames(pack):
-                if frame is not None:
-                    writer.add(frame)
-            if len(writer):
-                writer.finish()
-        finally:
-            writer.discard()
-    store.drop_packs(broken)
+        if not pack.is_intact() or any(frame is None for frame, _ in _read_frames(pack)):
+            damaged.append(name)
+            store.write_pack(frame for frame, _ in _read_frames(pack) if frame is not None)
+    store.drop_packs(damaged)
 
 
-def _with_best_head(store: Store) -> Store:
-    """The store, with HEAD at the newest snapshot that is whole."""
+def _restore_head(store: Store) -> None:
+    """Point HEAD to the newest readable snapshot, unless the current one is readable."""
     try:
         store.snapshot()
     except StoreError:
-        snapshots = [(decode(raw, Snapshot), id) for id, raw in _objects(store, "snapshot")]
-        best = max(snapshots, key=lambda found: found[0].revision, default=None)
+        snapshots = [(decode(raw, Snapshot), id) for id, raw in _read_objects(store, "snapshot")]
+        best = max(snapshots, key=lambda snapshot: snapshot[0].revision, default=None)
         refs.write_head(store.directory, best[1] if best else NO_SNAPSHOT)
-    return store
 
 
-def _objects(store: Store, kind: str) -> Iterator[tuple[ObjectId, bytes]]:
-    """Every good object of a kind."""
+def _read_objects(store: Store, kind: str) -> Iterator[tuple[ObjectId, bytes]]:
+    """Yield every good object of a kind."""
     for pack in store.packs():
-        for frame, _ in _frames(pack):
+        for frame, _ in _read_frames(pack):
             if frame is not None and frame.kind == kind:
                 yield frame.id, unpack_frame(frame)
 
 
-Newest = dict[str, tuple[ObjectId, Manifest]]
-
-
 def _restore_shards(store: Store, commit: Commit, newest: Newest) -> None:
-    """Makes lost shards from the newest manifest of each of their sessions."""
+    """Rebuild lost shards from the newest manifest of each of their sessions."""
     has_snapshot = store.head() != NO_SNAPSHOT
     lost = {n for n, id in commit.snapshot.shards.items() if id not in store}
     if not has_snapshot and store.pack_names():
@@ -197,9 +187,8 @@ def _restore_shards(store: Store, commit: Commit, newest: Newest) -> None:
 
 
 def _newest_manifests(store: Store) -> Newest:
-    """The newest manifest of each session that any pack holds."""
     newest: Newest = {}
-    for id, raw in _objects(store, "manifest"):
+    for id, raw in _read_objects(store, "manifest"):
         manifest = decode(raw, Manifest)
         known = newest.get(manifest.session.id)
         if known is None or known[1].revision < manifest.revision:
@@ -208,26 +197,29 @@ def _newest_manifests(store: Store) -> Newest:
 
 
 def newest_rows(store: Store) -> list[Row]:
-    """The sessions of a store whose snapshot is lost, as its manifests tell them."""
+    """Return the sessions of a store whose snapshot is lost, rebuilt from their manifests."""
     try:
-        found = _newest_manifests(store)
+        newest = _newest_manifests(store)
     except StoreError:
         return []
-    return [Row(manifest.session, id, is_gone=True) for id, manifest in found.values()]
+    return [Row(manifest.session, id, is_gone=True) for id, manifest in newest.values()]
 
 
-def _mend(store: Store, commit: Commit, row: Row, newest: Newest) -> bool:
-    """A session with something lost is read anew; `False` if nothing of it is left."""
+def _repair_row(store: Store, commit: Commit, row: Row, newest: Newest) -> bool:
+    """Mark an incomplete session to be read again. Return False if nothing of it is left."""
     if row.manifest not in store:
         older = newest.get(row.session.id)
         if older is None:
             commit.drop_row(row.session.id)
             return False
-        commit.set_row(replace(row, manifest=older[0], files=tuple(map(_unread, row.files))))
+        commit.set_row(
+            replace(row, manifest=older[0], files=tuple(map(_reset_watermark, row.files)))
+        )
     elif any(entry.turn not in store for entry in store.manifest(row).entries):
-        commit.set_row(replace(row, files=tuple(map(_unread, row.files))))
+        commit.set_row(replace(row, files=tuple(map(_reset_watermark, row.files))))
     return True
 
 
-def _unread(file: SourceFile) -> SourceFile:
+def _reset_watermark(file: SourceFile) -> SourceFile:
+    """Return the file with a watermark that makes the next ingest read all of it."""
     return replace(file, size=-1, resume=0, resume_crc=0, end=0, end_crc=0)

@@ -1,12 +1,13 @@
-"""The only module that writes, renames, syncs or deletes.
+"""All writing: the only module that creates, writes, syncs, renames or deletes files.
 
-Everything is published the same way: written to `tmp/` on the same filesystem, its length
-checked, synced, renamed to its place, and the directory synced. So a file is there whole
-or not at all. Directories are 0700 and files 0600, whatever the umask.
-Each operation passes `hook` first: tests put a fault there.
+`publish` writes to `tmp/` on the same filesystem, checks the length, syncs, renames the file to
+its final name and syncs the directory. A file therefore exists completely or not at all.
+Directories have mode 0700 and files 0600, whatever the umask.
+Each operation calls `hook` first, so that tests can inject faults.
 """
 
 import errno
+import fcntl
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,11 +19,11 @@ hook: Callable[[str, str], None] | None = None
 """Called with the operation's name and its path before each operation."""
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EROFS, errno.EACCES)
-"""What is answered where a directory cannot be synced, or may be written but not read."""
+_NO_DIR_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EROFS, errno.EACCES)
+"""Errors of filesystems that cannot sync a directory, and of directories that cannot be read."""
 
-_TRIES = 20
-_PAUSE_S = 0.05
+_RMTREE_TRIES = 20
+_RMTREE_PAUSE_S = 0.05
 _DAY_S = 86_400
 
 
@@ -37,7 +38,7 @@ def _operation(name: str, path: str, size: int = 0) -> Iterator[None]:
 
 
 def to_write_error(error: OSError, path: str, size: int = 0) -> WriteError:
-    """What to do about an error; `size` is how many bytes were to be written, if that is known."""
+    """Return a WriteError that says what to do; `size` is the number of bytes to write."""
     if error.errno in NO_SPACE:
         needs = f", needs about {_in_kb(size)}" if size else ""
         free = _free_bytes(path) if error.errno == errno.ENOSPC else None
@@ -54,16 +55,15 @@ def to_write_error(error: OSError, path: str, size: int = 0) -> WriteError:
     return WriteError(f"cannot write {path} ({error.strerror}): check the disk, then run again")
 
 
-def parse_write_error(reason: str, path: str) -> WriteError:
-    """The same for what a library says that writes on its own."""
-    import re  # noqa: PLC0415 - only if it fails
+def parse_write_error(message: str, path: str) -> WriteError:
+    """Return a WriteError for the message of a library that writes files itself."""
+    import re  # noqa: PLC0415 - only after a failure
 
-    found = re.search(r"(?:os error |code: )(\d+)", reason)
-    if found:
-        code = int(found[1])
-        return to_write_error(OSError(code, os.strerror(code)), path)
+    code = re.search(r"(?:os error |code: )(\d+)", message)
+    if code:
+        return to_write_error(OSError(int(code[1]), os.strerror(int(code[1]))), path)
     return WriteError(
-        f"cannot write {path} ({reason}): check the disk and the space on it, then run again"
+        f"cannot write {path} ({message}): check the disk and the space on it, then run again"
     )
 
 
@@ -80,20 +80,19 @@ def _free_bytes(path: str) -> int | None:
 
 
 def make_dir(path: str) -> bool:
-    """A private directory, and those above it; one that exists is left as it is. Whether it
-    was made."""
+    """Create a private directory and its parents, and return whether it was missing."""
     if os.path.isdir(path):
         return False
-    above = os.path.dirname(path)
-    if above and not os.path.isdir(above):
-        make_dir(above)
+    parent = os.path.dirname(path)
+    if parent and not os.path.isdir(parent):
+        make_dir(parent)
     with _operation("mkdir", path):
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
             return False
         os.chmod(path, 0o700)
-    sync_dir(above or ".")  # What is synced below it would be lost with its name.
+    sync_dir(parent or ".")  # Without its name, files synced inside it would be lost.
     return True
 
 
@@ -103,7 +102,7 @@ def make_private(path: str) -> None:
 
 
 class NewFile:
-    """A file under way in `tmp/`; it exists for others only after `publish`."""
+    """An unfinished file in `tmp/`. Nobody else sees it before `publish`."""
 
     def __init__(self, tmp_dir: str, name: str) -> None:
         self.path = os.path.join(tmp_dir, f"{name[:100]}.{os.getpid()}.{os.urandom(4).hex()}")
@@ -124,12 +123,12 @@ class NewFile:
         return os.pread(self._descriptor, size, offset)
 
     def publish(self, path: str, is_hint: bool = False) -> None:
-        """Makes the file durable under its final name; a hint may be lost by a power cut."""
+        """Make the file durable under its final name. A power cut may lose a hint."""
         with _operation("fsync", self.path):
             if os.fstat(self._descriptor).st_size != self.size:
                 raise OSError(errno.EIO, "short write")
             if not is_hint:
-                os.fsync(self._descriptor)
+                _sync(self._descriptor)
         with _operation("rename", path):
             os.rename(self.path, path)
         os.close(self._descriptor)
@@ -138,7 +137,7 @@ class NewFile:
             sync_dir(os.path.dirname(path))
 
     def discard(self) -> None:
-        """Gives up what is not published; never fails, since it runs while something fails."""
+        """Delete the file unless it is published. Never fails: it runs while handling errors."""
         if self._descriptor < 0:
             return
         try:
@@ -149,18 +148,32 @@ class NewFile:
 
 
 def is_in_use(path: str) -> bool:
-    """Whether a file in `tmp/` is of a process that runs, whom no lock may have kept out. After a
-    day it is taken for one of an earlier process with that number."""
-    number = os.path.basename(path).split(".")[-2:][0]
+    """Return whether a running process owns a file in `tmp/`.
+
+    Such a writer exists beside ours only where locks do not work. A file older than a day belongs
+    to an earlier process with the same number.
+    """
+    pid = os.path.basename(path).split(".")[-2:][0]
     try:
         age_s = time.time() - os.stat(path).st_mtime
     except FileNotFoundError:
         return False
-    return number.isdigit() and abs(age_s) < _DAY_S and os.path.exists(f"/proc/{int(number)}")
+    return pid.isdigit() and abs(age_s) < _DAY_S and is_running(int(pid))
+
+
+def is_running(pid: int) -> bool:
+    """Return whether this machine has a process with that number."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
 
 
 def publish(tmp_dir: str, path: str, data: bytes, is_hint: bool = False) -> None:
-    """Writes a whole file, replacing what stood there."""
+    """Write or replace a whole file."""
     file = NewFile(tmp_dir, os.path.basename(path))
     try:
         file.write(data)
@@ -175,16 +188,31 @@ def sync_dir(path: str) -> None:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                os.fsync(descriptor)
+                _sync(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as error:
-            if error.errno not in _NO_SYNC:
+            if error.errno not in _NO_DIR_SYNC:
                 raise
 
 
+def _sync(descriptor: int) -> None:
+    """Make a file or directory survive a power cut.
+
+    On macOS, `fsync` stops at the drive's cache. `F_FULLFSYNC` flushes that too, but not every
+    filesystem supports it.
+    """
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        except OSError:
+            os.fsync(descriptor)
+    else:
+        os.fsync(descriptor)
+
+
 def remove(path: str) -> None:
-    """Deletes a file; one that is gone already is fine."""
+    """Delete a file, if it exists."""
     with _operation("unlink", path):
         try:
             os.unlink(path)
@@ -199,25 +227,25 @@ def rename_dir(path: str, new_path: str) -> None:
 
 
 def remove_tree(path: str) -> None:
-    """Deletes a directory with everything below it, links not followed."""
+    """Delete a directory with everything below it, without following symlinks."""
     import shutil  # noqa: PLC0415 - slow to import, and rarely needed
 
     with _operation("rmtree", path):
-        for left in reversed(range(_TRIES)):
+        for tries_left in reversed(range(_RMTREE_TRIES)):
             try:
                 shutil.rmtree(path)
             except OSError as error:
-                # Threads of a tantivy writer that was given up may still be at work in there.
-                if error.errno != errno.ENOTEMPTY or not left:
+                # Threads of an abandoned tantivy writer may still create files in it.
+                if error.errno != errno.ENOTEMPTY or not tries_left:
                     raise
-                time.sleep(_PAUSE_S)
+                time.sleep(_RMTREE_PAUSE_S)
             else:
                 return
 
 
 @contextmanager
 def temporary_dir() -> Iterator[str]:
-    """A directory outside the store, for one search."""
+    """Yield a directory outside the store, deleted afterwards."""
     import tempfile  # noqa: PLC0415 - rarely needed
 
     path = tempfile.mkdtemp(prefix="ccgrep-")
@@ -229,7 +257,7 @@ def temporary_dir() -> Iterator[str]:
 
 @contextmanager
 def linked_dir(path: str, names: Iterable[str]) -> Iterator[str]:
-    """A temporary directory of links to files of a directory that cannot be written."""
+    """Yield a temporary, writable directory with symlinks to files of a read-only one."""
     with temporary_dir() as links:
         for name in names:
             os.symlink(os.path.join(path, name), os.path.join(links, name))
@@ -237,24 +265,26 @@ def linked_dir(path: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def open_lock_file(path: str) -> int:
-    """A descriptor of the lock file, made when it is not there."""
+    """Return a descriptor of the lock file, created if it is missing."""
     with _operation("create", path):
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(path, flags, 0o600)
 
 
 def claim(path: str, owner: str) -> bool:
-    """Makes a directory with a file `owner`; says whether it was not there. One of many gets it, by
-    a rename that fails where a directory with something in it stands."""
-    made = _beside(path)
+    """Create the directory `path` with a file `owner`, and return whether it was missing.
+
+    Of several processes, one succeeds: renaming a directory onto a non-empty one fails.
+    """
+    new = _unique_sibling(path)
     with _operation("mkdir", path):
-        os.mkdir(made, 0o700)
+        os.mkdir(new, 0o700)
         try:
-            with open(os.path.join(made, "owner"), "w", encoding="utf-8") as file:
+            with open(os.path.join(new, "owner"), "w", encoding="utf-8") as file:
                 file.write(owner)
-            os.rename(made, path)
+            os.rename(new, path)
         except OSError as error:
-            _drop_claim(made)
+            _delete_claim(new)
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 return False
             raise
@@ -262,30 +292,30 @@ def claim(path: str, owner: str) -> bool:
 
 
 def release_claim(path: str) -> None:
-    """Removes it by one rename: the next one may claim it before the old one is deleted."""
-    aside = _beside(path)
+    """Delete a claim. A rename comes first, so that the path is free at once."""
+    old = _unique_sibling(path)
     with _operation("rmdir", path):
         try:
-            os.rename(path, aside)
+            os.rename(path, old)
         except FileNotFoundError:
             return
-        _drop_claim(aside)
+        _delete_claim(old)
 
 
-def _beside(path: str) -> str:
+def _unique_sibling(path: str) -> str:
     return f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
 
 
-def _drop_claim(path: str) -> None:
-    for drop, name in ((os.unlink, os.path.join(path, "owner")), (os.rmdir, path)):
+def _delete_claim(path: str) -> None:
+    for delete, name in ((os.unlink, os.path.join(path, "owner")), (os.rmdir, path)):
         try:
-            drop(name)
+            delete(name)
         except FileNotFoundError:
             continue
 
 
 def write_owner(descriptor: int, text: str) -> None:
-    """Says who holds the lock; a message for people, so it may fail and is not synced."""
+    """Write the holder of the lock into its file. People read it, so it may fail unsynced."""
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)

@@ -1,9 +1,8 @@
-"""Finds what nothing refers to, and drops it; takes sessions out for good.
+"""Delete objects that nothing refers to, and forget sessions on request.
 
-Both run under the writer's lock. Objects are copied to a new pack before the old one is
-deleted, so a kill in between leaves them twice, never not at all. A session that is
-forgotten leaves a mark in the snapshot until its bytes are gone, so that the next writer
-finishes what a kill interrupted.
+Both run under the writer lock. Objects are copied to a new pack before the old one is deleted, so
+a killed process leaves them twice rather than not at all. The snapshot marks a forgotten session
+until its bytes are gone, so that the next writer finishes the job.
 """
 
 from collections.abc import Collection
@@ -35,22 +34,20 @@ class GcReport(Struct, frozen=True):
 
 
 def find_reachable(store: Store, head: ObjectId) -> set[ObjectId]:
-    """Every object that a snapshot leads to."""
+    """Return every object that a snapshot leads to."""
     if head == NO_SNAPSHOT:
         return set()
-    found = {head}
-    snapshot = store.load(head, Snapshot)
-    for shard_id in snapshot.shards.values():
-        found.add(shard_id)
+    ids = {head}
+    for shard_id in store.load(head, Snapshot).shards.values():
+        ids.add(shard_id)
         for row in store.load(shard_id, Shard).rows:
-            found.add(row.manifest)
-            manifest = store.load(row.manifest, Manifest)
-            found.update(entry.turn for entry in manifest.entries)
-    return found
+            ids.add(row.manifest)
+            ids.update(entry.turn for entry in store.load(row.manifest, Manifest).entries)
+    return ids
 
 
 def collect_garbage(store: Store) -> GcReport:
-    """Drops unreachable objects and what was derived from them, and folds what is left."""
+    """Delete unreachable objects and their tallies, and fold the remaining packs."""
     store.clean_tmp()
     packs = store.packs(refresh=True)
     before, bytes_before = len(packs), sum(pack.size for pack in packs)
@@ -77,9 +74,9 @@ def collect_garbage(store: Store) -> GcReport:
 
 
 def forget(store: Store, rows: Collection[Row], now_ms: int) -> None:
-    """Removes sessions from the snapshot, and remembers not to retake them.
+    """Remove sessions from the snapshot, and record keys that prevent ingesting them again.
 
-    Their bytes go with the next `collect_garbage`; until then the snapshot says that it must.
+    The next `collect_garbage` deletes their bytes. Until then the snapshot says that it must run.
     """
     ids = {row.session.id for row in rows}
     with Commit(store) as commit:

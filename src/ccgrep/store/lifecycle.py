@@ -1,6 +1,6 @@
-"""Open and create a store, and replace one by a newly built one.
+"""Open a store, create one, and replace one by a new one.
 
-`ccgrep index --recreate` builds the new store beside the old one and swaps them with two renames.
+`ccgrep index --recreate` builds the new store beside the old one, then swaps them with two renames.
 """
 
 import os
@@ -18,18 +18,17 @@ _CREATE_WAIT_S = 10.0
 
 
 def open_store(directory: str, is_repair: bool = False) -> Store:
-    """The store in `directory`, which must be there, ours, and of a known format.
+    """Return the store in `directory`, if it exists, is ours, and has a known format.
 
-    For a repair the FORMAT may be lost, but not be a newer one.
+    A repair accepts a lost or damaged FORMAT, but not a newer one.
     """
     _finish_swap(directory)
     try:
         access.check_owner(directory)
-        if not is_repair or os.path.exists(os.path.join(directory, "FORMAT")):
+        if not is_repair or _has_format(directory):
             access.check_format(directory, is_repair)
     except FileNotFoundError:
-        store = Store(directory)
-        if store.pack_names():
+        if Store(directory).pack_names():
             raise StoreError(
                 f"{directory} has objects but no FORMAT: run `ccgrep fsck --repair`"
             ) from None
@@ -50,45 +49,49 @@ def read_consistently(directory: str, work: Callable[[Store], T]) -> T:
 
 
 def create_store(directory: str) -> Store:
-    """The store in `directory`, made when there is none."""
+    """Return the store in `directory`, created if there is none."""
     _finish_swap(directory)
-    if os.path.exists(os.path.join(directory, "FORMAT")):
+    if _has_format(directory):
         store = open_store(directory)
-        store.was_exposed = _tighten(directory)
+        store.was_exposed = _make_private(directory)
         return store
     if Store(directory).pack_names():
         return open_store(directory)
-    if not _may_be_filled(directory):
-        if os.path.exists(os.path.join(directory, "FORMAT")):
-            return create_store(directory)  # Another one has made it meanwhile.
+    if not _is_unfinished(directory):
+        if _has_format(directory):
+            return create_store(directory)  # Another process has created it meanwhile.
         raise StoreError(
             f"{directory} is not empty and not a store: set CCGREP_DIR to another directory"
         )
     store = Store(directory)
     for path in (directory, store.pack_dir, store.tmp_dir):
         fsio.make_dir(path)
-    store.was_exposed = _tighten(directory)
+    store.was_exposed = _make_private(directory)
     with store.lock(_CREATE_WAIT_S):
-        # Another one that was quicker may be at its first snapshot by now.
-        if not os.path.exists(os.path.join(directory, "FORMAT")):
+        # A faster process may have created the store, and even committed.
+        if not _has_format(directory):
             if not os.path.exists(os.path.join(directory, "HEAD")):
                 refs.write_head(directory, NO_SNAPSHOT)
             refs.write_format(directory)
     return store
 
 
-def _may_be_filled(directory: str) -> bool:
-    """Whether there is nothing but what the making of a store leaves when it is interrupted."""
-    made = {"HEAD", "forgotten", "objects", "seen", "tallies", "text", "tmp"}
+def _has_format(directory: str) -> bool:
+    return os.path.exists(os.path.join(directory, "FORMAT"))
+
+
+def _is_unfinished(directory: str) -> bool:
+    """Return whether a directory holds at most what an interrupted creation leaves behind."""
+    ours = {"HEAD", "forgotten", "objects", "seen", "tallies", "text", "tmp"}
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
         return True
-    return all(name in made or name.partition(".")[0] == "lock" for name in names)
+    return all(name in ours or name.partition(".")[0] == "lock" for name in names)
 
 
-def _tighten(directory: str) -> bool:
-    """A store is as private as the transcripts; says whether it was not."""
+def _make_private(directory: str) -> bool:
+    """Make a store as private as the transcripts, and return whether it was not."""
     was_exposed = bool(os.stat(directory).st_mode & 0o077)
     if was_exposed:
         fsio.make_private(directory)
@@ -96,19 +99,19 @@ def _tighten(directory: str) -> bool:
 
 
 def new_store_dir(directory: str) -> str:
-    """Where a store is built that is to take the place of the one in `directory`."""
+    """Return where the store that will replace the one in `directory` is built."""
     return directory + ".new"
 
 
 def swap(directory: str, now_ms: int) -> str:
-    """Puts the new store in the place of the old one, and says where that is now.
+    """Replace the store by the new one, and return where the old one is now.
 
-    A kill between the two renames is finished by whoever opens the store next.
+    If the process is killed between the two renames, the next `open_store` finishes the swap.
     """
-    aside = f"{directory}.old-{now_ms}"
-    fsio.rename_dir(directory, aside)
+    old = f"{directory}.old-{now_ms}"
+    fsio.rename_dir(directory, old)
     _finish_swap(directory)
-    return aside
+    return old
 
 
 def _finish_swap(directory: str) -> None:
@@ -118,10 +121,10 @@ def _finish_swap(directory: str) -> None:
 
 
 def list_old_stores(directory: str) -> list[str]:
-    """The stores that `--recreate` has put aside."""
-    above, name = os.path.split(directory)
+    """Return the paths of the stores that `--recreate` has replaced."""
+    parent, name = os.path.split(directory)
     try:
-        names = os.listdir(above)
+        names = os.listdir(parent)
     except OSError:
         return []
-    return sorted(os.path.join(above, n) for n in names if n.startswith(f"{name}.old-"))
+    return sorted(os.path.join(parent, n) for n in names if n.startswith(f"{name}.old-"))

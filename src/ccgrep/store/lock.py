@@ -1,11 +1,13 @@
-"""One writer at a time: an flock on the store's `lock` file.
+"""The writer lock: an flock on the store's `lock` file, so that one process writes at a time.
 
-The kernel releases it when its holder dies, so there is no stale lock to clear. The
-owner's name in the file serves messages only.
+The kernel releases it when its holder dies, so there are no stale locks. The owner's name in the
+file only serves messages.
 
-On a network filesystem an flock may keep out only processes of this machine, or none at all. There
-the writer also holds a directory `<lock>.d`, whose file `owner` has machine, process and when that
-began. What a dead process of this machine left is removed; what another machine left is named.
+On a network filesystem, flock may exclude only processes of the same machine, or none. There the
+writer also holds the directory `lock.d`, whose file `owner` names machine, process and start time.
+ccgrep deletes the claim of a dead process of this machine, and reports a claim of another machine.
+Only Linux tells the type of a filesystem (`/proc`); elsewhere flock must do, and `Commit` detects
+writers that it does not exclude.
 """
 
 import errno
@@ -20,16 +22,17 @@ from ccgrep.errors import LockedError, WriteError
 from ccgrep.store import fsio
 
 _POLL_S = 0.02
-_NETWORK = frozenset(
+_NETWORK_FILESYSTEMS = frozenset(
     "9p afs ceph cifs fuse.glusterfs fuse.sshfs lustre ncpfs nfs nfs4 smb3 smbfs".split()
 )
 
 
 class WriterLock:
-    """Held while the store is written; waits up to `wait_s` for another writer."""
+    """Context manager that holds the lock. It waits up to `wait_s` for another writer."""
 
     def __init__(self, path: str, wait_s: float) -> None:
         self._path = path
+        self._claim_path = f"{path}.d"
         self._wait_s = wait_s
         self._descriptor = -1
         self._is_claimed = False
@@ -37,41 +40,16 @@ class WriterLock:
     def __enter__(self) -> "WriterLock":
         deadline = time.monotonic() + self._wait_s
         self._descriptor = fsio.open_lock_file(self._path)
-        while not self._try() or self._is_moved():
-            self._wait(deadline, os.pread(self._descriptor, 200, 0).decode("utf-8", "replace"))
+        while not self._try_lock() or self._reopen_if_moved():
+            owner = os.pread(self._descriptor, 200, 0).decode("utf-8", "replace")
+            self._pause(deadline, owner)
         if network_filesystem(os.path.dirname(self._path)):
             self._is_claimed = True
-            while not fsio.claim(self._claim, _process(os.getpid())):
+            while not fsio.claim(self._claim_path, _process_identity(os.getpid())):
                 self._drop_stale_claim()
-                self._wait(deadline, self._owner())
+                self._pause(deadline, self._claim_owner())
         fsio.write_owner(self._descriptor, f"process {os.getpid()}\n")
         return self
-
-    def _wait(self, deadline: float, owner: str) -> None:
-        if time.monotonic() < deadline:
-            time.sleep(_POLL_S)
-            return
-        os.close(self._descriptor)
-        hint = f", or delete {self._claim} if its machine is gone" if self._is_claimed else ""
-        raise LockedError(
-            f"another ccgrep is writing to the store ({owner.strip() or 'unknown'}): "
-            f"wait until it is done, or stop it{hint}"
-        )
-
-    @property
-    def _claim(self) -> str:
-        return f"{self._path}.d"
-
-    def _owner(self) -> str:
-        return _read(os.path.join(self._claim, "owner"))
-
-    def _drop_stale_claim(self) -> None:
-        """Removes the claim of a dead process; for who has the flock, so for one at a time."""
-        machine, _, rest = self._owner().partition(" ")
-        pid = rest.rpartition(" ")[0].rpartition(" ")[2]
-        is_ours = machine == os.uname().nodename and pid.isdigit()
-        if is_ours and _process(int(pid)) != f"{machine} {rest}":
-            fsio.release_claim(self._claim)
 
     def __exit__(
         self,
@@ -79,23 +57,23 @@ class WriterLock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._is_claimed and self._owner() == _process(os.getpid()):
-            fsio.release_claim(self._claim)
+        if self._is_claimed and self._claim_owner() == _process_identity(os.getpid()):
+            fsio.release_claim(self._claim_path)
         os.close(self._descriptor)
 
-    def _is_moved(self) -> bool:
-        """Whether the store was set aside while we waited; then the new one is locked."""
-        try:
-            here = os.stat(self._path)
-        except FileNotFoundError:
-            here = None
-        if here is not None and here.st_ino == os.fstat(self._descriptor).st_ino:
-            return False
+    def _pause(self, deadline: float, owner: str) -> None:
+        """Wait before the next try. Raise LockedError after the deadline."""
+        if time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+            return
         os.close(self._descriptor)
-        self._descriptor = fsio.open_lock_file(self._path)
-        return True
+        hint = f", or delete {self._claim_path} if its machine is gone" if self._is_claimed else ""
+        raise LockedError(
+            f"another ccgrep is writing to the store ({owner.strip() or 'unknown'}): "
+            f"wait until it is done, or stop it{hint}"
+        )
 
-    def _try(self) -> bool:
+    def _try_lock(self) -> bool:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -108,6 +86,31 @@ class WriterLock:
                 "put the store on a filesystem with locks (CCGREP_DIR)"
             ) from error
         return True
+
+    def _reopen_if_moved(self) -> bool:
+        """Open the lock file again if the store was replaced, and return whether it was."""
+        try:
+            current = os.stat(self._path)
+        except FileNotFoundError:
+            current = None
+        if current is not None and current.st_ino == os.fstat(self._descriptor).st_ino:
+            return False
+        os.close(self._descriptor)
+        self._descriptor = fsio.open_lock_file(self._path)
+        return True
+
+    def _claim_owner(self) -> str:
+        return _read_text(os.path.join(self._claim_path, "owner"))
+
+    def _drop_stale_claim(self) -> None:
+        """Delete the claim of a dead process. The flock allows one process at a time to do so."""
+        owner = self._claim_owner()
+        machine, _, rest = owner.partition(" ")
+        pid = rest.rpartition(" ")[0].rpartition(" ")[2]
+        if machine != os.uname().nodename or not pid.isdigit():
+            return
+        if not fsio.is_running(int(pid)) or _process_identity(int(pid)) != owner:
+            fsio.release_claim(self._claim_path)
 
 
 @contextmanager
@@ -122,24 +125,24 @@ def lock_vectors(store_dir: str, wait_s: float) -> Iterator[None]:
 
 
 def network_filesystem(directory: str) -> str:
-    """The kind of network filesystem that a directory is on; empty if it is on none."""
+    """Return the type of the network filesystem that holds a directory, or an empty string."""
     device = os.stat(directory).st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
-    for line in _read("/proc/self/mountinfo").splitlines():
-        mount, _, kind = line.partition(" - ")
+    for line in _read_text("/proc/self/mountinfo").splitlines():
+        mount, _, filesystem = line.partition(" - ")
         if mount.split()[2] == number:
-            name = kind.partition(" ")[0]
-            return name if name in _NETWORK else ""
+            kind = filesystem.partition(" ")[0]
+            return kind if kind in _NETWORK_FILESYSTEMS else ""
     return ""
 
 
-def _process(pid: int) -> str:
-    """A process of this machine, told from a later one with its number."""
-    started = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19:20]
+def _process_identity(pid: int) -> str:
+    """Return machine, number and, on Linux, start time: a later process may reuse the number."""
+    started = _read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()[19:20]
     return f"{os.uname().nodename} process {pid} {''.join(started)}"
 
 
-def _read(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()

@@ -1,10 +1,10 @@
-"""What the objects besides turns hold: manifests, shards and snapshots.
+"""The contents of objects other than turns: manifests, shards and snapshots.
 
-    snapshot ─▶ up to 256 shards ─▶ rows, one a session ─▶ manifest ─▶ turns
+    snapshot ─▶ up to 256 shards ─▶ rows, one per session ─▶ manifest ─▶ turns
 
-A shard holds the sessions whose id's SHA-256 begins with the shard's name, so that a
-change of one session rewrites one shard of many. A row repeats the session from its
-manifest, so that listing sessions and looking for changed files opens no manifest.
+A shard holds the sessions whose ids' SHA-256 starts with the shard's name, so that changing a
+session rewrites one small shard. A row repeats the session from its manifest, so that listing
+sessions and detecting changed files opens no manifests.
 """
 
 from msgspec import Struct
@@ -14,11 +14,11 @@ from ccgrep.model import BadSpot, Entry, ObjectId, Session
 
 
 class SourceFile(Struct, frozen=True, omit_defaults=True):
-    """A source file and how far it was read: the watermark.
+    """A transcript and its watermark.
 
-    `size`, `mtime_ns` and `inode` are the file's when it was read, at `read_ns`. `resume`
-    is where the first open turn begins and `end` where the last whole record ended,
-    each with the crc32 of everything before it.
+    `size`, `mtime_ns` and `inode` are those at `read_ns`, when the file was read. `resume` is the
+    offset of the first open turn, `end` the end of the last complete record. Each comes with the
+    crc32 of everything before it.
     """
 
     path: str
@@ -31,13 +31,13 @@ class SourceFile(Struct, frozen=True, omit_defaults=True):
     resume_crc: int = 0
     end: int = 0
     end_crc: int = 0
-    is_partial: bool = False  # a copy that holds only the beginning of its session
+    is_partial: bool = False  # A copy that holds only the beginning of its session.
 
 
 class Manifest(Struct, frozen=True, omit_defaults=True):
-    """A session and its turns, in order.
+    """A session and its entries, in order.
 
-    `state` is what the reader needs to go on at the watermark; only readers look inside.
+    `state` is private to the source's reader, which needs it to continue at the watermark.
     `revision` grows with each version of a session's manifest.
     """
 
@@ -51,8 +51,8 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
 class Row(Struct, frozen=True, omit_defaults=True):
     """A session in a snapshot.
 
-    `files[0]` is the file that the turns come from; others are copies of it. The mark
-    `is_superseded` says that the file was rewritten and this is what stood there before.
+    `files[0]` is the transcript that the turns come from; the others are copies of it.
+    `is_superseded` marks the old content of a transcript that was rewritten.
     """
 
     session: Session
@@ -63,7 +63,7 @@ class Row(Struct, frozen=True, omit_defaults=True):
 
     @property
     def base_id(self) -> str:
-        """The id that the source file gave, without the number of a namesake."""
+        """The session id in the transcript, without the suffix for sessions that share it."""
         return self.session.id.partition("~")[0]
 
 
@@ -72,10 +72,10 @@ class Shard(Struct, frozen=True, omit_defaults=True):
 
 
 class Snapshot(Struct, frozen=True, omit_defaults=True):
-    """The set of manifests at one moment, and what belongs to no session.
+    """The state of the store at one moment.
 
-    `hints` are the watermarks of files that only recover lost sessions. `forgotten` has
-    hashes of ids and paths that are not to be taken in again.
+    `hints` are the watermarks of files that only help to recover lost sessions. `forgotten` holds
+    hashes of ids and paths that must not be ingested again.
     """
 
     shards: dict[str, ObjectId] = {}
@@ -84,7 +84,7 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     created: int = 0
     revision: int = 0
     garbage_bytes: int = 0
-    must_collect: bool = False  # a session was forgotten, and its bytes are still there
+    must_collect: bool = False  # The bytes of a forgotten session are still in a pack.
 
 
 NO_SNAPSHOT = ObjectId(bytes(32))
@@ -92,15 +92,15 @@ NO_SNAPSHOT = ObjectId(bytes(32))
 
 
 def shard_of(session_id: str) -> str:
-    """The name of a session's shard: two hex digits."""
+    """Return the name of a session's shard: two hex digits."""
     return sha256(session_id.encode()).hexdigest()[:2]
 
 
 def forgotten_key(name: str) -> bytes:
-    """What is remembered of a forgotten id or path: enough to know it, not to tell it."""
+    """Return a hash that recognizes a forgotten id or path without revealing it."""
     return sha256(b"forgotten\0" + name.encode("utf-8", "surrogateescape")).digest()[:16]
 
 
 def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:
-    """Knows a forgotten session from a namesake that is not forgotten."""
+    """Return a hash that tells a forgotten session from others with the same id."""
     return forgotten_key(f"{base_id} {first_turn.hex() if first_turn else ''}")

@@ -1,14 +1,14 @@
-"""Objects: immutable bytes of a kind, named by the hash of their content.
+"""Objects: immutable content of a kind, stored under the hash of that content.
 
-    id     = SHA-256( kind ‖ " " ‖ decimal length ‖ NUL ‖ bytes )
-    stored = a zstd frame of the bytes, behind a header that pack.py describes
+    id     = SHA-256( kind ‖ " " ‖ decimal length ‖ NUL ‖ content )
+    stored = a zstd frame of the content, behind a header that pack.py describes
 
-The bytes are msgpack of a Struct, canonical: equal values give equal bytes. That needs
-keys of free-form maps sorted, and numbers that msgpack cannot hold turned into text.
+The content is a Struct in canonical msgpack: equal values have equal bytes. Keys of free-form maps
+are sorted, and numbers that msgpack cannot represent become text.
 """
 
 import sys
-from _thread import _local  # `threading.local`, without the rest of that
+from _thread import _local  # `threading.local` without importing threading
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -35,14 +35,14 @@ T = TypeVar("T")
 
 
 class _Compressor(_local):
-    """One for each thread: to make one takes a quarter of the time of compressing a turn."""
+    """A reusable compressor per thread: creating one costs a quarter of compressing a turn."""
 
     def __init__(self) -> None:
-        self._made = zstd.ZstdCompressor(_LEVEL)
+        self._zstd = zstd.ZstdCompressor(_LEVEL)
 
-    def frame(self, raw: bytes) -> bytes:
-        self._made.set_pledged_input_size(len(raw))
-        return self._made.compress(raw, self._made.FLUSH_FRAME)
+    def compress(self, raw: bytes) -> bytes:
+        self._zstd.set_pledged_input_size(len(raw))
+        return self._zstd.compress(raw, self._zstd.FLUSH_FRAME)
 
 
 _COMPRESSOR = _Compressor()
@@ -64,7 +64,7 @@ def object_id(kind: ObjectKind, raw: bytes) -> ObjectId:
 
 
 def encode(value: msgspec.Struct) -> bytes:
-    """The canonical bytes of `value`."""
+    """Return the canonical bytes of `value`."""
     try:
         return _ENCODER.encode(value)
     except (OverflowError, RecursionError, UnicodeEncodeError):
@@ -72,7 +72,7 @@ def encode(value: msgspec.Struct) -> bytes:
 
 
 def _storable(value: Any, depth: int) -> Any:
-    """`value` with what msgpack cannot hold replaced; only asked when that is needed."""
+    """Return `value` with everything replaced that msgpack cannot represent."""
     if depth > _MAX_DEPTH:
         return "(nested too deep)"
     if isinstance(value, msgspec.Struct):
@@ -90,6 +90,7 @@ def _storable(value: Any, depth: int) -> Any:
 
 
 def decode(raw: bytes, kind: type[T]) -> T:
+    """Return the value of type `kind` that `raw` encodes."""
     try:
         return msgspec.msgpack.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -100,13 +101,13 @@ def decode(raw: bytes, kind: type[T]) -> T:
 
 
 def make_frame(kind: ObjectKind, value: msgspec.Struct) -> Frame:
-    """`value` as an object, ready for a pack."""
+    """Return `value` as an object, ready for a pack."""
     raw = encode(value)
-    return Frame(object_id(kind, raw), kind, len(raw), _COMPRESSOR.frame(raw))
+    return Frame(object_id(kind, raw), kind, len(raw), _COMPRESSOR.compress(raw))
 
 
 def unpack_frame(frame: Frame) -> bytes:
-    """The bytes of a stored object, checked against its name."""
+    """Return the content of an object, verified against its id."""
     try:
         raw = zstd.decompress(frame.data)
     except zstd.ZstdError:

@@ -1,29 +1,29 @@
-"""Packs: many objects in one file, written once, never changed.
+"""Packs: files that hold many objects, written once and never changed.
 
-pack-<hash>.pack            all numbers little-endian
+pack-<hash>.pack            all numbers are little-endian
     offset  size  content
     0       8     "CCGPACK1"
-    8       …     objects, one behind the other:
+    8       …     objects, one after the other:
                     0   1   kind: 1 turn, 2 manifest, 3 shard, 4 snapshot
                     1   4   size of the content
                     5   4   size of the zstd frame
                     9   32  id
                     41  …   the zstd frame
     end-40  8     "CCGPEND1"
-    end-32  32    SHA-256 of everything before; its hex is the file's name
+    end-32  32    SHA-256 of everything before; its hex digits are the file's name
 
-pack-<hash>.idx             made from the pack, and made again when lost
+pack-<hash>.idx             derived from the pack, and rebuilt when lost
     0       8     "CCGPIDX2"
     8       8     number of objects, n
-    16      1024  256 numbers of 4 bytes: how many ids begin with a byte <= i
+    16      1024  256 numbers of 4 bytes: how many ids start with a byte <= i
     1040    32n   ids, sorted
     …       8n    offset of each object in the pack
     end-4   4     CRC-32 of everything before
 
-An index that begins with "CCGPIDX1" ends in 32 bytes, the SHA-256 of everything before: it was ten
-times as slow to check, and that is done each time.
+An index that starts with "CCGPIDX1" ends in the SHA-256 of everything before instead. Verifying it
+takes ten times as long, and every open verifies.
 
-The header of each object makes the pack readable by a scan from its beginning.
+The header of each object makes a pack readable by a scan, without its index.
 """
 
 import os
@@ -52,7 +52,7 @@ _BUFFER_BYTES = 1024 * 1024
 
 
 class PackWriter:
-    """A pack under way. `finish` publishes it with its index."""
+    """An unfinished pack. `finish` publishes it with its index."""
 
     def __init__(self, pack_dir: str, tmp_dir: str) -> None:
         self._pack_dir = pack_dir
@@ -82,19 +82,19 @@ class PackWriter:
         self._write(frame.data)
 
     def read(self, id: ObjectId) -> Frame:
-        """An object of the pack that is still being written."""
+        """Return an object of the unfinished pack."""
         self._flush()
         offset = self._offsets[id]
         header = self._file.read(offset, _HEADER.size)
-        kind, raw_size, size, id_ = _HEADER.unpack(header)
+        kind, raw_size, size, _ = _HEADER.unpack(header)
         data = self._file.read(offset + _HEADER.size, size)
-        return Frame(ObjectId(id_), KINDS[kind - 1], raw_size, data)
+        return Frame(id, KINDS[kind - 1], raw_size, data)
 
     def finish(self) -> str:
-        """Publishes the pack and its index, and gives the pack's hash."""
+        """Publish the pack and its index, and return the pack's hash."""
         self._write(_PACK_END)
         self._flush()
-        assert self._digest is not None  # There is at least the mark that it begins with.
+        assert self._digest is not None  # At least the magic bytes were flushed.
         digest = self._digest.digest()
         self._file.write(digest)
         name = digest.hex()
@@ -141,7 +141,7 @@ def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
     firsts = bytes(id[0] for id in ids)
     fanout = [bisect_right(firsts, byte) for byte in range(256)]
     body = bytearray(_INDEX_MAGIC + _COUNT.pack(len(ids)) + _FANOUT.pack(*fanout))
-    for id in ids:  # One after the other: there may be millions.
+    for id in ids:  # A join would hold millions of small objects at once.
         body += id
     for id in ids:
         body += _COUNT.pack(offsets[id])
@@ -150,20 +150,20 @@ def _index_bytes(offsets: dict[ObjectId, int]) -> bytes:
 
 
 class Pack:
-    """A published pack; looks an object up by its id.
+    """A published pack, which finds objects by their ids.
 
-    Read by `pread`, not mapped: a mapping of a large pack would count as memory, and one
-    of a file that is cut short while it is read would end the process.
+    It is read with `pread`. A mapping would count as memory of the process, and would crash it if
+    somebody truncated the file.
     """
 
     def __init__(self, pack_dir: str, name: str) -> None:
         self.name = name
         self.path = pack_path(pack_dir, name)
-        self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - `close` does
+        self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - see `close`
         self.size = os.fstat(self._file.fileno()).st_size
         if self.size < len(_PACK_MAGIC):
             self._file.close()
-            raise CorruptError(f"{self.path} is cut short: run `ccgrep fsck --repair`")
+            raise CorruptError(f"{self.path} is truncated: run `ccgrep fsck --repair`")
         index = _read_index(index_path(pack_dir, name))
         self.is_index_lost = index is None
         self._index = index or _index_bytes(self.offsets())
@@ -178,25 +178,25 @@ class Pack:
             yield self._id_at(position)
 
     def find(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
-        """The ids of objects of a kind that begin with `hex_prefix`."""
+        """Return the ids of objects of a kind that start with `hex_prefix`."""
         position = self._position(bytes.fromhex(hex_prefix + "0" * (len(hex_prefix) % 2)))
-        found: list[ObjectId] = []
+        ids: list[ObjectId] = []
         while position < self._count:
             id = self._id_at(position)
             if not id.hex().startswith(hex_prefix):
                 break
             frame = self.read(id)
             if frame is not None and frame.kind == kind:
-                found.append(id)
+                ids.append(id)
             position += 1
-        return found
+        return ids
 
     def __contains__(self, id: ObjectId) -> bool:
         position = self._position(id)
         return position < self._count and self._id_at(position) == id
 
     def read(self, id: ObjectId) -> Frame | None:
-        """The object, unchecked; `None` when it is not in this pack."""
+        """Return an object, unverified, or None if this pack does not hold it."""
         position = self._position(id)
         if position >= self._count or self._id_at(position) != id:
             return None
@@ -208,7 +208,7 @@ class Pack:
         return len(frame.data) + _HEADER.size if frame else 0
 
     def scan(self) -> Iterator[tuple[int, Frame]]:
-        """Every object in the order of the file, for as long as the headers make sense."""
+        """Yield every object in file order. Raise CorruptError at a damaged header."""
         offset = len(_PACK_MAGIC)
         while offset + _HEADER.size <= self.size:
             if self._pread(offset, len(_PACK_END)) == _PACK_END:
@@ -218,28 +218,28 @@ class Pack:
             offset += _HEADER.size + len(frame.data)
 
     def offsets(self) -> dict[ObjectId, int]:
-        """Where each good object is, by a scan that goes on behind damage.
+        """Return the offset of each good object, found by a scan that continues after damage.
 
-        A zstd frame begins with four bytes of its own, 41 bytes behind its header.
+        Behind damage, the magic bytes of a zstd frame show where the next header may be.
         """
-        found: dict[ObjectId, int] = {}
+        offsets: dict[ObjectId, int] = {}
         offset = len(_PACK_MAGIC)
         while offset + _HEADER.size <= self.size:
             try:
                 frame = self._frame(offset)
                 unpack_frame(frame)
             except CorruptError:
-                at = self._find_magic(offset + _HEADER.size + 1)
-                if at < 0:
+                magic = self._find_magic(offset + _HEADER.size + 1)
+                if magic < 0:
                     break
-                offset = at - _HEADER.size
+                offset = magic - _HEADER.size
             else:
-                found[frame.id] = offset
+                offsets[frame.id] = offset
                 offset += _HEADER.size + len(frame.data)
-        return found
+        return offsets
 
     def is_intact(self) -> bool:
-        """Whether the file is what its name says."""
+        """Return whether the file matches its name."""
         load_openssl()
         digest = sha256(b"")
         end = self.size - _HASH_SIZE
@@ -254,7 +254,7 @@ class Pack:
         return os.pread(self._file.fileno(), size, offset)
 
     def _find_magic(self, offset: int) -> int:
-        """Where the next zstd frame may begin, at or behind `offset`; -1 for nowhere."""
+        """Return where the next zstd frame may start, at `offset` or later, or -1."""
         while offset < self.size:
             at = self._pread(offset, _BUFFER_BYTES).find(_ZSTD_MAGIC)
             if at >= 0:
@@ -283,13 +283,13 @@ class Pack:
         return ObjectId(self._index[at : at + _HASH_SIZE])
 
     def _position(self, prefix: bytes) -> int:
-        """Where `prefix` would stand among the sorted ids."""
+        """Return where `prefix` belongs among the sorted ids."""
         low, high = self._fanout[prefix[0] : prefix[0] + 2]
         return bisect_left(range(self._count), prefix, low, high, key=self._id_at)
 
 
 def _read_index(path: str) -> bytes | None:
-    """An index whose checksum holds; `None` for one that is lost or damaged."""
+    """Return an index with a valid checksum, or None if it is lost or damaged."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -297,19 +297,19 @@ def _read_index(path: str) -> bytes | None:
         return None
     if len(data) < _IDS_AT + _HASH_SIZE:
         return None
-    size = _checked_size(data)
+    size = _verified_size(data)
     count = _COUNT.unpack_from(data, 8)[0]
-    is_whole = size == _IDS_AT + count * (_HASH_SIZE + _COUNT.size)
-    return data if is_whole and max(_FANOUT.unpack_from(data, 16)) <= count else None
+    is_complete = size == _IDS_AT + count * (_HASH_SIZE + _COUNT.size)
+    return data if is_complete and max(_FANOUT.unpack_from(data, 16)) <= count else None
 
 
-def _checked_size(data: bytes) -> int:
-    """How much of an index stands before its checksum; nothing if that is wrong."""
+def _verified_size(data: bytes) -> int:
+    """Return the size of an index without its checksum, or 0 if the checksum is wrong."""
     view = memoryview(data)
     if data.startswith(_INDEX_MAGIC):
-        body, checksum = view[:-4], data[-4:]
-        is_right = crc32(body).to_bytes(4, "little") == checksum
+        body = view[:-4]
+        is_valid = crc32(body).to_bytes(4, "little") == data[-4:]
     else:
-        body, checksum = view[:-_HASH_SIZE], data[-_HASH_SIZE:]
-        is_right = data.startswith(_OLD_INDEX_MAGIC) and sha256(body).digest() == checksum
-    return len(body) if is_right else 0
+        body = view[:-_HASH_SIZE]
+        is_valid = data.startswith(_OLD_INDEX_MAGIC) and sha256(body).digest() == data[-_HASH_SIZE:]
+    return len(body) if is_valid else 0

@@ -1,7 +1,7 @@
-"""An open store: read objects and the snapshot, and maintain the packs.
+"""An open store: read the snapshot and its objects, and maintain the packs.
 
-Readers take no lock. They read HEAD and then the objects it leads to. If a writer folded a pack
-in the meantime, a reader lists the pack directory once more. `commit.py` publishes new snapshots.
+Readers take no lock. They read HEAD and then the objects that it leads to. If a pack has vanished
+because a writer folded it, they list the packs once more. `commit.py` publishes new snapshots.
 """
 
 import os
@@ -20,20 +20,20 @@ T = TypeVar("T")
 
 _HEX_DIGITS = b"0123456789abcdef"
 _FOLD_FACTOR = 2
-"""Each pack is at least this many times as large as all smaller ones together."""
+"""Each pack is at least this many times as large as all smaller packs together."""
 
 
 class Store:
-    """An opened store. Make one with `open_store` or `create_store`."""
+    """An open store, as returned by `open_store` and `create_store`."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.pack_dir = os.path.join(directory, "objects", "pack")
         self.tmp_dir = os.path.join(directory, "tmp")
-        self.was_exposed = False  # to other users, when it was opened for writing
+        self.was_exposed = False  # Other users could read it before it was opened for writing.
         self._packs: dict[str, Pack] = {}
         self._held: dict[str, Pack] = {}
-        self._listed = False
+        self._is_listed = False
 
     # Reading.
 
@@ -54,17 +54,16 @@ class Store:
         return ObjectId(bytes.fromhex(data.decode()))
 
     def snapshot(self, head: ObjectId | None = None) -> Snapshot:
-        """The current snapshot, or the one that `head` names."""
+        """Return the snapshot with the id `head`, by default the current one."""
         head = self.head() if head is None else head
         return Snapshot() if head == NO_SNAPSHOT else self.load(head, Snapshot)
 
     def rows(self, snapshot: Snapshot | None = None) -> Iterator[Row]:
-        """Every session of the snapshot, in no particular order."""
+        """Yield every session of the snapshot, in no particular order."""
         for shard in (snapshot or self.snapshot()).shards.values():
             yield from self.load(shard, Shard).rows
 
     def row(self, session_id: str, snapshot: Snapshot | None = None) -> Row | None:
-        """A session of the snapshot."""
         shard = (snapshot or self.snapshot()).shards.get(shard_of(session_id))
         rows = self.load(shard, Shard).rows if shard else ()
         return next((row for row in rows if row.session.id == session_id), None)
@@ -79,22 +78,22 @@ class Store:
         return self._find(id)[1]
 
     def read_frame(self, id: ObjectId) -> Frame:
-        """An object as it is stored, checked."""
+        """Return an object as it is stored, verified."""
         return self._find(id)[0]
 
     def _find(self, id: ObjectId) -> tuple[Frame, bytes]:
-        """An object and its bytes, checked. A damaged copy does not hide a good one."""
+        """Return an object's frame and content. A damaged copy does not hide a good one."""
         damage: CorruptError | None = None
-        for attempt in (1, 2):
-            packs = self.packs(refresh=attempt == 2)
+        for is_refresh in (False, True):
+            packs = self.packs(is_refresh)
             for pack in packs:
                 try:
                     frame = pack.read(id)
                     if frame is not None:
-                        raw = unpack_frame(frame)
-                        if pack is not packs[0]:  # What is read next will mostly be there too.
+                        content = unpack_frame(frame)
+                        if pack is not packs[0]:  # The next object is probably in it too.
                             self._packs = {pack.name: pack, **self._packs}
-                        return frame, raw
+                        return frame, content
                 except CorruptError as error:
                     damage = error
         raise damage or MissingObjectError(
@@ -108,11 +107,12 @@ class Store:
         return next((pack for pack in self.packs() if id in pack), None)
 
     def find_ids(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
-        """Ids of a kind that begin with `hex_prefix`; more than one means ambiguous."""
+        """Return the ids of objects of a kind that start with `hex_prefix`."""
         return sorted({id for pack in self.packs() for id in pack.find(kind, hex_prefix)})
 
     def packs(self, refresh: bool = False) -> list[Pack]:
-        if refresh or not self._listed:
+        """Return the readable packs. `refresh` lists the directory again."""
+        if refresh or not self._is_listed:
             names = self.pack_names()
             for name in set(self._packs) - set(names):
                 pack = self._packs.pop(name)
@@ -124,12 +124,13 @@ class Store:
                         self._packs[name] = Pack(self.pack_dir, name)
                     except (FileNotFoundError, CorruptError):
                         continue
-            self._listed = True
+            self._is_listed = True
         return list(self._packs.values())
 
     def frame_size(self, id: ObjectId) -> int:
-        """How many bytes an object takes up in its pack."""
-        return next((pack.frame_size(id) for pack in self.packs() if id in pack), 0)
+        """Return the bytes that an object occupies in its pack, or 0 if it is missing."""
+        pack = self.find_pack(id)
+        return pack.frame_size(id) if pack else 0
 
     def pack_names(self) -> list[str]:
         try:
@@ -139,7 +140,7 @@ class Store:
         return sorted(n[5:-5] for n in names if n.startswith("pack-") and n.endswith(".pack"))
 
     def size(self) -> int:
-        """Bytes on disk, of everything below the store's directory."""
+        """Return the bytes of all files below the store's directory."""
         total = 0
         for folder, _, names in os.walk(self.directory):
             for name in names:
@@ -149,46 +150,46 @@ class Store:
                     continue
         return total
 
-    # Writing.
+    def close(self) -> None:
+        """Close the packs. The next read opens them again."""
+        self.release()
+        for pack in self._packs.values():
+            pack.close()
+        self._packs.clear()
+        self._is_listed = False
+
+    # Writing, by the holder of the writer lock.
 
     def lock(self, wait_s: float) -> WriterLock:
         return WriterLock(os.path.join(self.directory, "lock"), wait_s)
 
     def check_head(self, head: ObjectId) -> None:
-        """Where locks do not keep others out, one of two writers has to begin again."""
+        """Raise LostRaceError if a writer that the lock did not exclude has moved HEAD."""
         if self.head() != head:
             raise LostRaceError
 
     def hold(self, *packs: Pack) -> None:
-        """Keeps packs open, so that they can be put back if they are taken away."""
+        """Keep packs open, so that `restore_packs` can write their objects again."""
         self._held.update({pack.name: pack for pack in packs})
 
     def restore_packs(self) -> None:
-        """Writes the objects anew that are gone with one of the packs that are held."""
-        gone = [self._held[name] for name in self._held.keys() - {*self.pack_names()}]
-        if not gone:
+        """Write the objects of held packs that another process has deleted."""
+        deleted = [self._held[name] for name in self._held.keys() - {*self.pack_names()}]
+        if not deleted:
             return
         self.packs(refresh=True)
-        frames = (frame for pack in gone for _, frame in pack.scan())
-        self._write_pack(frame for frame in frames if frame.id not in self)
+        frames = (frame for pack in deleted for _, frame in pack.scan())
+        self.write_pack(frame for frame in frames if frame.id not in self)
         self.packs(refresh=True)
 
     def release(self) -> None:
-        """Holds no pack any more."""
+        """Stop holding packs."""
         for name in self._held.keys() - self._packs.keys():
             self._held[name].close()
         self._held.clear()
 
-    def close(self) -> None:
-        """Closes the packs, until one is needed again."""
-        self.release()
-        for pack in self._packs.values():
-            pack.close()
-        self._packs.clear()
-        self._listed = False
-
     def write_seen(self, data: bytes) -> None:
-        """Notes what the last run saw, unless that stands there already."""
+        """Write the seen file, unless it has this content already."""
         path = os.path.join(self.directory, "seen")
         try:
             with open(path, "rb") as file:
@@ -199,44 +200,44 @@ class Store:
             fsio.publish(self.tmp_dir, path, data, is_hint=True)
 
     def clean_tmp(self) -> None:
-        """Removes what a killed writer left half-made; for the holder of the lock."""
+        """Delete the unfinished files of a killed writer."""
         for path in (self.pack_dir, self.tmp_dir):
             fsio.make_dir(path)
         for name in os.listdir(self.tmp_dir):
-            if not fsio.is_in_use(os.path.join(self.tmp_dir, name)):
-                fsio.remove(os.path.join(self.tmp_dir, name))
+            path = os.path.join(self.tmp_dir, name)
+            if not fsio.is_in_use(path):
+                fsio.remove(path)
 
-    def rebuild_pack_indexes(self) -> int:
-        """Writes the indexes anew that were lost; for the holder of the lock."""
-        lost = [pack for pack in self.packs(refresh=True) if pack.is_index_lost]
-        for pack in lost:
-            write_index(self.pack_dir, self.tmp_dir, pack.name, pack.offsets())
-        return len(lost)
+    def rebuild_pack_indexes(self) -> None:
+        """Write the pack indexes that are lost or damaged."""
+        for pack in self.packs(refresh=True):
+            if pack.is_index_lost:
+                write_index(self.pack_dir, self.tmp_dir, pack.name, pack.offsets())
 
     def fold(self) -> None:
-        """Folds the smallest packs into one, so that sizes grow geometrically.
+        """Merge the smallest packs into one, so that sizes grow geometrically.
 
-        Damaged packs are left for `fsck`: a copy would give damage a valid name.
+        Damaged packs are left to `fsck`: a copy would give the damage a valid name.
         """
         packs = sorted(self.packs(refresh=True), key=lambda pack: pack.size)
-        together = 0
-        fold_upto = 0
+        smaller_bytes = 0
+        fold_count = 0
         for position, pack in enumerate(packs):
-            if position and pack.size < _FOLD_FACTOR * together:
-                fold_upto = position + 1
-            together += pack.size
-        if fold_upto > 1 and all(pack.is_intact() for pack in packs[:fold_upto]):
-            self.rewrite(packs[:fold_upto])
+            if position and pack.size < _FOLD_FACTOR * smaller_bytes:
+                fold_count = position + 1
+            smaller_bytes += pack.size
+        if fold_count > 1 and all(pack.is_intact() for pack in packs[:fold_count]):
+            self.rewrite(packs[:fold_count])
 
     def rewrite(self, packs: Iterable[Pack], keep: set[ObjectId] | None = None) -> None:
-        """Copies the objects of `packs` (all, or those in `keep`) to one new pack."""
+        """Replace `packs` by one pack with their objects, or with those in `keep`."""
         old = list(packs)
         frames = (frame for pack in old for _, frame in pack.scan())
-        name = self._write_pack(frame for frame in frames if keep is None or frame.id in keep)
+        name = self.write_pack(frame for frame in frames if keep is None or frame.id in keep)
         self.drop_packs(pack.name for pack in old if pack.name != name)
 
-    def _write_pack(self, frames: Iterable[Frame]) -> str:
-        """Writes objects to a new pack, and gives its name; nothing and none if there are none."""
+    def write_pack(self, frames: Iterable[Frame]) -> str:
+        """Write a pack and return its name. Without frames, write none and return ""."""
         writer = PackWriter(self.pack_dir, self.tmp_dir)
         try:
             for frame in frames:
@@ -246,7 +247,7 @@ class Store:
             writer.discard()
 
     def drop_packs(self, names: Iterable[str]) -> None:
-        """Deletes packs, the index last: a pack without index is read, not the reverse."""
+        """Delete packs. The index goes last: a pack is readable without it."""
         for name in names:
             fsio.remove(pack_path(self.pack_dir, name))
             fsio.remove(index_path(self.pack_dir, name))

@@ -1,11 +1,10 @@
-"""Where tallies are: derived files, one for each shard of a snapshot, named by what they reflect.
+"""The files of tallies: one per shard, named after the shard object that it counts.
 
-    tallies/<version>/<shard>-<object>.tally   what the sessions of one shard object used
-    tallies/<version>/shared-<hash>.tally      which of all that stands at several places
+    tallies/<version>/<shard>-<object>.tally   the counts of one shard
+    tallies/<version>/shared-<hash>.tally      turns that occur at several places
 
-A shard's object is named by its content, so a tally needs no word on which snapshot it belongs to:
-one whose name HEAD does not lead to is stale, and one that is not there is made. All of it may be
-deleted at any time. What stands in them, `stats/tally.py` and `stats/columns.py` say.
+The name of a tally tells whether it belongs to HEAD: all others are stale. Tallies are derived and
+may be deleted at any time. `stats/tally.py` and `stats/columns.py` define their content.
 """
 
 import mmap
@@ -13,13 +12,12 @@ import os
 from collections.abc import Iterable
 
 from ccgrep.hashing import sha256
-from ccgrep.model import ObjectId
 from ccgrep.store import fsio
 from ccgrep.store.manifest import Snapshot
 from ccgrep.store.store import Store
 
 _FORMAT = "v1"
-"""Has to change with what `stats/` writes, and with what it makes of a command."""
+"""Must change whenever `stats/` writes other columns or interprets commands differently."""
 
 
 def tallies_dir(store: Store) -> str:
@@ -27,12 +25,8 @@ def tallies_dir(store: Store) -> str:
 
 
 def version_name(tables: str) -> str:
-    """The name of the directory: what decides about commands decides about tallies too."""
+    """Return the directory name for a version of the tables that classify commands."""
     return f"{_FORMAT}-{tables}"
-
-
-def shard_file(shard: str, id: ObjectId) -> str:
-    return f"{shard}-{id.hex()[:32]}.tally"
 
 
 def shared_file(names: Iterable[str]) -> str:
@@ -40,8 +34,9 @@ def shared_file(names: Iterable[str]) -> str:
 
 
 def shard_files(snapshot: Snapshot) -> dict[str, str]:
-    """The file of each shard."""
-    return {shard: shard_file(shard, id) for shard, id in sorted(snapshot.shards.items())}
+    """Return the file name of each shard's tally."""
+    shards = sorted(snapshot.shards.items())
+    return {shard: f"{shard}-{id.hex()[:32]}.tally" for shard, id in shards}
 
 
 def list_names(directory: str) -> list[str]:
@@ -52,13 +47,13 @@ def list_names(directory: str) -> list[str]:
 
 
 def list_paths(store: Store) -> list[str]:
-    """Every tally, of all versions."""
+    """Return the paths of all tallies, of every version."""
     folders = [os.path.join(tallies_dir(store), name) for name in list_names(tallies_dir(store))]
     return [os.path.join(folder, name) for folder in folders for name in list_names(folder)]
 
 
 def map_file(path: str) -> mmap.mmap | bytes:
-    """The content of a file; empty if there is none."""
+    """Return the content of a file, empty if it is missing."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -74,29 +69,27 @@ def publish(store: Store, directory: str, name: str, data: bytes) -> None:
 
 
 def current_files(store: Store) -> set[str]:
-    """The files that belong to HEAD."""
+    """Return the names of the tallies that belong to HEAD."""
     shards = shard_files(store.snapshot()).values()
     return {*shards, shared_file(shards)}
 
 
 def drop_stale(store: Store) -> None:
-    """Removes tallies that do not belong to HEAD; for the holder of the lock."""
-    top = tallies_dir(store)
-    wanted = current_files(store)
-    for folder in list_names(top):
-        for name in list_names(os.path.join(top, folder)):
-            if name not in wanted:
-                fsio.remove(os.path.join(top, folder, name))
+    """Delete tallies that do not belong to HEAD. Requires the writer lock."""
+    current = current_files(store)
+    for path in list_paths(store):
+        if os.path.basename(path) not in current:
+            fsio.remove(path)
 
 
 def drop_all(store: Store) -> None:
-    """Removes every tally; for the holder of the lock."""
+    """Delete every tally. Requires the writer lock."""
     if os.path.isdir(tallies_dir(store)):
         fsio.remove_tree(tallies_dir(store))
 
 
 def drop_other_versions(store: Store, ours: str) -> None:
-    """Removes what another version of ccgrep left; for the holder of the lock."""
+    """Delete the tallies of other versions of ccgrep. Requires the writer lock."""
     for folder in list_names(tallies_dir(store)):
         if folder != ours:
             fsio.remove_tree(os.path.join(tallies_dir(store), folder))
