@@ -31,8 +31,9 @@ os.environ.update(ENVIRONMENT)
 from ccgrep.config import Config, make_config
 from ccgrep.kinds import Mode
 from ccgrep.ops.index import index
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search.request import Hit, Request
+from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.semantic_search import embed_pending
 
 _SESSION = re.compile(r"session_(\d+)")
@@ -127,7 +128,7 @@ def ask(config: Config, questions: Sequence[Question], mode: Mode) -> Iterator[A
         gold = question.sessions()
         if gold:
             request = Request(patterns=(question.question,), mode=mode, limit=0)
-            result, _ = search(config, request, How(is_refreshed=False))
+            result = search(config, request, SearchOptions())
             answer = result.answer
             ranking = list(dict.fromkeys(hit.place.session for hit in answer.hits))
             ranks = [rank for rank, id in enumerate(ranking, 1) if id in gold]

@@ -36,9 +36,10 @@ from bench.text import TERMS
 from ccgrep.config import Config, make_config
 from ccgrep.fulltext import generations
 from ccgrep.kinds import Mode
-from ccgrep.ops.search import How, search
-from ccgrep.refresh.look import changed_since
+from ccgrep.ops.search import search
+from ccgrep.refresh.change_detector import detect_changes
 from ccgrep.search.request import Request
+from ccgrep.search.searcher import SearchOptions
 
 _LEFT_OUT = frozenset(
     ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PYTHONDONTWRITEBYTECODE"]
@@ -248,7 +249,7 @@ def report_refresh(bench: Bench) -> None:
 
     def check() -> float:
         begun = time.monotonic()
-        changed = changed_since(config.store_dir, bench.roots)
+        changed = detect_changes(config.store_dir, bench.roots)
         seconds = time.monotonic() - begun
         assert changed == [], f"the home is not at rest: {changed}"
         return seconds
@@ -361,7 +362,7 @@ def _literal(bench: Bench) -> str:
 
 def _hits(bench: Bench, text: str, mode: Mode) -> int:
     request = Request((text,), mode, limit=0)
-    answer = search(bench.config, request, How(is_refreshed=False))[0].answer
+    answer = search(bench.config, request, SearchOptions()).answer
     return len(answer.hits) if answer.tier != "most" else 0
 
 

@@ -17,7 +17,6 @@ FOUNDATION = {
     "lazy_re",
     "light_typing",
     "model",
-    "quick",
 }
 """What every room may use."""
 
@@ -28,7 +27,6 @@ MAY_IMPORT = {
     "lazy_re": set(),
     "light_typing": set(),
     "model": set(),
-    "quick": set(),
     "secrets": set(),
     "text": {"secrets"},
     "sources": set(),
@@ -240,7 +238,7 @@ def test_only_fsio_writes() -> None:
         name = str(path.relative_to(SOURCE))
         if name == "store/fsio.py" or room(path) == "cli":
             continue
-        allowed = {"write"} if name == "refresh/messages.py" else set()  # Into pipes alone.
+        allowed = {"write"} if name == "refresh/background.py" else set()  # to a pipe
         assert not attributes(path, "os") & WRITES - allowed, f"{name} writes past fsio"
         assert not attributes(path, "shutil") & WRITES, f"{name} writes past fsio"
         for mode in open_modes(path):

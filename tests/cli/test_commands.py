@@ -347,7 +347,7 @@ def test_ctrl_c_keeps_what_was_committed_and_exits_130(home: Home) -> None:
     os.killpg(child.pid, signal.SIGINT)
     _, said = child.communicate(timeout=30)
     assert child.returncode == 130
-    assert said == "ccgrep: interrupted; what was committed is kept\n"
+    assert said == "ccgrep: interrupted; everything committed is kept\n"
     assert home.run("index", "-q").returncode == 0
     assert len(home.rows()) == 20
 

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from ccgrep.cli import main
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search.request import Request
+from ccgrep.search.searcher import SearchOptions
 from tests.helpers import scale
 from tests.helpers.attacks import ATTACKS, BENIGN, acting
 from tests.helpers.homes import Home
@@ -282,7 +283,7 @@ def test_words_beside_hostile_text_are_found_and_json_has_the_text_as_it_was(
 
 
 def hits(home: Home, *patterns: str) -> int:
-    result, _ = search(home.config, Request(patterns, limit=0), How(is_refreshed=False))
+    result = search(home.config, Request(patterns, limit=0), SearchOptions())
     return len(result.answer.hits)
 
 

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from ccgrep.ops.list import list_sessions
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search.request import Filters, Request
+from ccgrep.search.searcher import SearchOptions
 from ccgrep.text import columns
 from tests.cli.test_hostile import COLOUR, on_terminal
 from tests.helpers.homes import Home
@@ -101,16 +102,16 @@ def test_a_session_is_listed_if_a_search_finds_one_of_its_turns(shop: Home) -> N
     for is_indexed in (True, False):
         for filters in cases:
             request = Request((" ", "e"), "literal", filters=filters, limit=0)
-            result, _ = search(shop.config, request, How(False, is_indexed))
+            result = search(shop.config, request, SearchOptions(is_indexed))
             found = {p.session for hit in result.answer.hits for p in (hit.place, *hit.also_in)}
             sessions = {one.row.session.id for one in list_sessions(shop.config, filters)}
             assert found <= sessions
-            everything, searcher = search(
-                shop.config, request._replace(invert=True), How(False, is_indexed)
+            everything = search(
+                shop.config, request._replace(invert=True), SearchOptions(is_indexed)
             )
             rest = {p.session for h in everything.answer.hits for p in (h.place, *h.also_in)}
             assert sessions == found | rest, filters
-            assert sessions == set(searcher.sessions(filters))
+            assert sessions == set(everything.searcher.sessions(filters))
 
 
 def test_without_a_text_index_the_answer_is_the_same(shop: Home) -> None:

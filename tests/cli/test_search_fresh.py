@@ -97,7 +97,7 @@ def test_what_was_said_is_found_while_a_first_build_is_still_reading(
         (1, ""),
         (1, ""),
     ]
-    assert "are being indexed" in notes[0]
+    assert "are still being indexed" in notes[0]
     assert_same_as_fresh(home)
 
 

@@ -41,6 +41,6 @@ def test_watch_takes_in_what_changes_until_it_is_interrupted(home: Home) -> None
     assert (watcher.returncode, out) == (130, "")
     assert error.splitlines()[1:] == [
         "watching for changes",
-        "ccgrep: interrupted; what was committed is kept",
+        "ccgrep: interrupted; everything committed is kept",
     ]
     assert_same_as_fresh(home)

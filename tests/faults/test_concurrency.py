@@ -18,7 +18,8 @@ from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.sync import sync
 from ccgrep.fulltext.writer import TextWriter
 from ccgrep.ingest import run
-from ccgrep.refresh.append import take_in
+from ccgrep.refresh import update
+from ccgrep.refresh.update import ingest_grown
 from ccgrep.store import refs
 from ccgrep.store.lifecycle import create_store
 from ccgrep.store.store import Store
@@ -232,11 +233,11 @@ def test_text_index_is_not_taken_for_one_of_a_later_snapshot(
 
     def late(writer: TextWriter) -> TextReader:
         monkeypatch.setattr(TextWriter, "reader", reader)
-        monkeypatch.setattr(run, "sync", lambda *_: 0)
+        monkeypatch.setattr(update, "sync", lambda *_: 0)
         files[1].turn("prompt of another", "answer")
         files[1].append()
         home.index()
-        monkeypatch.setattr(run, "sync", sync)
+        monkeypatch.setattr(update, "sync", sync)
         return reader(writer)
 
     monkeypatch.setattr(TextWriter, "reader", late)
@@ -257,14 +258,14 @@ def test_append_goes_by_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch
     home.index()
     files[0].turn("prompt of another", "answer")
     files[0].append()
-    is_plain = run._is_plain
+    has_one_file = run._has_one_file
 
     def late(*arguments: Any) -> bool:
         refs.write_head(home.store.directory, earlier)
-        return is_plain(*arguments)
+        return has_one_file(*arguments)
 
-    monkeypatch.setattr(run, "_is_plain", late)
-    assert not take_in(home.config.store_dir, home.config.roots, (), [str(files[0].path)])
+    monkeypatch.setattr(run, "_has_one_file", late)
+    assert not ingest_grown(home.config, [str(files[0].path)])
     home.index()
     assert_same_as_fresh(home)
 

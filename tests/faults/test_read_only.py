@@ -16,7 +16,7 @@ from tests.helpers.homes import Home, assert_same_as_fresh
 NOBODY = 65534
 BECOME_NOBODY = f"""
 import os, shutil, tempfile
-import importlib, ccgrep.ingest.recover, ccgrep.refresh.foreground
+import importlib, ccgrep.ingest.recover, ccgrep.refresh.update
 for name in ("blame", "export", "forget", "fsck", "gc", "index", "status"):
     importlib.import_module(f"ccgrep.cli.commands.{{name}}")
 for warm in (["login"], ["-E", "x+"], ["list"], ["show", "x"], ["stats"]):

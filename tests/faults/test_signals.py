@@ -111,7 +111,7 @@ def test_interrupted_index_keeps_what_was_committed(
         time.sleep(chance.uniform(0.02, 0.3))
         os.killpg(child.pid, which)
         _, err = child.communicate(timeout=60)
-        expected = (130, "ccgrep: interrupted; what was committed is kept\n")
+        expected = (130, "ccgrep: interrupted; everything committed is kept\n")
         if which == signal.SIGTERM:
             expected = (-signal.SIGTERM, "")
         assert (child.returncode, err) in (expected, (0, "")), err

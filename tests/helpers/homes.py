@@ -16,11 +16,12 @@ from msgspec.structs import replace
 import ccgrep
 from ccgrep.config import Config, make_config
 from ccgrep.errors import NotFoundError
-from ccgrep.ingest.run import IndexReport
+from ccgrep.ingest.report import IndexReport
 from ccgrep.model import Turn
 from ccgrep.ops import index
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search.request import Filters, Hit, Request
+from ccgrep.search.searcher import SearchOptions
 from ccgrep.store import fsck
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lifecycle import open_store
@@ -210,7 +211,7 @@ def held(config: Config, but: Collection[str] = ()) -> Held:
         if not (row.is_gone or row.is_superseded or row.base_id in but)
     }
     others = frozenset(row.session.id for row in rows) - ids.keys()
-    _, searcher = search(config, QUERIES[0], How(is_refreshed=False))
+    searcher = search(config, QUERIES[0], SearchOptions()).searcher
     answers: Answers = []
     relaxed = []
     for request in QUERIES if _has_vectors(config) else QUERIES[:BY_WORDS]:

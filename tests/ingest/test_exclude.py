@@ -7,7 +7,7 @@ import pytest
 
 from ccgrep.errors import UsageError
 from ccgrep.ingest.exclude import is_excluded
-from ccgrep.ingest.run import IndexReport
+from ccgrep.ingest.report import IndexReport
 from ccgrep.settings import read_settings
 from tests.helpers.homes import Home, assert_same_as_fresh
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import ccgrep.ingest.run
+import ccgrep.refresh.update
 from ccgrep.ingest.plan import plan
-from ccgrep.ingest.run import Options, Progress, build
+from ccgrep.ingest.report import Options, Progress
+from ccgrep.refresh.update import build
 from ccgrep.sources.scan import FoundFile, Scan, scan
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.manifest import SourceFile
@@ -41,13 +42,13 @@ def test_a_run_with_nothing_new_lists_no_folder_and_reads_no_row(
         file.write()
     home.rest()
     first = home.index()
-    monkeypatch.setattr(ccgrep.ingest.run, "_Run", None)
+    monkeypatch.setattr(ccgrep.refresh.update, "IngestRun", None)
     report = home.index()
     assert (report.files_seen, report.bytes_parsed, report.documents) == (first.files_seen, 0, 0)
     monkeypatch.undo()
     history = home.projects.parent / "history.jsonl"
     history.write_text("")
-    monkeypatch.setattr(ccgrep.ingest.run, "_Run", None)
+    monkeypatch.setattr(ccgrep.refresh.update, "IngestRun", None)
     with pytest.raises(TypeError):
         home.index()  # What recovers lost sessions is new.
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from ccgrep.errors import UsageError
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search.regex import MAX_PATTERN_CHARS, Matcher
 from ccgrep.search.request import Request
+from ccgrep.search.searcher import SearchOptions
 from tests.helpers import scale
 from tests.helpers.homes import Home
 
@@ -54,7 +55,7 @@ def timed(home: Home, pattern: str, budget_s: float) -> tuple[float, bool]:
     if os.fork() == 0:
         begun = time.monotonic()
         request = Request((pattern,), "regex", limit=0, deadline=begun + budget_s)
-        result, _ = search(home.config, request, How(is_refreshed=False))
+        result = search(home.config, request, SearchOptions())
         took = time.monotonic() - begun
         os.write(write_end, f"{took} {result.answer.is_cut_short:d}".encode())
         os._exit(0)

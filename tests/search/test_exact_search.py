@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 from ccgrep.fulltext.terms import gram_text
 from ccgrep.kinds import Mode, TextKind
-from ccgrep.ops.search import How, Searcher, search
+from ccgrep.ops.search import search
 from ccgrep.search.exact_search import Candidate, search_exact
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Filters, Place, Request
+from ccgrep.search.searcher import Searcher, SearchOptions
 from ccgrep.search.store_scan import StoreScan
 from tests.helpers import scale
 from tests.helpers.homes import Home
@@ -113,7 +114,7 @@ class Corpus:
 
     @cached_property
     def searcher(self) -> Searcher:
-        searcher = search(self.home.config, Request(("x",)), How(is_refreshed=False))[1]
+        searcher = search(self.home.config, Request(("x",)), SearchOptions()).searcher
         # Turns are read once: what is tested is which of them are looked at.
         searcher.__dict__["turn"] = cache(searcher.turn)
         return searcher
@@ -122,8 +123,8 @@ class Corpus:
         return self.searcher.run(request)[0]
 
     def scanned(self, request: Request) -> Answer:
-        how = How(is_refreshed=False, is_indexed=False)
-        return search(self.home.config, request, how)[0].answer
+        how = SearchOptions(use_index=False)
+        return search(self.home.config, request, how).answer
 
     @cached_property
     def _scan(self) -> StoreScan:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from ccgrep.errors import NotFoundError
 from ccgrep.kinds import Mode, TextKind
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search.request import Filters, Request
+from ccgrep.search.searcher import SearchOptions
 from tests.helpers import scale
 from tests.helpers.homes import Home
 from tests.search.test_exact_search import KINDS, SAID, Corpus, Said, make_corpus, places
@@ -148,7 +149,7 @@ def test_which_sessions_are_the_most_recent_does_not_depend_on_the_order_of_arri
         for most in (1, 2, 3):
             request = Request(("plum",), "literal", Filters(until=until, max_sessions=most))
             for is_indexed in (True, False):
-                how = How(is_refreshed=False, is_indexed=is_indexed)
-                hits = search(home.config, request, how)[0].answer.hits
+                how = SearchOptions(use_index=is_indexed)
+                hits = search(home.config, request, how).answer.hits
                 found.append((most, [(hit.place, hit.also_in) for hit in hits]))
     assert len({repr(one) for one in found}) == 3

@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ccgrep.fulltext import generations
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search import semantic_rank
 from ccgrep.search.request import Answer, Filters, Place, Request
+from ccgrep.search.searcher import SearchOptions
 from ccgrep.semantic import vectors
 from ccgrep.semantic.embedding import pending
 from ccgrep.semantic.encoder import open_encoder
@@ -88,7 +89,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def ask(home: Home, filters: Filters = Filters(), **fields: object) -> Answer:  # noqa: B008
     request = Request((QUERY,), "semantic", filters, **fields)  # type: ignore[arg-type]
-    return search(home.config, request, How(is_refreshed=False))[0].answer
+    return search(home.config, request, SearchOptions()).answer
 
 
 def test_filter_that_keeps_one_project_finds_its_turn(crowd: Home, way: str) -> None:
@@ -100,7 +101,7 @@ def test_session_and_several_patterns(crowd: Home, way: str) -> None:
     request = Request(
         ("quarterly tax returns", QUERY), "semantic", Filters(sessions=("needle",)), limit=3
     )
-    answer = search(crowd.config, request, How(is_refreshed=False))[0].answer
+    answer = search(crowd.config, request, SearchOptions()).answer
     assert [hit.place for hit in answer.hits] == [Place("needle11-x", 0)]
 
 

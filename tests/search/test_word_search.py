@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.fulltext.terms import ANSWER
-from ccgrep.ops.search import How, search
+from ccgrep.ops.search import search
 from ccgrep.search.request import Answer, Place, Request
+from ccgrep.search.searcher import SearchOptions
 from ccgrep.store.fsio import remove_tree
 from tests.helpers import scale
 from tests.helpers.homes import Home
@@ -33,7 +34,7 @@ Kind = Literal["prompt", "answer", "input", "output", "thinking", "title"]
 
 def ask(home: Home, *patterns: str, is_indexed: bool = True, **fields: Any) -> Answer:
     request = Request(patterns, **{"limit": 0, **fields})
-    result, _ = search(home.config, request, How(is_refreshed=False, is_indexed=is_indexed))
+    result = search(home.config, request, SearchOptions(use_index=is_indexed))
     return result.answer
 
 

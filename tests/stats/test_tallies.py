@@ -8,8 +8,6 @@ import pytest
 from ccgrep.model import Turn
 from ccgrep.ops import stats as ops
 from ccgrep.ops.forget import forget
-from ccgrep.ops.search import How
-from ccgrep.search.request import Filters
 from ccgrep.stats import report, update
 from ccgrep.stats.report import Overview
 from ccgrep.store import tallies
@@ -30,8 +28,8 @@ def shop(home: Home) -> Home:
 
 
 def overview(home: Home, notes: list[str] | None = None) -> Overview:
-    how = How(is_refreshed=False, warn=(notes if notes is not None else []).append)
-    return ops.overview(ops.Asked(home.config, Filters(), how))[0]
+    warn = (notes if notes is not None else []).append
+    return ops.overview(ops.Asked(home.config, warn=warn))[0]
 
 
 def tally_files(home: Home) -> list[Path]:
@@ -221,7 +219,7 @@ def test_tools_by_project_are_the_same_when_there_are_many_of_both(
     other.result(other.call("Read", {}), "no", is_error=True)
     other.write()
     shop.index()
-    asked = ops.Asked(shop.config, Filters(), How(is_refreshed=False))
+    asked = ops.Asked(shop.config)
     few = ops.tools(asked)[0]
     monkeypatch.setattr(report, "_MAX_PAIRS", 1)
     assert ops.tools(asked)[0] == few

@@ -4,18 +4,16 @@ import shutil
 from typing import Any
 
 from ccgrep.ops import stats as ops
-from ccgrep.ops.search import How
 from ccgrep.search.request import Filters
 from ccgrep.stats.report import Dimension, TokenReport, Tokens
 from tests.helpers.homes import Home
 from tests.helpers.transcripts import ClaudeFile
 
-NOW = How(is_refreshed=False)
 ALL: tuple[Dimension, ...] = ("project", "model", "day", "week")
 
 
 def tokens(home: Home, dimensions: tuple[Dimension, ...] = ALL, **filters: Any) -> TokenReport:
-    asked = ops.Asked(home.config, Filters(**filters), NOW)
+    asked = ops.Asked(home.config, Filters(**filters))
     return ops.tokens(asked, dimensions)[0]
 
 

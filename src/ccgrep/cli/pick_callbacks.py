@@ -115,7 +115,7 @@ def _search(context: Context, state: State, query: str) -> None:
 
     words = [*state.options, *([state.mode] if state.mode else [])]
     shape = ["--color=always", "--no-refresh", "-n", _MOST, "-e", query]
-    search.run(parse(COMMANDS["search"], [*words, *shape]), context)
+    search.run(parse(COMMANDS["search"], [*words, *shape]), context, None)
 
 
 def _print_recent(context: Context, state: State) -> None:

@@ -5,7 +5,7 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ccgrep.ingest.run import Progress
+from ccgrep.ingest.report import Progress
 from ccgrep.output.formatting import byte_size
 
 if TYPE_CHECKING:

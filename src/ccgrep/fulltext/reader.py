@@ -9,16 +9,14 @@ search does not need.
 
 from __future__ import annotations
 
+import tantivy
+from tantivy import FieldType, Filter, Occur, Query, Tokenizer
+
 from ccgrep.errors import TextIndexError
 from ccgrep.fulltext.document_id import place_of, unpacked
 from ccgrep.fulltext.surfaces import KEY_FIELDS
 from ccgrep.fulltext.terms import ANSWER, MAX_WORD_CHARS, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.quick import import_tantivy
-
-import_tantivy()
-import tantivy  # noqa: E402
-from tantivy import FieldType, Filter, Occur, Query, Tokenizer  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

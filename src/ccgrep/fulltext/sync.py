@@ -8,7 +8,7 @@ the index says which snapshot it reflects.
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -32,14 +32,13 @@ from ccgrep.fulltext.document import (
 from ccgrep.fulltext.document_id import place_of
 from ccgrep.fulltext.generations import Generation
 from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_place
-from ccgrep.fulltext.writer import CHANGE, NEW, NEW_HUGE, NEW_LARGE, TextWriter, Writer
+from ccgrep.fulltext.writer import CHANGE, NEW, NEW_HUGE, NEW_LARGE, TextWriter
 from ccgrep.hashing import load_openssl
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.sources.reading import Reading
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum
-from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.store import Store
 
@@ -53,9 +52,8 @@ Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
 
 
-def sync(store: Store, prepared: Prepared | None = None, writer: Writer | None = None) -> int:
-    """Makes the text index reflect HEAD; gives the number of documents written. What changes is
-    written by `writer`, if that is given; what is built anew is not."""
+def sync(store: Store, prepared: Prepared | None = None) -> int:
+    """Bring the full-text index to HEAD, and return the number of documents written."""
     head = store.head()
     found = generations.current(store.directory)
     if found is not None:
@@ -66,42 +64,9 @@ def sync(store: Store, prepared: Prepared | None = None, writer: Writer | None =
     if found is None or old is None:
         return rebuild(store, prepared)
     try:
-        writer = writer or TextWriter(found.path, CHANGE)
-        return _Sync(store, found.path, writer, prepared).run(old)
+        return _Sync(store, found.path, TextWriter(found.path, CHANGE), prepared).run(old)
     except (CorruptError, TextIndexError):
         return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
-
-
-def begin_sync(
-    commit: Commit, before: Sequence[Row], prepared: Prepared, writer: Writer
-) -> "_Sync | None":
-    """Has what a commit changes of the sessions `before` written, but not made visible: that is
-    for `end_sync`, when the commit is published. Nothing, if it changes none, or if the text index
-    does not reflect what the commit goes on from."""
-    found = generations.current(commit.store.directory)
-    touched = list(commit.touched_rows())
-    if not touched or found is None or found.snapshot != commit.head.hex():
-        return None
-    try:
-        if not _is_comparable(commit.store, found):
-            return None
-        begun = _Sync(commit.store, found.path, writer, prepared, objects=commit)
-        begun.put({row.session.id: row for row in before}, touched)
-    except StoreError:
-        return None
-    return begun
-
-
-def end_sync(store: Store, begun: "_Sync", meanwhile: Callable[[], object]) -> int:
-    """Makes visible what was begun; something else may be done while another process does it."""
-    try:
-        written = begun.end(store.head(), meanwhile)
-    except TextIndexError:
-        return rebuild(store)
-    found = generations.current(store.directory)
-    if found is not None:
-        _drop_others(store, found)
-    return written
 
 
 def rebuild(store: Store, prepared: Prepared | None = None) -> int:
@@ -227,13 +192,11 @@ class _Sync:
         self,
         store: Store,
         path: str | None,
-        writer: Writer,
+        writer: TextWriter,
         prepared: Prepared | None = None,
         is_new: bool = False,
-        objects: Store | Commit | None = None,
     ) -> None:
         self._store = store
-        self._objects = objects or store
         self._path = path or ""
         self._prepared = prepared or {}
         self._is_new = is_new
@@ -254,17 +217,11 @@ class _Sync:
             elif before is not None:
                 self.writer.delete_session(before.session.id)
         self._write_again()
-        return self.end(head)
+        return self._end(head)
 
-    def put(self, before: Mapping[str, Row], after: Iterable[Row]) -> None:
-        """Writes what differs between sessions and what they were."""
-        for row in after:
-            self._update(before.get(row.session.id), row)
-        self._write_again()
-
-    def end(self, head: ObjectId, meanwhile: Callable[[], object] = lambda: None) -> int:
-        """Makes visible what was written, which is all that `head` differs by; says how many."""
-        self.finish("whole", head, meanwhile)
+    def _end(self, head: ObjectId) -> int:
+        """Publish what was written, which is all that differs from `head`; return the count."""
+        self.finish("whole", head)
         try:
             self._store.check_head(head)
             self._must_be_lost()
@@ -290,8 +247,8 @@ class _Sync:
             session, _, turn = place.rpartition(":")
             places.setdefault(session, []).append(turn)
         for session, turns in places.items():
-            row = self._objects.row(session)
-            entries = self._objects.manifest(row).entries if row else ()
+            row = self._store.row(session)
+            entries = self._store.manifest(row).entries if row else ()
             for number in (int(turn) for turn in turns if turn.isdigit()):
                 if row is not None and number < len(entries):
                     self._put(row, number, entries[number])
@@ -304,16 +261,13 @@ class _Sync:
                 self._update(None, row)
         self.writer.commit()
 
-    def finish(
-        self, level: Level, head: ObjectId, meanwhile: Callable[[], object] = lambda: None
-    ) -> None:
+    def finish(self, level: Level, head: ObjectId) -> None:
         """Commits, and notes what there is then: CHECKED first, since what was synced is right.
 
         Tantivy does not sync the directory after its last rename. Without that, a power loss could
         leave the note of a commit whose documents are not there.
         """
         self.writer.commit()
-        meanwhile()
         generation = Generation(self._path, head.hex(), level, self._newest())
         fsio.sync_dir(self._path)
         stamps = "".join(sorted(generations.file_stamps(self._path).values()))
@@ -337,7 +291,7 @@ class _Sync:
         content = prepared.get(entry.turn)
         if content is None:
             try:
-                content = turn_content(self._objects.load(entry.turn, Turn))
+                content = turn_content(self._store.load(entry.turn, Turn))
             except MissingObjectError:
                 self._missing.append(entry.turn)
                 return None
@@ -354,7 +308,7 @@ class _Sync:
 
     def _update(self, before: Row | None, after: Row) -> None:
         """Writes the places of a session that are new or differ."""
-        entries = self._objects.manifest(after).entries
+        entries = self._store.manifest(after).entries
         known = indexed_entries(self._store, before, after)
         is_retitled = before is not None and before.session.title != after.session.title
         for number, entry in enumerate(entries):

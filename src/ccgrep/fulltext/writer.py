@@ -10,7 +10,7 @@ import os
 import time
 
 from ccgrep.errors import TextIndexError
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,24 +40,6 @@ NEW_LARGE = Means(2, 80_000_000)
 """Two are fed by what makes the documents; with one, documents would queue up in memory."""
 NEW_HUGE = Means(2, 36_000_000)
 """Merges have their files in memory too, and they are as large as what is merged."""
-
-
-class Writer(Protocol):
-    """Changes a generation, here or in another process."""
-
-    added: int
-
-    def put(self, fields: Fields) -> None: ...
-
-    def delete(self, place: str) -> None: ...
-
-    def delete_session(self, session: str) -> None: ...
-
-    def commit(self) -> None:
-        """What was put will be visible; there may be time for something else until it is."""
-
-    def newest(self, before: int | None) -> int:
-        """When the newest turn began, which was `before`; told when all that was put is visible."""
 
 
 class TextWriter:

@@ -1,8 +1,10 @@
-"""What is never taken in: transcripts whose path, or whose project, a pattern names.
+"""Decides which transcripts are not ingested: excluded by a pattern, or forgotten.
 
-A session that was taken in before stays as it is: it is neither gone nor does it grow.
+A pattern names a transcript's path or its project. A session that was ingested before it was
+excluded stays as it is: it is not gone, and it does not grow.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
@@ -12,43 +14,46 @@ from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.identity import claude_file, codex_file
 from ccgrep.sources.project import project_of
+from ccgrep.sources.reading import File
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.sources.zst import ZstStream
-from ccgrep.store.manifest import Row
+from ccgrep.store.manifest import Row, SourceFile, forgotten_key
 
 _HEAD_BYTES = 256 * 1024
 _MAX_HEAD_BYTES = 64 * 1024 * 1024
-"""A first line may be long; no line that is read is longer."""
+"""The longest line that is ever read."""
 _CWD = rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern names a path, or a directory that it is in."""
-    return any(fnmatchcase(path, one) or fnmatchcase(path, f"{one}/*") for one in patterns)
+    """Return whether a pattern names a path or a directory above it."""
+    return any(
+        fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}/*") for pattern in patterns
+    )
 
 
 def excluded_paths(scan: Scan, rows: Iterable[Row], patterns: Sequence[str]) -> set[str]:
-    """The transcripts of a scan that are not to be read; of one that is new the head is."""
+    """Return the transcripts of a scan that are excluded; only the head of a new one is read."""
     if not patterns:
         return set()
     known = {file.path: row.session.cwd for row in rows for file in row.files}
     found = (file for file in scan.files.values() if file.kind == "session")
-    return {file.path for file in found if _is_meant(file, known.get(file.path), patterns)}
+    return {file.path for file in found if _is_file_excluded(file, known.get(file.path), patterns)}
 
 
-def _is_meant(found: FoundFile, cwd: str | None, patterns: Sequence[str]) -> bool:
+def _is_file_excluded(found: FoundFile, cwd: str | None, patterns: Sequence[str]) -> bool:
     if is_excluded(found.path, patterns):
         return True
-    return is_project_excluded(_begun_in(found) if cwd is None else cwd, patterns)
+    return is_project_excluded(_read_first_cwd(found) if cwd is None else cwd, patterns)
 
 
 def is_project_excluded(cwd: str, patterns: Sequence[str]) -> bool:
-    """Whether what is done in a directory is excluded, by itself or by the project around it."""
+    """Return whether a pattern names a directory or the project around it."""
     return bool(cwd) and (is_excluded(cwd, patterns) or is_excluded(project_of(cwd), patterns))
 
 
-def _begun_in(found: FoundFile) -> str:
-    """The directory that a transcript names first; empty if its head has none."""
+def _read_first_cwd(found: FoundFile) -> str:
+    """Return the first working directory in a transcript's head, or an empty string."""
     file = open_side_file(found.path, found.root)
     if file is None:
         return ""
@@ -66,7 +71,45 @@ def _begun_in(found: FoundFile) -> str:
 
 
 def session_ids(paths: Iterable[str], scan: Scan) -> set[str]:
-    """Whose transcripts these are."""
+    """Return the session id of each transcript in `paths`."""
     files = [scan.files[path] for path in paths]
-    named = {"claude_code": claude_file, "codex": codex_file}
-    return {named[file.source](file.path).id for file in files}
+    return {identify_session(file).id for file in files}
+
+
+def known_files(rows: Sequence[Row], hints: Sequence[SourceFile]) -> dict[str, SourceFile]:
+    """Return every file the store has read, by path."""
+    files = {file.path: file for row in rows for file in row.files}
+    return files | {file.path: file for file in hints}
+
+
+def drop_excluded(scan: Scan, rows: Sequence[Row], excluded: set[str]) -> Scan:
+    """Return `scan` without excluded files, except those ingested earlier: they are not gone."""
+    unknown = excluded.difference(*({file.path for file in row.files} for row in rows))
+    return scan._replace(files={p: f for p, f in scan.files.items() if p not in unknown})
+
+
+def drop_forgotten(scan: Scan, forgotten: set[bytes]) -> Scan:
+    """Return `scan` without the files and folders of forgotten sessions."""
+    if not forgotten:
+        return scan
+    files = {path: f for path, f in scan.files.items() if not _forgotten_keys(f) & forgotten}
+    folders = {
+        path: time
+        for path, time in scan.folders.items()
+        if not any(forgotten_key(name) in forgotten for name in path.split(os.sep))
+    }
+    return scan._replace(files=files, folders=folders)
+
+
+def _forgotten_keys(found: FoundFile) -> set[bytes]:
+    """Return the keys under which a file may have been forgotten."""
+    names = {found.path}
+    if found.kind == "session":
+        file = identify_session(found)
+        names |= {file.id, file.parent or found.path}
+    return set(map(forgotten_key, names))
+
+
+def identify_session(found: FoundFile) -> File:
+    """Return the session that a transcript's path names."""
+    return (claude_file if found.source == "claude_code" else codex_file)(found.path)

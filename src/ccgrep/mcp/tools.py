@@ -14,13 +14,13 @@ from ccgrep.kinds import Mode, SourceName, TextKind
 from ccgrep.mcp import reply
 from ccgrep.mcp.project_filter import sessions_in
 from ccgrep.ops.list import list_sessions
-from ccgrep.ops.search import FoundHit, How, search
+from ccgrep.ops.search import search
 from ccgrep.ops.show import Conversation, PlacedTurn, show_range
 from ccgrep.output.formatting import iso_time, project_name
 from ccgrep.output.record_line import snippet_pieces
 from ccgrep.output.tool_calls import summarize
-from ccgrep.refresh.watch import Watched
 from ccgrep.search.request import Filters, Request
+from ccgrep.search.searcher import FoundHit, SearchOptions
 from ccgrep.text import clean
 
 SNIPPET_CHARS = 300
@@ -83,14 +83,14 @@ def search_conversations(
         is_counted=False,
     )
     notes: list[str] = []
-    how = How(warn=notes.append)
+    options = SearchOptions(embed_pending=True, warn=notes.append)
     try:
-        result, searcher = search(serving.config, request, how, Watched())
+        result = search(serving.config, request, options)
     except NotFoundError as none:
         return {"results": [], "tier": None, **_notes([str(none)])}
     except RefError:
         raise _unknown(session_id or "") from None
-    found = searcher.found(result, types)[start:]
+    found = result.found(types)[start:]
     made = reply.page([_hit(one) for one in found[:limit]], start, start + len(found))
     return {
         "results": made.items,

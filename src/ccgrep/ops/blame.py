@@ -12,11 +12,13 @@ from ccgrep.errors import NotFoundError, UsageError
 from ccgrep.fulltext.reader import Hit as Found
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.model import Session, Turn
-from ccgrep.ops.search import How, open_index, open_searcher
-from ccgrep.refresh.foreground import refresh
+from ccgrep.refresh.background import Feedback
+from ccgrep.refresh.update import refresh
 from ccgrep.search.filters import scope
+from ccgrep.search.index_opener import open_current_reader
 from ccgrep.search.regex import whole_words
 from ccgrep.search.request import Filters, Place
+from ccgrep.search.searcher import make_searcher
 from ccgrep.search.store_scan import StoreScan
 from ccgrep.search.turn_reader import TurnReader
 from ccgrep.store.lifecycle import open_store
@@ -45,12 +47,12 @@ class _Touching(Struct, frozen=True):
 def take_in(config: Config, warn: Callable[[str], None]) -> None:
     """Takes in what changed, so that what an agent did just now is known; not the first time."""
     open_store(config.store_dir)  # Says what to do when there is none.
-    refresh(config, How(warn=warn))
+    refresh(config, Feedback(warn=warn))
 
 
 def blame(config: Config, file: str, filters: Filters, limit: int = 0) -> list[Blamed]:
     """The turns that read or changed a file, the newest first."""
-    reader = open_index(config)
+    reader = open_current_reader(config.store_dir)
     found = list(_folded(_touching(config, reader, _wanted(file), filters), limit))
     return _made(config, reader, found)
 
@@ -61,7 +63,7 @@ def blame_line(config: Config, file: str, line: int, filters: Filters) -> Blamed
     lines = text.count("\n") + (not text.endswith("\n"))
     if not 1 <= line <= lines:
         raise UsageError(f"{one_line(file)} has {lines} lines, and no line {line}")
-    reader = open_index(config)
+    reader = open_current_reader(config.store_dir)
     found = list(_folded(_touching(config, reader, _wanted(file), filters)))
     try:
         owner = writer(text, line, _changes(found, {os.path.abspath(file), os.path.realpath(file)}))
@@ -171,7 +173,7 @@ def _changes(found: list[_Touching], paths: set[str]) -> Iterator[tuple[_Touchin
 
 
 def _made(config: Config, reader: TextReader | None, found: list[_Touching]) -> list[Blamed]:
-    searcher = open_searcher(config, reader)
+    searcher = make_searcher(config, reader)
     short = searcher.short_ids(one.place.session for one in found)
     store = open_store(config.store_dir)
     snapshot = store.snapshot()

@@ -7,7 +7,8 @@ from msgspec import Struct
 from ccgrep.config import Config
 from ccgrep.errors import MissingModelError, StoreError
 from ccgrep.fulltext import generations
-from ccgrep.ingest.run import Options, build
+from ccgrep.ingest.report import Options
+from ccgrep.refresh.update import build
 from ccgrep.sources.scan import scan
 from ccgrep.store import fsck as store_fsck
 from ccgrep.store import fsio, tallies

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from ccgrep.config import Config
 from ccgrep.fulltext.sync import sync
 from ccgrep.ingest.carry_over import adopt, adopt_forgotten
-from ccgrep.ingest.run import IndexReport, Options, Progress, build
-from ccgrep.refresh.foreground import WAS_OPEN
+from ccgrep.ingest.report import IndexReport, Options, Progress
+from ccgrep.refresh.update import WAS_OPEN, build
 from ccgrep.sources.scan import Scan, scan
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import create_store, new_store_dir, swap

@@ -5,8 +5,9 @@ from msgspec import Struct
 from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError
-from ccgrep.ops.search import open_index, open_searcher
+from ccgrep.search.index_opener import open_current_reader
 from ccgrep.search.request import Filters
+from ccgrep.search.searcher import make_searcher
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.lineage import walk_trees
 from ccgrep.store.manifest import Row
@@ -52,6 +53,6 @@ def _passing_sessions(config: Config, filters: Filters) -> set[str] | None:
     if filters == Filters():
         return None
     try:
-        return set(open_searcher(config, open_index(config)).sessions(filters))
+        return set(make_searcher(config, open_current_reader(config.store_dir)).sessions(filters))
     except NotFoundError:
         return set()

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from ccgrep.blame.file_changes import SHELLS
 from ccgrep.config import Config
 from ccgrep.fulltext.reader import Hit, TextReader
-from ccgrep.ops.search import open_index
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import scope
+from ccgrep.search.index_opener import open_current_reader
 from ccgrep.search.request import Filters
 from ccgrep.search.turn_reader import TurnReader
 from ccgrep.stats.shell import script_of
@@ -29,7 +29,7 @@ class RecentTurn(NamedTuple):
 
 def recent_turns(config: Config, filters: Filters) -> Iterator[RecentTurn]:
     """Yield the most recent turns that pass the filters, the newest first."""
-    reader = open_index(config)
+    reader = open_current_reader(config.store_dir)
     if reader is None:
         return
     hits = _newest_hits(reader, filters, _MAX_TURNS)
@@ -46,7 +46,7 @@ def past_commands(config: Config, filters: Filters) -> Iterator[str]:
     Skip commands with line breaks or invisible characters: the user's shell will run the chosen
     one, so the user must see every character.
     """
-    reader = open_index(config)
+    reader = open_current_reader(config.store_dir)
     if reader is None:
         return
     turns, seen = TurnReader(open_store(config.store_dir)), set()

@@ -5,10 +5,8 @@ from typing import NamedTuple, TypeVar
 
 from ccgrep.config import Config
 from ccgrep.errors import TallyError
-from ccgrep.ops.search import Coverage, How
-from ccgrep.refresh.check import begin_check
-from ccgrep.refresh.look import Check
-from ccgrep.search.request import Filters
+from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.search.request import Coverage, Filters
 from ccgrep.stats.report import BashUse, Dimension, Overview, Report, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions, suggest
 from ccgrep.stats.update import Progress, open_tallies
@@ -19,13 +17,13 @@ T = TypeVar("T")
 
 
 class Asked(NamedTuple):
-    """Which turns are meant. `check` is a look at the source files that was begun before."""
+    """The turns to report on; with `refresh`, from a store that is up to date."""
 
     config: Config
     filters: Filters = Filters()
-    how: How = How()
     on_tally: Callable[[Progress], None] = lambda _: None
-    check: Check | None = None
+    warn: Callable[[str], None] = lambda _: None
+    refresh: BackgroundRefresh | None = None
 
 
 def overview(asked: Asked) -> tuple[Overview, Coverage]:
@@ -51,32 +49,22 @@ def suggestions(asked: Asked) -> tuple[Suggestions, Coverage]:
 
 
 def _report(asked: Asked, make: Callable[[Report], T]) -> tuple[T, Coverage]:
-    coverage = _fresh(asked) if asked.how.is_refreshed else Coverage(is_fresh=False)
+    coverage = Coverage(is_fresh=False)
+    if asked.refresh is not None:
+        coverage = Coverage(*asked.refresh.wait()[1:])
     made = read_consistently(asked.config.store_dir, lambda store: _made(store, asked, make))
     return made, coverage
 
 
-def _fresh(asked: Asked) -> Coverage:
-    check = asked.check or begin_check(asked.config)
-    outcome = check.outcome()
-    check.close()
-    if outcome != "stale":
-        return Coverage()
-    from ccgrep.refresh.foreground import refresh  # noqa: PLC0415 - only if something changed
-
-    return refresh(asked.config, asked.how)
-
-
 def _made(store: Store, asked: Asked, make: Callable[[Report], T]) -> T:
     """Tallies that turn out to be damaged are made anew, one after another."""
-    how = asked.how
     damaged: set[str] = set()
     while True:
         try:
-            opened = open_tallies(store, asked.on_tally, how.warn, damaged)
+            opened = open_tallies(store, asked.on_tally, asked.warn, damaged)
             return make(Report(opened, asked.filters))
         except TallyError as error:
             if error.name in damaged:
                 raise
-            how.warn("a tally is damaged: making it anew")
+            asked.warn("a tally is damaged: making it anew")
             damaged.add(error.name)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from ccgrep.config import Config
-from ccgrep.ingest.exclude import excluded_paths
+from ccgrep.ingest.exclude import drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.plan import plan
-from ccgrep.ingest.run import known_files, remembered
 from ccgrep.model import BadSpot
 from ccgrep.sources.scan import scan
 from ccgrep.store.lifecycle import open_store, read_consistently
@@ -65,7 +64,7 @@ def _status(config: Config, store: Store) -> Status:
     )
     for row in rows:
         _add_row(result, row)
-    found = remembered(scan(list(config.roots)), set(snapshot.forgotten))
+    found = drop_forgotten(scan(list(config.roots)), set(snapshot.forgotten))
     known = known_files(rows, snapshot.hints)
     todo = plan(known, found, time.time_ns())
     excluded = excluded_paths(found, rows, config.exclude)

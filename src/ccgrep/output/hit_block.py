@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ccgrep.ops.search import FoundHit
 from ccgrep.output.formatting import long_age, pluralize, project_name
 from ccgrep.output.style import Style
+from ccgrep.search.searcher import FoundHit
 from ccgrep.search.snippet import Marked, SnippetPart, around
 from ccgrep.text import clip, columns, make_visible, one_line, redact
 

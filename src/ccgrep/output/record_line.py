@@ -9,8 +9,8 @@ rest of the line and may contain anything. Lines of context have `-` in place of
 from __future__ import annotations
 
 from ccgrep.light_typing import TYPE_CHECKING
-from ccgrep.ops.search import FoundHit
 from ccgrep.output.style import Style
+from ccgrep.search.searcher import FoundHit
 from ccgrep.search.snippet import SnippetPart, around, best_start
 from ccgrep.text import clip, columns, make_visible, redact_spans
 

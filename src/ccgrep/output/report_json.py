@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ccgrep.ingest.run import IndexReport
+from ccgrep.ingest.report import IndexReport
 from ccgrep.ops.forget import ForgetReport
 from ccgrep.ops.fsck import FsckResult
-from ccgrep.ops.search import Coverage
 from ccgrep.ops.secrets import FoundSecret
 from ccgrep.ops.status import Status
 from ccgrep.output.formatting import iso_time
+from ccgrep.search.request import Coverage
 from ccgrep.settings import Setting
 from ccgrep.store.gc import GcReport
 

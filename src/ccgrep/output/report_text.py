@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ccgrep.ingest.run import IndexReport
+from ccgrep.ingest.report import IndexReport
 from ccgrep.ops.forget import ForgetReport
 from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.secrets import FoundSecret

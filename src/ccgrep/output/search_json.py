@@ -5,13 +5,14 @@ from typing import Any
 
 from ccgrep.config import Config
 from ccgrep.model import Turn
-from ccgrep.ops.search import MEANING, Coverage, FoundHit, Result, Searcher
+from ccgrep.ops.search import Result
 from ccgrep.output.formatting import iso_time, project_name
 from ccgrep.output.include import Include
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import coverage_fields
 from ccgrep.output.session_json import turn_messages
-from ccgrep.search.request import Hit, Place, Request
+from ccgrep.search.request import SEMANTIC_MODES, Coverage, Hit, Place, Request
+from ccgrep.search.searcher import FoundHit, Searcher
 from ccgrep.store.lifecycle import read_consistently
 
 
@@ -83,7 +84,7 @@ def _hit_fields(
 
 
 def _score_parts(hit: Hit, request: Request) -> dict[str, Any]:
-    if request.mode not in MEANING:
+    if request.mode not in SEMANTIC_MODES:
         return {}
     return {"parts": {name: round(value, 4) for name, value in hit.parts}}
 

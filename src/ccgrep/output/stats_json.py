@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ccgrep.ops.search import Coverage
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.report_json import coverage_fields
+from ccgrep.search.request import Coverage
 from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, Tokens, ToolUse
 from ccgrep.stats.suggest import Suggestions
 

@@ -1,75 +1,124 @@
-"""What the next search compares the source files with: a note of what this run saw of them.
+"""The seen file: what the last ingest saw of each transcript.
 
-    seen    "ccgrep seen 5 <HEAD>", "root <path>" for each root and "exclude <pattern>" for what is
-            not taken in; an empty line,
-            "<mtime_ns> <path>" for each folder (-1: it was not there); an empty line,
+    seen    "ccgrep seen 5 <HEAD>", "root <path>" for each root, "exclude <pattern>" for each
+            excluded pattern; an empty line,
+            "<mtime_ns> <path>" for each folder (-1: it did not exist); an empty line,
             "<path>" for each transcript; an empty line,
-            mtime_ns, size and inode of each transcript as 8 bytes, as this machine orders them;
-            and a checksum
+            mtime_ns, size and inode of each transcript, 8 bytes each in native byte order;
+            a checksum
 
-`?`, or all bits of the 8 bytes, stands for a time within two seconds of the look: such a file or
-folder can change without its stat saying so, and counts as changed. A folder that was not changed
-has the files that it had, so nothing is listed. The newest transcripts come first: what changes is
-mostly what was changed last. What only recovers lost sessions is not looked at: a run that reads
-anything new takes that in, and `ccgrep index` looks at it. Derived: without it, or when it is
-wrong, a search looks for itself. `look` reads it.
+A time within two seconds of the scan is written as `?` (folders) or as all ones (transcripts):
+such a file can change again without a new mtime, so it counts as changed. `history.jsonl` and the
+session index are not listed: an ingest that reads anything new reads them too. The file is a hint:
+if it is lost or damaged, the next command scans the roots. Change detection skips the checksum,
+because every field is compared with the disk anyway.
 """
+
+from __future__ import annotations
 
 import os
 import sys
 
-from ccgrep.refresh.look import NUMBERS_BYTES, VERSION, parsed
-from ccgrep.sources.scan import FoundFile, Scan, is_racy
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.sources.scan import is_racy
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
+from ccgrep.store.refs import read_head
 
-_NEVER = 2**64 - 1  # no file's time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ccgrep.sources.scan import FoundFile, Scan
+
+_VERSION = "ccgrep seen 5"
+_NAME = "seen"
+_STAT_BYTES = 24
+_UNSETTLED = 2**64 - 1  # no file has this mtime
 
 
-def description(head: str, where: bytes, scan: Scan, scanned_ns: int) -> bytes | None:
-    """What `seen` is to hold after a run that took in everything that `scan` saw."""
+class SeenFile(NamedTuple):
+    """The parsed seen file; large parts stay views of its bytes."""
+
+    head: bytes
+    locations: bytes
+    folders: bytes
+    paths: list[bytes]
+    stats: memoryview  # mtime_ns, size and inode of each path
+
+
+def describe_locations(roots: Sequence[str], exclude: Sequence[str] = ()) -> bytes:
+    """Return the lines that name the roots and the excluded patterns."""
+    lines = [f"root {path}" for path in roots] + [f"exclude {pattern!r}" for pattern in exclude]
+    return os.fsencode("\n".join(lines))
+
+
+def read_seen(store_dir: str) -> SeenFile | None:
+    """Return the seen file if it is whole and describes HEAD, else None."""
+    try:
+        with open(os.path.join(store_dir, _NAME), "rb") as file:
+            seen = parse_seen(file.read())
+    except (OSError, ValueError):
+        return None
+    return seen if seen.head == _head_line(read_head(store_dir)) else None
+
+
+def parse_seen(data: bytes) -> SeenFile:
+    """Parse a seen file; raise ValueError if it is malformed or truncated."""
+    folders = data.index(b"\n\n") + 2
+    names = data.index(b"\n\n", folders) + 2
+    names_end = data.index(b"\n\n", names)
+    head, _, locations = data[: folders - 2].partition(b"\n")
+    paths = data[names:names_end].split(b"\n") if names < names_end else []
+    stats = memoryview(data)[names_end + 2 : names_end + 2 + len(paths) * _STAT_BYTES]
+    if len(stats) < len(paths) * _STAT_BYTES:
+        raise ValueError("the seen file is truncated")
+    return SeenFile(head, locations, data[folders : names - 2], paths, stats.cast("Q"))
+
+
+def describe_scan(head: str, locations: bytes, scan: Scan, scanned_ns: int) -> bytes | None:
+    """Return the seen file after an ingest of everything in `scan`.
+
+    Return None if the scan met errors or a path contains a newline: then nothing is known for sure.
+    """
     if scan.troubles or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
     files = [file for file in scan.files.values() if file.kind == "session"]
-    files.sort(key=lambda file: file.mtime_ns, reverse=True)
     folders = [
         f"{'?' if is_racy(time, scanned_ns) else time} {path}"
         for path, time in scan.folders.items()
     ]
-    return _described(
-        head,
-        where,
+    return _encode(
+        _head_line(head) + b"\n" + locations,
         os.fsencode("\n".join(folders)),
-        b"\n".join(os.fsencode(file.path) for file in files),
-        b"".join(_numbers(file, scanned_ns) for file in files),
+        [os.fsencode(file.path) for file in files],
+        b"".join(_encode_stat(file, scanned_ns) for file in files),
     )
 
 
-def described_anew(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> bytes | None:
-    """`seen` after a run that took in the few files of `scan`; nothing if it is damaged."""
+def update_seen(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> bytes | None:
+    """Return the seen file with new stats for the files of `scan`.
+
+    Return None if it is damaged or does not list one of the files.
+    """
     try:
-        seen = parsed(read_checksummed(os.path.join(store_dir, "seen")))
+        seen = parse_seen(read_checksummed(os.path.join(store_dir, _NAME)))
+        stats = bytearray(seen.stats)
+        for path, file in scan.files.items():
+            at = seen.paths.index(os.fsencode(path)) * _STAT_BYTES
+            stats[at : at + _STAT_BYTES] = _encode_stat(file, scanned_ns)
     except ValueError:
         return None
-    # As bytes: to take thousands of lines apart would take ten times as long.
-    lines, numbers = b"\n%b\n" % bytes(seen.names) if seen.names else b"\n", bytes(seen.numbers)
-    for path, file in scan.files.items():
-        line = b"\n" + os.fsencode(path)
-        at = lines.find(line + b"\n")
-        if at >= 0:
-            before = lines.count(b"\n", 0, at) * NUMBERS_BYTES
-            lines = lines[:at] + lines[at + len(line) :]
-            numbers = numbers[:before] + numbers[before + NUMBERS_BYTES :]
-        lines = line + lines
-        numbers = _numbers(file, scanned_ns) + numbers
-    return _described(head, seen.where, bytes(seen.folders), lines[1:-1], numbers)
+    return _encode(_head_line(head) + b"\n" + seen.locations, seen.folders, seen.paths, stats)
 
 
-def _described(head: str, where: bytes, folders: bytes, names: bytes, numbers: bytes) -> bytes:
-    start = b"\n".join((f"{VERSION} {head}".encode(), where))
-    return add_checksum(b"\n\n".join((start, folders, names, numbers)))
+def _head_line(head: str) -> bytes:
+    return f"{_VERSION} {head}".encode()
 
 
-def _numbers(file: FoundFile, scanned_ns: int) -> bytes:
+def _encode(start: bytes, folders: bytes, paths: list[bytes], stats: bytes | bytearray) -> bytes:
+    return add_checksum(b"\n\n".join((start, folders, b"\n".join(paths), stats)))
+
+
+def _encode_stat(file: FoundFile, scanned_ns: int) -> bytes:
     is_settled = file.mtime_ns >= 0 and not is_racy(file.mtime_ns, scanned_ns)
-    numbers = (file.mtime_ns if is_settled else _NEVER, file.size, file.inode)
+    numbers = (file.mtime_ns if is_settled else _UNSETTLED, file.size, file.inode)
     return b"".join(number.to_bytes(8, sys.byteorder) for number in numbers)

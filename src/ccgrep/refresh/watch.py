@@ -1,28 +1,25 @@
-"""Taking in what changes while somebody waits: for `ccgrep mcp`, and `ccgrep index --watch`.
+"""Keeps the store fresh while `ccgrep mcp` or `ccgrep index --watch` runs.
 
-Of many processes on one store one watches, the one that holds the lock for it; the others wait
-to follow it. The kernel says when a folder changes, and what is then done is what a search does:
-look at the transcripts, take in what grew, or whatever else there is.
+Processes that share a store elect one watcher, the one that holds the watch lock. Another takes
+over when it exits. When the kernel reports a change, the watcher does what a search does: it
+detects changes and ingests them.
 """
 
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from threading import Event
-from typing import TYPE_CHECKING
 
 from watchfiles import watch
 
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, LockedError
-from ccgrep.ops import index
-from ccgrep.refresh.append import take_in
-from ccgrep.refresh.look import changed_since
+from ccgrep.ingest.report import Options
+from ccgrep.refresh.change_detector import detect_changes
+from ccgrep.refresh.update import build, ingest_grown
+from ccgrep.sources.scan import scan
 from ccgrep.store.lifecycle import create_store
 from ccgrep.store.lock import WriterLock
-
-if TYPE_CHECKING:
-    from ccgrep.refresh.look import Outcome
 
 _STEP_MS = 100
 _DEBOUNCE_MS = 1000
@@ -31,47 +28,34 @@ _FOLDERS = {"claude_code": ("projects",), "codex": ("sessions", "archived_sessio
 _NAMES = (".jsonl", ".jsonl.zst", "sessions-index.json")
 
 
-class Watched:
-    """The look at the source files where somebody watches them: there is nothing to look for."""
-
-    def is_decided(self) -> bool:
-        return True
-
-    def outcome(self, is_writing: bool = False) -> "Outcome":  # noqa: ARG002
-        return "fresh"
-
-    def close(self) -> None:
-        pass
-
-
 def keep_fresh(
     config: Config,
     stop: Event,
     warn: Callable[[str], None],
-    on_taken_in: Callable[[], None] = lambda: None,
+    on_ingested: Callable[[], None] = lambda: None,
 ) -> None:
-    """Takes in what changes until `stop` is set."""
-    said: set[str] = set()
+    """Ingest changes until `stop` is set."""
+    warned: set[str] = set()
 
-    def note(text: str) -> None:
-        if text not in said:  # A disk that is full stays so for a while.
-            said.add(text)
+    def warn_once(text: str) -> None:
+        if text not in warned:  # A full disk stays full for a while.
+            warned.add(text)
             warn(text)
 
     while not stop.is_set():
         try:
             create_store(config.store_dir)
             with WriterLock(_lock_path(config), 0):
-                _watch(config, stop, note, on_taken_in)
+                _watch(config, stop, warn_once, on_ingested)
         except LockedError:
             stop.wait(_TICK_MS / 1000)
         except CcgrepError as error:
-            note(str(error))
+            warn_once(str(error))
             stop.wait(_TICK_MS / 1000)
 
 
 def _lock_path(config: Config) -> str:
-    """Who watches other directories does not watch for us."""
+    """Return the watch lock's path: a watcher of other roots does not count."""
     roots = zlib.crc32("\n".join(root.path for root in config.roots).encode())
     return os.path.join(config.store_dir, f"watch-{roots:08x}.lock")
 
@@ -79,32 +63,32 @@ def _lock_path(config: Config) -> str:
 def _watch(
     config: Config,
     stop: Event,
-    note: Callable[[str], None],
-    on_taken_in: Callable[[], None],
+    warn: Callable[[str], None],
+    on_ingested: Callable[[], None],
 ) -> None:
-    _take_in(config, note, on_taken_in)
+    _ingest(config, warn, on_ingested)
     folders = _folders(config)
-    # What changed before the kernel began to tell is found by one more look.
+    # A change before the kernel began to report is found by one more ingest.
     is_due = True
-    for changes in _changes(folders, stop, note):
+    for changes in _changes(folders, stop, warn):
         if changes or is_due:
-            is_due = not _take_in(config, note, on_taken_in)
+            is_due = not _ingest(config, warn, on_ingested)
         if _folders(config) != folders:
-            return  # One that was not there can be watched now.
+            return  # A new folder can be watched now.
 
 
-def _changes(folders: list[str], stop: Event, note: Callable[[str], None]) -> Iterator[bool]:
-    """Whether something changed, again and again; also when nothing did for a while."""
+def _changes(folders: list[str], stop: Event, warn: Callable[[str], None]) -> Iterator[bool]:
+    """Yield whether something changed, at least once per tick."""
     try:
-        yield from _told(folders, stop)
+        yield from _reported_changes(folders, stop)
     except (OSError, RuntimeError) as error:
-        # As many folders as this may be more than the kernel watches for one user.
-        note(f"the system does not tell of changes ({error}): looking for them every second")
+        # The kernel limits the number of watched folders per user.
+        warn(f"cannot watch for changes ({error}): checking every second instead")
         while not stop.wait(_TICK_MS / 1000):
             yield True
 
 
-def _told(folders: list[str], stop: Event) -> Iterator[bool]:
+def _reported_changes(folders: list[str], stop: Event) -> Iterator[bool]:
     if not folders:
         while not stop.wait(_TICK_MS / 1000):
             yield False
@@ -129,23 +113,24 @@ def _folders(config: Config) -> list[str]:
     return [path for path in wanted if os.path.isdir(path)]
 
 
-def _take_in(config: Config, note: Callable[[str], None], on_taken_in: Callable[[], None]) -> bool:
-    """Brings the store up to date; says whether it is."""
+def _ingest(config: Config, warn: Callable[[str], None], on_ingested: Callable[[], None]) -> bool:
+    """Bring the store up to date; return False if it has to be tried again."""
     try:
-        if not _take_in_little(config):
-            index.index(config, wait_s=0)
+        _ingest_changes(config)
     except LockedError:
-        return False  # Somebody else is at it, and may not have seen what we were told of.
+        return False  # The other process may not have seen the change that woke this one.
     except CcgrepError as error:
-        note(str(error))
-        return True  # Until something changes, it would fail again.
-    on_taken_in()
+        warn(str(error))
+        return True  # It would fail again until something changes.
+    on_ingested()
     return True
 
 
-def _take_in_little(config: Config) -> bool:
-    """Takes in what only grew, if that is all; says whether it was."""
-    changed = changed_since(config.store_dir, [root.path for root in config.roots], config.exclude)
-    if changed is None:
-        return False
-    return not changed or take_in(config.store_dir, config.roots, config.exclude, changed)
+def _ingest_changes(config: Config) -> None:
+    changed = detect_changes(config.store_dir, [root.path for root in config.roots], config.exclude)
+    if changed is not None and (not changed or ingest_grown(config, changed)):
+        return
+    options = Options(
+        wait_s=0, roots=config.roots, exclude=config.exclude, kinds=config.index_kinds
+    )
+    build(create_store(config.store_dir), lambda: scan(list(config.roots)), options)

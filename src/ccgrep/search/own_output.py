@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from ccgrep.fulltext.document import field_text, turn_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Message, Step, ToolCall
-from ccgrep.ops.search import Searcher
 from ccgrep.search.request import Answer, Hit, Request
+from ccgrep.search.searcher import Searcher
 from ccgrep.search.snippet import Marks
 
 TOOLS = ("search_conversations", "list_conversations", "read_turn", "read_conversation")

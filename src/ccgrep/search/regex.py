@@ -11,7 +11,6 @@ from ccgrep.errors import UsageError
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, gram_text
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.quick import import_re2
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:
@@ -124,7 +123,6 @@ def _compile_alternatives(
 
 
 def _load_re2() -> Any:
-    import_re2()
     import re2  # noqa: PLC0415 - not for one literal
 
     return re2

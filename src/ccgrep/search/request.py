@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from ccgrep.kinds import Mode, SourceName, Subagents, TextKind, Tier
 
 
+SEMANTIC_MODES = ("semantic", "hybrid")
+
+
 class Filters(NamedTuple):
     """Which turns are meant; every one that is set must hold."""
 
@@ -80,3 +83,20 @@ class Answer(NamedTuple):
     tier: Tier
     relaxed: tuple[str, ...] = ()  # the words of which a hit has most
     is_cut_short: bool = False  # the time was up
+
+
+class Embedded(NamedTuple):
+    """How many of the texts within the embedding window have vectors."""
+
+    texts: int
+    total: int
+
+
+class Coverage(NamedTuple):
+    """How much of what is on disk was searched."""
+
+    is_fresh: bool = True
+    behind_files: int = 0
+    behind_bytes: int = 0
+    is_whole: bool = True  # False while tools and sub-agents are still being indexed
+    embedded: Embedded | None = None  # for a semantic search

@@ -11,8 +11,8 @@ from ccgrep.errors import LockedError, MissingModelError, ModelError, UsageError
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import SURFACES
-from ccgrep.ops.search import How
-from ccgrep.search.request import Answer, Request
+from ccgrep.search.request import Answer, Embedded, Request
+from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.semantic_rank import search_semantic
 from ccgrep.semantic import embedding
 from ccgrep.semantic import model as models
@@ -33,13 +33,6 @@ if TYPE_CHECKING:
 _DAY_MS = 86_400_000
 _SEARCH_BUDGET_S = 1.0
 _OF_KIND = {"user": ("prompt",), "assistant": ("answer", "full")}
-
-
-class Covered(NamedTuple):
-    """How many of the texts within the window are embedded."""
-
-    texts: int
-    total: int
 
 
 class EmbedReport(NamedTuple):
@@ -83,10 +76,10 @@ def search_by_meaning(
     reader: TextReader,
     request: Request,
     newest: int,
-    how: How,
-) -> tuple[Answer, Covered]:
+    options: SearchOptions,
+) -> tuple[Answer, Embedded]:
     """Answers a request; what is not embedded yet is embedded first, for about a second."""
-    warn = how.warn
+    warn = options.warn
     surfaces = _surfaces(config, request)
     model = found_model(config)
     opened = _query_encoder(model)
@@ -101,7 +94,7 @@ def search_by_meaning(
         left = Pending([], known_total)
     else:
         left = embedding.pending(reader, vectors.keys(), surfaces, since)
-    if left.texts and how.is_refreshed:
+    if left.texts and options.embed_pending:
         store = open_store(config.store_dir)
         try:
             with embedding.lock(_made(directory)):
@@ -123,7 +116,7 @@ def search_by_meaning(
         warn("some vectors are damaged and were not searched: run `ccgrep index`")
     if not left.texts and known_total is None:
         _note_done(config, directory, _mark(config, surfaces, since, vectors), left.total)
-    covered = Covered(left.total - len(left.texts), left.total)
+    covered = Embedded(left.total - len(left.texts), left.total)
     if covered.texts < covered.total:
         share = 100 * covered.texts // covered.total
         warn(f"{share} % of the texts are embedded so far: run `ccgrep index` for the rest")

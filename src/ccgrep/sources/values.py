@@ -1,14 +1,12 @@
 """Small conversions of untrusted values that both readers need: times, uuids, counts."""
 
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 from ccgrep.hashing import sha256
-from ccgrep.quick import import_datetime
 
-_datetime = import_datetime()
-_UTC = _datetime.timezone.utc
-_EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(value: Any) -> int | None:
@@ -22,11 +20,11 @@ def parse_time(value: Any) -> int | None:
 
 def _iso_time(value: str) -> int | None:
     try:
-        time = _datetime.datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except ValueError:
         return None
     if time.tzinfo is None:
-        time = time.replace(tzinfo=_UTC)
+        time = time.replace(tzinfo=UTC)
     delta = time - _EPOCH
     milliseconds: int = (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
     return milliseconds

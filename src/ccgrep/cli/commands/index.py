@@ -9,7 +9,7 @@ from ccgrep.cli.progress import Bar
 from ccgrep.cli.time_argument import parse_when
 from ccgrep.config import Config
 from ccgrep.errors import LockedError, MissingModelError, UsageError
-from ccgrep.ingest.run import IndexReport, Progress
+from ccgrep.ingest.report import IndexReport, Progress
 from ccgrep.ops import index
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import index_fields

@@ -13,12 +13,11 @@ from typing import NoReturn
 from ccgrep.cli import pick_callbacks
 from ccgrep.cli.commands import resume
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import clear_progress_bar, make_feedback
 from ccgrep.cli.filter_options import filters_of
-from ccgrep.cli.search_options import close_bar, how_of
 from ccgrep.errors import UsageError
 from ccgrep.ops.pick import past_commands
-from ccgrep.ops.search import search
-from ccgrep.search.request import Request
+from ccgrep.refresh.update import bring_up_to_date
 
 _CALL = '"$CCGREP_PYTHON" -P -m ccgrep __pick'
 """How fzf calls back. -P: no module of the current directory is imported in ccgrep's place."""
@@ -29,7 +28,7 @@ _RESUME = "ctrl-r"
 def run(arguments: SimpleNamespace, context: Context) -> int:
     _need_fzf(context)
     width = _terminal_width()
-    _take_in(context)
+    _refresh(context)
     if arguments.commands:
         return _pick_command(arguments, context)
     _on_end(_leave)
@@ -135,13 +134,12 @@ def _terminal_width() -> int:
         raise UsageError("pick needs a terminal: use `ccgrep PATTERN` here") from None
 
 
-def _take_in(context: Context) -> None:
-    """Takes in what changed once, as any search does; while one types, nothing more is."""
-    how = how_of(SimpleNamespace(quiet=False, no_refresh=False), context)
+def _refresh(context: Context) -> None:
+    """Refresh the store once; searches while the user types do not."""
     try:
-        search(context.config(), Request(("ccgrep",), limit=1), how)
+        bring_up_to_date(context.config(), make_feedback(SimpleNamespace(quiet=False), context))
     finally:
-        close_bar()
+        clear_progress_bar()
 
 
 def _to_terminal() -> None:

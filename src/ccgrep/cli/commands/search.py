@@ -8,18 +8,19 @@ import time
 
 from ccgrep.cli.calling_session import asking, is_agent
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import clear_progress_bar, make_feedback
 from ccgrep.cli.filter_options import context_of, filters_of
 from ccgrep.cli.output_budget import Budget
-from ccgrep.cli.search_options import close_bar, how_of
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.light_typing import SimpleNamespace as Arguments
-from ccgrep.ops.search import MEANING, FoundHit, How, Result, Searcher, search
+from ccgrep.ops.search import Result, search
 from ccgrep.output import record_line
 from ccgrep.output.style import Style
-from ccgrep.refresh.look import Check
-from ccgrep.search.request import Place, Request
+from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.search.request import SEMANTIC_MODES, Place, Request
+from ccgrep.search.searcher import FoundHit, Searcher, SearchOptions
 from ccgrep.text import escape, one_line
 
 if TYPE_CHECKING:
@@ -30,16 +31,18 @@ if TYPE_CHECKING:
 _CLOSEST = 3
 
 
-def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
+def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config(model=arguments.model)
     request = _request(arguments, context, config)
-    if request.mode in MEANING:
+    if request.mode in SEMANTIC_MODES:
         context.prepare_encoders()
-    how = how_of(arguments, context, not arguments.no_index)
+    warn = make_feedback(arguments, context).warn
+    options = SearchOptions(not arguments.no_index, refresh is not None, warn)
     try:
-        result, searcher = search(config, request, how, check)
+        result = search(config, request, options, refresh)
     finally:
-        close_bar()
+        clear_progress_bar()
+    searcher = result.searcher
     _tell(result, context, arguments.quiet)
     if arguments.explain and not arguments.quiet:
         _explain(result, searcher, context)
@@ -176,13 +179,9 @@ def _print(
     budget: Budget,
 ) -> None:
     if arguments.json or arguments.jsonl:
-        # These need what plain lines do not.
-        from ccgrep.quick import import_msgspec  # noqa: PLC0415
+        from ccgrep.output import search_json  # noqa: PLC0415 - imports msgspec
 
-        import_msgspec()
-        from ccgrep.output import search_json  # noqa: PLC0415
-
-        found = searcher.found(result, request.types)
+        found = result.found(request.types)
         made = search_json.search_fields(result, found, searcher, context.config(), request)
         if arguments.jsonl:
             context.write_lines(budget.records(search_json.encode_hits(made)))
@@ -197,11 +196,11 @@ def _print(
     if arguments.files_with_matches or arguments.count:
         _write(_session_lines(arguments, result, searcher, style), end, budget)
     elif context.is_terminal and not _is_record(arguments):
-        found = searcher.found(result, request.types)
+        found = result.found(request.types)
         lines = _block_lines(context, result, found, searcher, style)
         context.write_lines(budget.records(lines))
     else:
-        found = searcher.found(result, request.types)
+        found = result.found(request.types)
         _write(_record_lines(arguments, found, searcher, style), end, budget)
 
 
@@ -222,12 +221,12 @@ def _print_closest(
     context.prepare_encoders()
     request = request._replace(mode="semantic", limit=_CLOSEST)
     try:
-        result, searcher = search(config, request, How(is_refreshed=False))
+        result = search(config, request, SearchOptions())
     except CcgrepError:
         return  # It was not asked for: no model, say, is no trouble.
     if result.answer.hits:
         context.say("ccgrep: no turn has these words; the closest by meaning:")
-        _print(arguments, context, request, result, searcher, budget)
+        _print(arguments, context, request, result, result.searcher, budget)
 
 
 def _is_record(arguments: Arguments) -> bool:

@@ -1,6 +1,6 @@
 """ccgrep stats: what was used, how often; permissions to allow.
 
-numpy is imported here, while the look for changed transcripts is under way.
+numpy is imported here, while the background refresh runs.
 """
 
 from collections.abc import Iterable
@@ -8,14 +8,14 @@ from types import SimpleNamespace as Arguments
 from typing import NamedTuple
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import clear_progress_bar, make_feedback
 from ccgrep.cli.filter_options import filters_of
-from ccgrep.cli.search_options import close_bar, how_of
 from ccgrep.errors import UsageError
 from ccgrep.ops import stats as ops
 from ccgrep.output import stats_charts, stats_json, stats_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.style import Style
-from ccgrep.refresh.look import Check
+from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.stats.report import Dimension
 from ccgrep.stats.update import Progress
 from ccgrep.text import one_line
@@ -37,9 +37,8 @@ class _Look(NamedTuple):
     is_settings: bool = False
 
 
-def run(arguments: Arguments, context: Context, check: Check | None = None) -> int:
+def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
     kind = _kind(arguments)
-    how = how_of(arguments, context)
 
     def on_tally(progress: Progress) -> None:
         if context.is_error_terminal and not arguments.quiet:
@@ -49,11 +48,12 @@ def run(arguments: Arguments, context: Context, check: Check | None = None) -> i
 
     config = context.config()
     filters = filters_of(arguments, context, config)
-    asked = ops.Asked(config, filters, how, on_tally, check)
+    warn = make_feedback(arguments, context).warn
+    asked = ops.Asked(config, filters, on_tally, warn, refresh)
     try:
         lines = _lines(kind, asked, _look(arguments, context))
     finally:
-        close_bar()
+        clear_progress_bar()
     context.write_lines(lines)
     return 0
 

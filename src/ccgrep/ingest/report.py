@@ -1,0 +1,50 @@
+"""The options of an ingest, its progress, and the report it ends with."""
+
+import os
+
+from msgspec import Struct
+
+from ccgrep.sources.scan import Root
+
+COMMIT_EVERY_S = 10.0
+
+
+class Options(Struct, frozen=True):
+    """How an ingest runs."""
+
+    wait_s: float = 10.0  # for the writer lock
+    is_full: bool = False  # read every transcript again
+    cores: int = os.cpu_count() or 1
+    commit_every_s: float = COMMIT_EVERY_S
+    roots: tuple[Root, ...] = ()
+    exclude: tuple[str, ...] = ()
+    budget_s: float | None = None  # stop reading after this time; the next ingest continues
+    kinds: tuple[str, ...] | None = None  # text kinds to index; None keeps the present choice
+
+
+class Progress(Struct, frozen=True):
+    """How far an ingest has come."""
+
+    path: str
+    files_done: int
+    files: int
+    bytes_done: int
+    bytes: int
+
+
+class IndexReport(Struct):
+    """What an ingest did."""
+
+    files_seen: int = 0
+    files_parsed: int = 0
+    bytes_parsed: int = 0
+    turns: int = 0
+    new_objects: int = 0
+    new_sessions: int = 0
+    documents: int = 0
+    behind_files: int = 0
+    behind_bytes: int = 0
+    bad_lines: int = 0
+    unknown_types: dict[str, int] = {}
+    seconds: float = 0.0
+    troubles: list[str] = []

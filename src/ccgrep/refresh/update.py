@@ -1,0 +1,211 @@
+"""Brings the store up to date: ingests what changed, syncs the full-text index, tidies up.
+
+Everything here runs under the writer lock. A kill at any point leaves the snapshot of the last
+commit; the next run continues from there.
+"""
+
+import os
+import time
+from collections.abc import Callable
+
+from ccgrep.config import Config
+from ccgrep.errors import LockedError, StoreError, WriteError
+from ccgrep.fulltext.sync import choose_kinds, purge, sync
+from ccgrep.ingest.plan import may_have_changed
+from ccgrep.ingest.report import IndexReport, Options, Progress
+from ccgrep.ingest.run import IngestRun, find_grown_rows
+from ccgrep.refresh.background import Feedback, Refreshed
+from ccgrep.refresh.change_detector import detect_changes
+from ccgrep.refresh.seen_file import describe_locations, describe_scan, read_seen, update_seen
+from ccgrep.sources.scan import Scan, found_files, scan
+from ccgrep.store.commit import Commit
+from ccgrep.store.lifecycle import create_store, open_store
+from ccgrep.store.manifest import SourceFile
+from ccgrep.store.store import Store
+
+WAS_OPEN = "the store's directory was open to other users: it is private now (0700)"
+
+_WAIT_S = 0.2
+_MAX_GROWN_BYTES = 64 * 1024 * 1024  # verifying the checksum of the part already read: 20 ms
+_GARBAGE_SHARE = 0.25
+_GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
+_MANY_PACKS = 8  # as quick to read as one; folding them takes a while
+
+
+def update(
+    config: Config,
+    changed: list[str] | None,
+    feedback: Feedback,
+    report: Callable[[Refreshed], object],
+) -> None:
+    """Ingest the changed transcripts, and report as soon as they can be searched.
+
+    If `changed` is None, or holds a transcript that did more than grow, scan all roots.
+    """
+    if not changed or not ingest_grown(config, changed, report):
+        report(refresh(config, feedback))
+
+
+def bring_up_to_date(config: Config, feedback: Feedback) -> Refreshed:
+    """Detect changes and ingest them in this process."""
+    changed = detect_changes(config.store_dir, [root.path for root in config.roots], config.exclude)
+    results = [Refreshed()]
+    if changed != []:
+        update(config, changed, feedback, results.append)
+    return results[-1]
+
+
+def refresh(config: Config, feedback: Feedback) -> Refreshed:
+    """Scan the roots and ingest what changed, within the time budget; the first time, everything.
+
+    If another process holds the lock or the disk is full, warn and leave the store as it is.
+    """
+    is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
+    if is_first and not config.roots:
+        raise StoreError(
+            "no transcripts found: neither ~/.claude nor ~/.codex exists; "
+            "run `ccgrep index --root DIR` to ingest another directory"
+        )
+    options = Options(
+        wait_s=_WAIT_S,
+        roots=config.roots,
+        exclude=config.exclude,
+        budget_s=None if is_first else config.refresh_budget_s,
+        kinds=config.index_kinds if is_first else None,
+    )
+    try:
+        store = create_store(config.store_dir)
+        if store.was_exposed:
+            feedback.warn(WAS_OPEN)
+        report = build(store, lambda: scan(list(config.roots)), options, feedback.on_progress)
+    except (LockedError, WriteError) as error:
+        if is_first:
+            raise
+        feedback.warn(f"searching what is indexed so far: {error}")
+        return Refreshed(is_changed=True, is_fresh=False)
+    if report.behind_files:
+        feedback.warn(
+            f"{report.behind_files:,} files ({report.behind_bytes / 1e6:,.1f} MB) are not indexed "
+            "yet, the oldest ones: run `ccgrep index`"
+        )
+    is_fresh = not report.behind_files
+    return Refreshed(True, is_fresh, report.behind_files, report.behind_bytes)
+
+
+def build(
+    store: Store,
+    find_files: Callable[[], Scan],
+    options: Options,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> IndexReport:
+    """Ingest everything that differs from what `find_files` finds, and report what was done."""
+    started = time.monotonic()
+    with store.lock(options.wait_s):
+        store.clean_tmp()
+        store.rebuild_pack_indexes()
+        if options.kinds is not None:
+            choose_kinds(store, options.kinds)
+        if store.snapshot().must_collect:
+            purge(store)
+            _collect_garbage(store)
+        files = None if options.is_full else _count_unchanged(store, options)
+        if files is not None:
+            report = IndexReport(files_seen=files, documents=sync(store))
+        else:
+            report = _ingest(store, find_files(), options, on_progress)
+    report.seconds = round(time.monotonic() - started, 3)
+    return report
+
+
+def _count_unchanged(store: Store, options: Options) -> int | None:
+    """Return the number of source files if none has changed since the last ingest, else None."""
+    seen = read_seen(store.directory)
+    roots = [root.path for root in options.roots]
+    if seen is None or detect_changes(store.directory, roots, options.exclude) != []:
+        return None
+    hints = store.snapshot().hints
+    return len(seen.paths) + len(hints) if all(map(_is_unchanged, hints)) else None
+
+
+def _is_unchanged(before: SourceFile) -> bool:
+    try:
+        info = os.lstat(before.path)
+    except OSError:
+        return False
+    stat = (info.st_size, info.st_mtime_ns, info.st_ino)
+    is_same = stat == (before.size, before.mtime_ns, before.inode)
+    return is_same and not may_have_changed(before, time.time_ns())
+
+
+def _ingest(
+    store: Store, found: Scan, options: Options, on_progress: Callable[[Progress], None]
+) -> IndexReport:
+    run = IngestRun(Commit(store), found, options, on_progress)
+    report = run.ingest()
+    report.documents = sync(store, run.release_contents())
+    if run.is_store_changed or run.is_forgotten_found:
+        _tidy(store, run.is_forgotten_found)
+    if not report.troubles and not report.behind_files:
+        locations = describe_locations([root.path for root in options.roots], options.exclude)
+        seen = describe_scan(store.head().hex(), locations, run.scan, run.scanned_ns)
+        if seen is not None:
+            store.write_seen(seen)
+    return report
+
+
+def ingest_grown(
+    config: Config, paths: list[str], report: Callable[[Refreshed], object] = lambda _: None
+) -> bool:
+    """Ingest transcripts that only grew, without scanning the roots; return whether that worked.
+
+    Report as soon as they can be searched, and tidy up after that.
+
+    Anything else, such as a copied or rewritten transcript, is left to `refresh`.
+    """
+    found = found_files(list(config.roots), paths)
+    if found is None or sum(file.size for file in found.files.values()) > _MAX_GROWN_BYTES:
+        return False
+    try:
+        store = open_store(config.store_dir)
+        with store.lock(_WAIT_S):
+            return _ingest_grown(store, found, config.exclude, report)
+    except StoreError:
+        return False
+
+
+def _ingest_grown(
+    store: Store, found: Scan, exclude: tuple[str, ...], report: Callable[[Refreshed], object]
+) -> bool:
+    store.clean_tmp()
+    commit = Commit(store)
+    rows = find_grown_rows(commit, found)
+    if rows is None or commit.snapshot.must_collect:
+        return False
+    run = IngestRun(commit, found, Options(exclude=exclude), rows=rows)
+    if not run.ingest_grown():
+        return False
+    sync(store, run.release_contents())
+    report(Refreshed(is_changed=run.is_store_changed))
+    if run.is_store_changed and len(store.packs()) > _MANY_PACKS:
+        _tidy(store)
+    seen = update_seen(store.directory, store.head().hex(), run.scan, run.scanned_ns)
+    if seen is not None:
+        store.write_seen(seen)
+    return True
+
+
+def _tidy(store: Store, is_forgotten_found: bool = False) -> None:
+    """Fold small packs, and collect garbage if there is much of it."""
+    packed = sum(pack.size for pack in store.packs())
+    garbage = store.snapshot().garbage_bytes
+    is_much = garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed)
+    if is_much or is_forgotten_found:
+        _collect_garbage(store)
+    elif len(store.packs()) > _MANY_PACKS:
+        store.fold()
+
+
+def _collect_garbage(store: Store) -> None:
+    from ccgrep.store.gc import collect_garbage  # noqa: PLC0415 - rare, and a search may be waiting
+
+    collect_garbage(store)

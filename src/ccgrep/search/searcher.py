@@ -1,0 +1,239 @@
+"""Answers requests: dispatches to the word, exact or semantic search, and fetches texts of hits.
+
+Nothing heavy is imported here: start-up is most of the time of a search. What a rare case needs
+is imported where that case begins.
+"""
+
+from __future__ import annotations
+
+from ccgrep.config import Config
+from ccgrep.errors import UsageError
+from ccgrep.fulltext.reader import Stored, TextReader
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.refs import short_ids
+from ccgrep.search.filters import scope
+from ccgrep.search.index_opener import OpenIndex, open_store_texts
+from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Hit, Place, Request
+from ccgrep.search.snippet import Marked, Marks, WordMarks
+from ccgrep.text import redact_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ccgrep.errors import StoreError
+    from ccgrep.kinds import TextKind
+    from ccgrep.model import Turn
+    from ccgrep.search.request import Embedded, Passage
+    from ccgrep.search.turn_reader import TurnReader
+
+
+class FoundHit(NamedTuple):
+    """A hit with what is needed to show it. `texts` are where to look for the match."""
+
+    hit: Hit
+    short_id: str
+    stored: Stored
+    texts: list[Marked]
+
+
+class SearchOptions(NamedTuple):
+    """How a search may work, and where its warnings go."""
+
+    use_index: bool = True
+    embed_pending: bool = False  # whether a semantic search first embeds new texts, for a second
+    warn: Callable[[str], None] = lambda _: None
+
+
+class Searcher:
+    """Answers requests from a full-text index, or from the store alone."""
+
+    def __init__(
+        self, config: Config, index: OpenIndex, options: SearchOptions | None = None
+    ) -> None:
+        self._config = config
+        self._options = options or SearchOptions()
+        self.embedded: Embedded | None = None
+        self._texts, self._newest, self.is_whole = index
+        self._turns: TurnReader | None = None
+        self._is_loss_reported = False
+
+    def run(self, request: Request) -> tuple[Answer, Marks]:
+        """Answer a request; leave out hits in ccgrep's own output if the request says so."""
+        if not request.is_own_left_out or request.invert:
+            return self._run(request)
+        from ccgrep.search.own_output import without_own  # noqa: PLC0415 - only for agents
+
+        return without_own(self._run, self, request)
+
+    def _run(self, request: Request) -> tuple[Answer, Marks]:
+        """Answer a request. A query without any word becomes a literal search."""
+        if request.mode in SEMANTIC_MODES:
+            return self._run_semantic(request)
+        if request.mode == "words" and isinstance(self._texts, TextReader):
+            from ccgrep.search.word_search import search_words  # noqa: PLC0415 - not for exact searches
+
+            answer = search_words(self._texts, request, self._newest, self._field_text)
+            if answer is not None:
+                return answer, _word_marks(self._texts, request, answer)
+            request = request._replace(mode="literal")
+        return self._run_exact(request)
+
+    def _run_semantic(self, request: Request) -> tuple[Answer, Marks]:
+        if not self._options.use_index or not isinstance(self._texts, TextReader):
+            raise UsageError("--no-index reads turns, not embeddings: drop --semantic or --hybrid")
+        from ccgrep.search.semantic_search import search_by_meaning  # noqa: PLC0415 - imports numpy
+
+        answer, self.embedded = search_by_meaning(
+            self._config, self._texts, request, self._newest, self._options
+        )
+        return answer, _word_marks(self._texts, request, answer)
+
+    def _run_exact(self, request: Request) -> tuple[Answer, Marks]:
+        from ccgrep.search.exact_search import indexed_candidates, search_exact  # noqa: PLC0415
+        from ccgrep.search.regex import Matcher  # noqa: PLC0415
+        from ccgrep.search.snippet import MAX_SPANS, PatternMarks  # noqa: PLC0415
+
+        is_literal = request.mode != "regex"
+        matcher = Matcher(request.patterns, is_literal, request.ignore_case, request.whole_word)
+        marks = PatternMarks(matcher, None if request.is_every_match else MAX_SPANS)
+        if isinstance(self._texts, TextReader):
+            found = indexed_candidates(self._texts, matcher, request, self.turn_text)
+            return search_exact(found, matcher, request, self._newest), marks
+        from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
+        from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
+
+        scan = StoreScan(open_store(self._config.store_dir), request.filters, self._warn_of_loss)
+        return search_exact(scan.candidates(request), matcher, request, scan.newest), marks
+
+    def found(self, answer: Answer, marks: Marks, kinds: Sequence[TextKind]) -> list[FoundHit]:
+        """Return the hits of an answer with their texts."""
+        short = self.short_ids(hit.place.session for hit in answer.hits)
+        return [
+            FoundHit(
+                hit, short[hit.place.session], stored, self._texts_of(hit, stored, kinds, marks)
+            )
+            for hit in answer.hits
+            if (stored := self.stored(hit.place)) is not None
+        ]
+
+    def _texts_of(
+        self, hit: Hit, stored: Stored, kinds: Sequence[TextKind], marks: Marks
+    ) -> list[Marked]:
+        if hit.passage is not None:
+            return _marked([self._passage(hit.place, hit.passage, stored)], marks)
+        said = [("user", stored.prompt), ("assistant", stored.answer)]
+        if kinds:
+            known = dict(said)
+            texts = [(k, known[k] if k in known else self.turn_text(hit.place, k)) for k in kinds]
+            return _marked(texts, marks)
+        marked = _marked([*said, ("title", stored.title)], marks)
+        if any(one.spans for one in marked):
+            return marked
+        turn = self.turn(hit.place)
+        return marked if turn is None else [*marked, *_marked(_rest(turn), marks)]
+
+    def _passage(self, place: Place, passage: Passage, stored: Stored) -> tuple[str, str]:
+        from ccgrep.fulltext.surfaces import surface_text  # noqa: PLC0415
+
+        kind = {"prompt": "user", "title": "title"}.get(passage.surface, "assistant")
+        if kind == "title":
+            text = self.title(place.session)
+        elif (turn := self.turn(place)) is not None:
+            text = surface_text(turn, passage.surface, "")
+        else:  # The object is lost: the indexed text is all that is left.
+            return kind, stored.prompt if kind == "user" else stored.answer
+        text, ((start, end),) = redact_spans(text, [(passage.start, passage.end)])
+        return kind, text[start:end]
+
+    def stored(self, place: Place) -> Stored | None:
+        """Return what is shown of a turn, or None; from the store if the index is incomplete."""
+        stored = self._texts.stored(*place)
+        if stored is not None or self.is_whole:
+            return stored
+        turn = self.turn(place)
+        if turn is None:
+            return None
+        from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
+
+        return Stored("", "", "", turn.prompt, turn_text(turn, "assistant"))
+
+    def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
+        return short_ids(ids, self._texts.session_ids)
+
+    def sessions(self, filters: Filters) -> list[str]:
+        """Return every session with a turn that passes the filters."""
+        if isinstance(self._texts, TextReader):
+            limits = scope(self._texts, filters)
+            query = self._texts.filtered(self._texts.everything(), limits.must, limits.never)
+            return sorted(self._texts.values("session", "", query))
+        from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
+        from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
+
+        scan = StoreScan(open_store(self._config.store_dir), filters)
+        return sorted({one.place.session for one in scan.candidates(Request(()))})
+
+    def title(self, session: str) -> str:
+        first = self._texts.stored(session, 0)
+        return first.title if first else ""
+
+    def turn(self, place: Place) -> Turn | None:
+        return self._turn_reader().turn(place.session, place.turn)
+
+    def turn_id(self, place: Place) -> str:
+        """Return the hash under which a turn is stored."""
+        return self._turn_reader().turn_id(place.session, place.turn)
+
+    def _turn_reader(self) -> TurnReader:
+        if self._turns is None:
+            from ccgrep.search.turn_reader import TurnReader  # noqa: PLC0415
+            from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
+
+            self._turns = TurnReader(open_store(self._config.store_dir), self._warn_of_loss)
+        return self._turns
+
+    def _warn_of_loss(self, error: StoreError) -> None:
+        """Warn once that the answer is incomplete."""
+        if not self._is_loss_reported:
+            self._is_loss_reported = True
+            self._options.warn(f"some turns cannot be read: {error}")
+
+    def _field_text(self, place: Place, field: str) -> str:
+        """Return the text that a field of the index was built from."""
+        if field in ("said", "user", "assistant"):
+            stored = self.stored(place)
+            said = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
+            return said[field] if field in said else "\n".join(said.values())
+        from ccgrep.fulltext.document import field_text  # noqa: PLC0415
+
+        turn = self.turn(place)
+        return field_text(turn, field) if turn is not None else ""
+
+    def turn_text(self, place: Place, kind: TextKind) -> str:
+        from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
+
+        turn = self.turn(place)
+        return turn_text(turn, kind) if turn is not None else ""
+
+
+def make_searcher(config: Config, reader: TextReader | None) -> Searcher:
+    """Return a searcher of an open full-text index, or of the store if that is None."""
+    return Searcher(config, OpenIndex(reader) if reader else open_store_texts(config.store_dir))
+
+
+def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:
+    return [Marked(kind, text, marks.spans(text)) for kind, text in texts if text]
+
+
+def _rest(turn: Turn) -> Iterator[tuple[str, str]]:
+    from ccgrep.fulltext.document import field_text, turn_text  # noqa: PLC0415
+
+    yield "tool", turn_text(turn, "tool")
+    yield "thinking", turn_text(turn, "thinking")
+    yield "note", field_text(turn, "note")
+
+
+def _word_marks(reader: TextReader, request: Request, answer: Answer) -> Marks:
+    from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
+
+    units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
+    return WordMarks(units if answer.tier == "all" else content_units(units))
