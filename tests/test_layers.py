@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "semantic": {"fulltext", "store", "text"},
     "refresh": {"config", "fulltext", "ingest", "ops", "search", "sources", "store"},
     "search": {"config", "fulltext", "ops", "refs", "semantic", "store", "text"},
-    "blame": set(),
+    "blame": {"fulltext", "refs", "search", "store", "text"},
     "stats": {"fulltext", "refs", "search", "store", "text"},
     "ops": {
         "blame",
@@ -57,6 +57,7 @@ MAY_IMPORT = {
         "text",
     },
     "output": {
+        "blame",
         "config",
         "ingest",
         "ops",

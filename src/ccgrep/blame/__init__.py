@@ -1,1 +1,1 @@
-"""Finds the turns that changed a line of a file."""
+"""Blame: finds the turns that read or changed a file, and the turn that wrote a line."""

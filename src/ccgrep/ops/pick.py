@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ccgrep.blame.file_changes import SHELLS
+from ccgrep.blame.file_access import SHELL_TOOLS
 from ccgrep.config import Config
 from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.refs import short_ids
@@ -50,7 +50,7 @@ def past_commands(config: Config, filters: Filters) -> Iterator[str]:
     if reader is None:
         return
     turns, seen = TurnReader(open_store(config.store_dir)), set()
-    for hit in _newest_hits(reader, filters, _MAX_COMMAND_TURNS, SHELLS):
+    for hit in _newest_hits(reader, filters, _MAX_COMMAND_TURNS, SHELL_TOOLS):
         turn = turns.turn(*reader.place(hit.address))
         calls = list(turn.calls()) if turn is not None else []
         for call in reversed(calls):

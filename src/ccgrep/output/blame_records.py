@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ccgrep.ops.blame import Blamed
+from ccgrep.blame.file_history import BlamedTurn
 from ccgrep.output import record_line
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.style import Style
 
 
-def format_blame(blamed: Blamed, is_full_id: bool, style: Style) -> str:
+def format_blame(blamed: BlamedTurn, is_full_id: bool, style: Style) -> str:
     """Return a record line whose snippet names the actions, the files and the prompt."""
     files = _actions_by_file(blamed)
     text = "; ".join(f"{', '.join(actions)} {path}" for path, actions in files.items())
@@ -19,7 +19,7 @@ def format_blame(blamed: Blamed, is_full_id: bool, style: Style) -> str:
     return record_line.format_record(id, blamed.place.turn, 1.0, snippet, style)
 
 
-def blame_fields(blamed: Blamed) -> dict[str, Any]:
+def blame_fields(blamed: BlamedTurn) -> dict[str, Any]:
     session = blamed.session
     files = _actions_by_file(blamed)
     return {
@@ -35,11 +35,11 @@ def blame_fields(blamed: Blamed) -> dict[str, Any]:
     }
 
 
-def _actions_by_file(blamed: Blamed) -> dict[str, list[str]]:
+def _actions_by_file(blamed: BlamedTurn) -> dict[str, list[str]]:
     """Return the distinct actions on each file, in order."""
     files: dict[str, list[str]] = {}
-    for touch in blamed.touches:
-        actions = files.setdefault(touch.path, [])
-        if touch.action not in actions:
-            actions.append(touch.action)
+    for access in blamed.accesses:
+        actions = files.setdefault(access.path, [])
+        if access.action not in actions:
+            actions.append(access.action)
     return files

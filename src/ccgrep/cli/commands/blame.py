@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import filters_of
-from ccgrep.ops.blame import blame, blame_line, take_in
+from ccgrep.ops.blame import blame, blame_line, refresh_store
 from ccgrep.output.blame_records import blame_fields, format_blame
 from ccgrep.output.json_document import encode_document
 from ccgrep.text import escape
@@ -14,7 +14,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     filters = filters_of(arguments, context, config)
     if not arguments.no_refresh:
-        take_in(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
+        refresh_store(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
     if arguments.line is None:
         found = blame(config, arguments.file, filters, arguments.limit or 0)
     else:

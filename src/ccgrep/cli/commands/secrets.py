@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import filters_of
 from ccgrep.cli.progress import shared_bar
-from ccgrep.ops.blame import take_in
+from ccgrep.ops.blame import refresh_store
 from ccgrep.ops.secrets import FoundSecret, find_secrets
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import secrets_fields
@@ -17,7 +17,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     filters = filters_of(arguments, context, config)
     if not arguments.no_refresh:
-        take_in(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
+        refresh_store(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
     found: list[FoundSecret] = []
 
     def on_turn(done: int, total: int) -> None:
