@@ -1,4 +1,4 @@
-"""Writers and readers at the same time: one writes, the others wait or read a whole snapshot."""
+"""Writers and readers side by side: one process writes, the others read a whole snapshot."""
 
 import fcntl
 import json
@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -23,82 +23,27 @@ from ccgrep.refresh.update import ingest_grown
 from ccgrep.store import refs
 from ccgrep.store.lifecycle import create_store
 from ccgrep.store.store import Store
+from tests.faults.crowd import MAIN, NO_FLOCK, PATIENT, SEARCHES, run_crowd, write_prompts
 from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile
 
-WAITS = "another ccgrep is writing to the store"
-MAIN = "import sys; from ccgrep.cli import main; sys.exit(main(sys.argv[1:]))"
+IS_WRITING = "another ccgrep is writing to the store"
+NAMED = ("index", "gc", "list", "show", "fsck")
 
 
-def fill(home: Home) -> list[ClaudeFile]:
-    files = written(home)
+def indexed(home: Home) -> list[ClaudeFile]:
+    files = write_prompts(home)
     home.index()
     return files
 
 
-def written(home: Home) -> list[ClaudeFile]:
-    files = []
-    for seed in range(6):
-        file = home.claude(seed + 1)
-        for number in range(3):
-            file.turn(f"prompt {seed} {number}", "answer " * 200)
-        file.write()
-        files.append(file)
-    return files
+def turns_found(out: str) -> dict[str, int]:
+    """Return how many turns of each session a search found.
 
-
-class Said(NamedTuple):
-    """What a command printed. `who` is the place among the commands that it was started from."""
-
-    who: int
-    command: list[str]
-    code: int
-    out: str
-    err: str
-
-
-def crowd(
-    home: Home, files: list[ClaudeFile], commands: list[list[str]], seconds: float, code: str = MAIN
-) -> Iterator[Said]:
-    """Runs all commands again and again beside each other, while transcripts grow."""
-    running: dict[int, subprocess.Popen[bytes]] = {}
-    deadline = time.monotonic() + seconds
-    turn = 0
-    while (is_on := time.monotonic() < deadline) or running:
-        if is_on:
-            turn += 1
-            growing = files[turn % len(files)]
-            growing.turn(f"more {turn}", "prompt answered")
-            growing.append()
-        for who, command in enumerate(commands):
-            out, err = (home.directory / f"{name}-{who}" for name in ("out", "err"))
-            child = running.get(who)
-            if child is not None and child.poll() is not None:
-                del running[who]
-                yield Said(who, command, child.returncode, out.read_text(), err.read_text())
-            if who not in running and is_on:
-                with out.open("wb") as stdout, err.open("wb") as stderr:
-                    running[who] = subprocess.Popen(
-                        [sys.executable, "-c", code, *command],
-                        env=home.environment,
-                        stdout=stdout,
-                        stderr=stderr,
-                    )
-        time.sleep(0.05)
-
-
-SEARCHES = (
-    ["-F", "prompt", "--json", "-n", "0", "--timeout", "0"],
-    ["prompt", "--json", "-n", "0", "--no-refresh"],
-    ["-E", "prom[p]t", "--json", "-n", "0", "--timeout", "0"],
-    ["prompt", "--json", "-n", "0"],
-)
-
-
-def sizes(out: str) -> dict[str, int]:
-    """How many turns of each session were found. Of any snapshot that was committed these are
-    the first ones of a session, without a gap: every turn has the word."""
+    Every turn contains the word. So in any committed snapshot the hits of a session are its first
+    turns, without a gap.
+    """
     places: dict[str, set[int]] = {}
     for hit in json.loads(out)["results"]:
         for place in (hit, *hit.get("also_in", ())):
@@ -107,125 +52,133 @@ def sizes(out: str) -> dict[str, int]:
     return {id: len(turns) for id, turns in places.items()}
 
 
-def test_indexers_searchers_and_gc_never_trip_over_each_other(
+def test_indexers_searchers_and_gc_do_not_disturb_each_other(
     home: Home, figure: Callable[[str], None]
 ) -> None:
-    files = fill(home)
-    number, seconds = scale.of(4, 16), scale.of(6, 60)
+    files = indexed(home)
+    number, rounds = scale.of(3, 16), scale.of(2, 10)
     commands = [["index", "-q"]] * number
-    commands += [SEARCHES[n % len(SEARCHES)] for n in range(number)]
+    commands += [SEARCHES[n % len(SEARCHES)] for n in range(number + 1)]
     commands += [["gc", "--json"], ["list", "--json"], ["show", files[0].id], ["fsck"]]
-    done: dict[str, int] = {}
-    waited = 0
+    done: Counter[str] = Counter()
     last: dict[int, dict[str, int]] = {}
-    for said in crowd(home, files, commands, seconds):
-        name = said.command[0] if said.command[0] in ("index", "gc", "list", "show", "fsck") else ""
-        assert "Traceback" not in said.err, said
-        if said.code == 2 and WAITS in said.err and name in ("index", "gc"):
-            waited += 1
-            continue
-        assert said.code == 0, said
-        done[name or "search"] = done.get(name or "search", 0) + 1
+    for reply in run_crowd(home, files, commands, rounds, PATIENT + MAIN):
+        name = reply.command[0] if reply.command[0] in NAMED else "search"
+        assert "Traceback" not in reply.err, reply
+        assert reply.code == 0, reply
+        done[name] += 1
         if name == "list":
-            assert len(json.loads(said.out)["sessions"]) == len(files)
-        if not name:
-            assert not said.err or WAITS in said.err, said
-            found = sizes(said.out)
+            assert len(json.loads(reply.out)["sessions"]) == len(files)
+        if name == "search":
+            assert not reply.err or IS_WRITING in reply.err, reply
+            found = turns_found(reply.out)
             assert set(found) == {file.id for file in files}
-            before = last.get(said.who, {})
-            assert all(found[id] >= size for id, size in before.items()), said.command
-            last[said.who] = found
-    assert min(done.values()) > 0
+            before = last.get(reply.caller, {})
+            assert all(found[id] >= turns for id, turns in before.items()), reply.command
+            last[reply.caller] = found
+    assert done.total() == rounds * len(commands)
     home.index()
     assert_same_as_fresh(home)
     figure(
-        f"concurrency: {number} indexers, {number} searchers, gc, fsck, list and show side by side "
-        f"for {seconds} s: {sum(done.values())} commands ({done['search']} searches, {done['gc']} "
-        f"gc), 0 errors, {waited} gave way after 10 s, every answer one snapshot's, = fresh"
+        f"concurrency: {number} indexers, {number + 1} searchers, gc, fsck, list and show side by "
+        f"side, {rounds} times each: {done.total()} commands succeeded, every answer from one "
+        "snapshot, = fresh"
     )
 
 
-def test_index_that_does_not_wait_says_who_writes(home: Home) -> None:
-    fill(home)
+NEVER_SLEEPS = """
+import time
+def fail(_): raise AssertionError("waited for the lock")
+time.sleep = fail
+"""
+
+
+def test_no_wait_exits_at_once_and_names_the_writer(home: Home) -> None:
+    indexed(home)
     with home.store.lock(0):
-        begun = time.monotonic()
-        done = home.run("index", "--no-wait")
+        done = subprocess.run(
+            [sys.executable, "-c", NEVER_SLEEPS + MAIN, "index", "--no-wait"],
+            env=home.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"{WAITS} (process {os.getpid()})" in done.stderr
-        assert time.monotonic() - begun < 5
+        assert f"{IS_WRITING} (process {os.getpid()})" in done.stderr
     assert_same_as_fresh(home)
 
 
-HOLDER = """
-import sys, time
-from ccgrep.store.lock import WriterLock
-with WriterLock(sys.argv[1], 10):
-    print("held", flush=True)
-    time.sleep(100)
-"""
-WAITER = """
-import sys, time
+HOLD_LOCK = """
+import sys
 from ccgrep.store import lock
-tries = []
-really = lock.WriterLock._try
-def noted(self):
-    tries.append(time.monotonic())
-    if len(tries) == 1:
-        print("waiting", flush=True)
-    return really(self)
-lock.WriterLock._try = noted
-with lock.WriterLock(sys.argv[1], 30):
-    print(*tries, time.monotonic(), flush=True)
-    time.sleep(100)
+attempts = 0
+try_lock = lock.WriterLock._try
+def count(self):
+    global attempts
+    attempts += 1
+    if attempts == 1:
+        print("trying", flush=True)
+    elif sys.argv[2] == "waiting" and attempts == 2:
+        print("again", flush=True)
+        sys.stdin.readline()  # until the holder is dead
+        attempts = 0
+        is_locked = try_lock(self)
+        print("taken at once" if is_locked else "not taken", flush=True)
+        return is_locked
+    return try_lock(self)
+lock.WriterLock._try = count
+with lock.WriterLock(sys.argv[1], 600):
+    print("held", flush=True)
+    sys.stdin.read()
 """
 
 
-def start(code: str, path: Path) -> "subprocess.Popen[str]":
+def start_holder(path: Path, role: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD_LOCK, str(path), role],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
-def line(process: "subprocess.Popen[str]") -> str:
+def next_line(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
-    return process.stdout.readline()
+    return process.stdout.readline().strip()
 
 
-def test_lock_of_a_killed_writer_is_taken_by_the_next_at_once(
-    home: Home, figure: Callable[[str], None]
-) -> None:
-    """Who waits becomes the holder, is killed in turn, and so on."""
-    fill(home)
+def test_lock_of_a_killed_writer_is_free_at_once(home: Home, figure: Callable[[str], None]) -> None:
+    """Each waiter takes the lock at its first attempt after the holder died, and dies in turn."""
+    indexed(home)
     path = home.store_dir / "lock"
-    kills, slowest = scale.of(10, 100), 0.0
-    holder = start(HOLDER, path)
-    assert line(holder) == "held\n"
+    kills = scale.of(5, 100)
+    holder = start_holder(path, "first")
+    assert [next_line(holder), next_line(holder)] == ["trying", "held"]
+    taken = 0
     for _ in range(kills):
-        waiter = start(WAITER, path)
-        assert line(waiter) == "waiting\n"
-        holder.send_signal(signal.SIGKILL)
-        holder.wait()
-        dead = time.monotonic()
-        *tries, taken = map(float, line(waiter).split())
-        assert len([one for one in tries if one > dead]) <= 1
-        slowest = max(slowest, taken - dead)
+        waiter = start_holder(path, "waiting")
+        assert [next_line(waiter), next_line(waiter)] == ["trying", "again"]
+        holder.kill()
+        assert holder.wait() == -signal.SIGKILL
+        assert waiter.stdin is not None
+        waiter.stdin.write("go on\n")
+        waiter.stdin.flush()
+        taken += next_line(waiter) == "taken at once"
+        assert next_line(waiter) == "held"
         holder = waiter
     holder.kill()
     holder.wait()
-    assert slowest * 1000 < scale.of(1000, 100)  # Others may have the cores.
+    assert taken == kills
     home.index()
     assert_same_as_fresh(home)
-    figure(
-        f"stale locks: holder killed {kills} times, taken by the first try after its death "
-        f"{kills} times, at the latest after {slowest * 1000:.0f} ms"
-    )
+    figure(f"stale locks: holder killed {kills} times, next attempt took the lock {taken} times")
 
 
-def test_text_index_is_not_taken_for_one_of_a_later_snapshot(
+def test_full_text_index_is_not_recorded_as_synced_to_a_later_snapshot(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no lock keeps another from committing before the text index is noted as finished."""
-    files = fill(home)
+    """Without locks another process may commit before the full-text index is recorded."""
+    files = indexed(home)
     files[0].turn("prompt of one", "answer")
     files[0].append()
     reader = TextWriter.reader
@@ -247,10 +200,12 @@ def test_text_index_is_not_taken_for_one_of_a_later_snapshot(
     assert_same_as_fresh(home)
 
 
-def test_append_goes_by_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no lock keeps another, who began earlier, from committing while it is looked at what
-    has grown: by its watermark of one snapshot and the turns of the other, some would be lost."""
-    files = fill(home)
+def test_append_uses_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without locks a process that began earlier may commit during change detection.
+
+    With the watermark of one snapshot and the turns of the other, turns would be lost.
+    """
+    files = indexed(home)
     earlier = home.store.head()
     for number in range(3):
         files[0].turn(f"prompt {number} of one", "answer")
@@ -270,61 +225,59 @@ def test_append_goes_by_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch
     assert_same_as_fresh(home)
 
 
-LOCKLESS = "import fcntl; fcntl.flock = lambda *_: None\n" + MAIN
-
-
 def test_without_locks_a_race_costs_work_and_no_turn(
     home: Home, figure: Callable[[str], None]
 ) -> None:
-    files = fill(home)
-    number, seconds = scale.of(4, 16), scale.of(5, 60)
+    files = indexed(home)
+    number, rounds = scale.of(3, 16), scale.of(2, 20)
     commands = [["index", "-q"]] * number + [*SEARCHES] + [["gc"]]
-    codes: dict[int, int] = {}
-    for said in crowd(home, files, commands, seconds, LOCKLESS):
-        assert "Traceback" not in said.err, said
-        assert said.code in (0, 1, 2), said
-        codes[said.code] = codes.get(said.code, 0) + 1
-    assert codes[0]
+    codes: Counter[int] = Counter()
+    for reply in run_crowd(home, files, commands, rounds, NO_FLOCK + MAIN):
+        assert "Traceback" not in reply.err, reply
+        assert reply.code in (0, 1, 2), reply
+        codes[reply.code] += 1
     last = home.run("index", "-q")
     assert (last.returncode, last.stderr) == (0, "")
     assert_same_as_fresh(home)
     checked = home.run("fsck")
     assert checked.returncode == 0, checked.stdout
-    lost = codes.get(2, 0)
     figure(
-        f"without locks: {number} indexers, {len(SEARCHES)} searchers and gc for {seconds} s: "
-        f"{sum(codes.values())} commands, {lost} lost a race, 0 corrupt stores, = fresh"
+        f"without locks: {number} indexers, {len(SEARCHES)} searchers and gc, {rounds} times each: "
+        f"{codes.total()} commands, {codes[2]} lost a race, fsck clean, = fresh"
     )
 
 
-def test_store_that_is_made_meanwhile_is_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After it was not there yet, and before it is looked at what is."""
+def test_store_created_by_another_process_meanwhile_is_used(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process creates the store after this one found none."""
     names = Store.pack_names
 
     def late(store: Store) -> list[str]:
         monkeypatch.setattr(Store, "pack_names", names)
-        written(home)
-        home.index()
+        indexed(home)
         return []
 
     monkeypatch.setattr(Store, "pack_names", late)
     assert list(create_store(str(home.store_dir)).rows())
 
 
-def test_first_runs_at_once_all_succeed(tmp_path: Path, figure: Callable[[str], None]) -> None:
-    times = scale.of(3, 100)
+def test_first_runs_at_the_same_time_all_succeed(
+    tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    times, at_once = scale.of(2, 100), 6
     for number in range(times):
         home = Home(tmp_path / f"home{number}")
-        written(home)
+        write_prompts(home)
         runs = [
             subprocess.Popen(
-                [sys.executable, "-c", MAIN, "index", "-q"],
+                [sys.executable, "-c", PATIENT + MAIN, "index", "-q"],
                 env=home.environment,
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for _ in range(6)
+            for _ in range(at_once)
         ]
-        assert [(run.communicate()[1], run.returncode) for run in runs] == [("", 0)] * 6
+        assert [(run.communicate()[1], run.returncode) for run in runs] == [("", 0)] * at_once
         assert_same_as_fresh(home)
-    figure(f"first runs: 6 at once, {times} times, 0 errors, all = fresh")
+    figure(f"first runs: {at_once} at once, {times} times, all succeeded, all = fresh")

@@ -21,7 +21,7 @@ from ccgrep.fulltext import generations
 from ccgrep.fulltext.surfaces import text_key
 from ccgrep.semantic.embedding import live_keys
 from ccgrep.semantic.vectors import Batch, Vectors, VectorWriter, damaged_files
-from tests.faults.faulty import Saved, assert_heals, count_operations, run_killed_at
+from tests.faults.injection import SavedHome, assert_heals, count_operations, run_killed_at
 from tests.helpers import scale
 from tests.helpers.embedded_home import vectors_dir
 from tests.helpers.homes import Home, assert_same_as_fresh
@@ -178,7 +178,7 @@ def small(home: Home) -> Home:
 
 def each_kill(home: Home, *command: str, sample: int) -> Iterator[int]:
     """Kills a command before each of its operations, each time from the same state."""
-    saved = Saved(home)
+    saved = SavedHome(home)
     operations = count_operations(home, *command)
     for n in scale.some(range(1, operations + 1), sample):
         saved.restore()

@@ -1,6 +1,6 @@
-"""Filesystems that cannot do what a disk can: sync a directory, or lock for every machine.
+"""Filesystems that cannot sync a directory, or whose locks do not work across machines.
 
-There is none at hand, so here, and only here, functions are replaced.
+No such filesystem is available to the tests, so these tests replace functions.
 """
 
 import errno
@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from ccgrep.store import fsio, lock
-from tests.faults.test_concurrency import MAIN, SEARCHES, crowd, fill
+from tests.faults.crowd import MAIN, NO_FLOCK, PATIENT, SEARCHES, run_crowd, write_prompts
+from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 
-NO_FLOCK = "import fcntl; fcntl.flock = lambda *_: None\n"
 NETWORK = "from ccgrep.store import lock; lock.network_filesystem = lambda _: 'nfs4'\n"
 NO_SYNC = """
 import os, stat
@@ -37,8 +37,13 @@ def run(home: Home, code: str, *arguments: str) -> "subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
+
+
+def fill(home: Home) -> None:
+    write_prompts(home)
+    home.index()
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
@@ -51,7 +56,7 @@ def test_directory_that_cannot_be_synced_is_no_error(home: Home, code: int) -> N
     assert_same_as_fresh(home)
 
 
-def test_filesystem_of_a_directory_is_known(
+def test_network_filesystems_are_recognized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert lock.network_filesystem(str(tmp_path)) == ""
@@ -62,33 +67,36 @@ def test_filesystem_of_a_directory_is_known(
         assert lock.network_filesystem(str(tmp_path)) == expected
 
 
-def test_on_a_network_filesystem_a_directory_is_the_lock(
+def test_network_filesystem_uses_a_directory_as_lock(
     home: Home, figure: Callable[[str], None]
 ) -> None:
-    """As if flock worked for nobody: still one writes at a time, and no race is lost."""
-    files = fill(home)
+    """Even if flock has no effect, one process writes at a time and no race is lost."""
+    files = write_prompts(home)
+    home.index()
     commands = [["index", "-q"]] * 3 + [SEARCHES[0], ["gc"]]
-    done = 0
-    for said in crowd(home, files, commands, 3, NO_FLOCK + NETWORK + MAIN):
-        assert "meanwhile" not in said.err, said
-        assert said.code == 0 or "another ccgrep is writing" in said.err, said
-        done += 1
-    noted = run(home, NETWORK, "index")
-    assert "the store is on a network filesystem (nfs4)" in noted.stderr
+    replies = lost = 0
+    code = NO_FLOCK + NETWORK + PATIENT + MAIN
+    for reply in run_crowd(home, files, commands, scale.of(2, 10), code):
+        assert reply.code == 0 or "another ccgrep is writing" in reply.err, reply
+        replies += 1
+        lost += "meanwhile" in reply.err
+    assert lost == 0
+    warned = run(home, NETWORK, "index")
+    assert "the store is on a network filesystem (nfs4)" in warned.stderr
     assert not (home.store_dir / "lock.d").exists()
     assert_same_as_fresh(home)
-    figure(f"network filesystem: {done} commands by a directory as lock, 0 races lost, = fresh")
+    figure(f"network filesystem: {replies} commands with a directory as lock, {lost} races lost")
 
 
 HELD = """
-import os, sys, time
+import os, sys
 from ccgrep.store.lock import WriterLock
-with WriterLock(sys.argv[1], 5):
+with WriterLock(sys.argv[1], 600):
     os.kill(os.getpid(), 9)
 """
 
 
-def test_directory_of_a_killed_writer_is_taken_over(home: Home) -> None:
+def test_lock_directory_of_a_killed_writer_is_taken_over(home: Home) -> None:
     fill(home)
     for _ in range(3):
         child = subprocess.run(
@@ -102,7 +110,7 @@ def test_directory_of_a_killed_writer_is_taken_over(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_directory_of_another_machine_is_respected_and_named(home: Home) -> None:
+def test_lock_directory_of_another_machine_is_respected_and_named(home: Home) -> None:
     fill(home)
     claim = home.store_dir / "lock.d"
     claim.mkdir()
@@ -115,20 +123,20 @@ def test_directory_of_another_machine_is_respected_and_named(home: Home) -> None
     assert_same_as_fresh(home)
 
 
-def test_a_claim_given_back_may_be_taken_before_it_is_deleted(
+def test_released_claim_can_be_taken_before_it_is_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its file was deleted first, and another one could take what then was an empty directory."""
+    """If the owner file were deleted first, another process could claim the empty directory."""
     path = str(tmp_path / "lock.d")
     assert fsio.claim(path, "first")
     unlink = os.unlink
 
-    def beaten(name: str) -> None:
+    def claim_first(name: str) -> None:
         unlink(name)
         monkeypatch.undo()
         assert fsio.claim(path, "second")
 
-    monkeypatch.setattr(os, "unlink", beaten)
+    monkeypatch.setattr(os, "unlink", claim_first)
     fsio.release_claim(path)
     assert (tmp_path / "lock.d" / "owner").read_text() == "second"
     assert os.listdir(tmp_path) == ["lock.d"]

@@ -1,4 +1,4 @@
-"""The store is its owner's alone: whatever the umask, and whoever else wants to use it."""
+"""A store is private to its owner, whatever the umask."""
 
 import os
 import shutil
@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.test_read_only import BECOME_NOBODY, fill, is_root, place
+from tests.faults.scenarios import index_topics
 from tests.helpers import scale
 from tests.helpers.embedded_home import run_many
 from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.users import BECOME_NOBODY, needs_root, shared_directory
 
-__all__ = ["place"]  # a fixture
-SOMEBODY = 12345
+OTHER_USER = 12345
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_nothing_of_the_store_is_open_to_others(
+def test_no_file_of_the_store_is_open_to_others(
     home: Home, umask: int, figure: Callable[[str], None]
 ) -> None:
-    fill(home)
+    index_topics(home)
     is_embedded = scale.IS_LONG or umask == 0
     home.embed = "auto" if is_embedded else "never"
     shutil.rmtree(home.store_dir)
@@ -44,8 +44,8 @@ def test_nothing_of_the_store_is_open_to_others(
     home.claude(2).path.unlink()
     assert_same_as_fresh(home)
     figure(
-        f"umask {umask:03o}: {len(commands) + 1} commands, {len(entries)} files and directories, "
-        "0 with a right for others"
+        f"umask {umask:03o}: {len(commands) + 1} commands, {len(open_ones)} of "
+        f"{len(entries)} files and directories open to others"
     )
 
 
@@ -53,35 +53,36 @@ def content(home: Home) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in home.store_dir.rglob("*") if path.is_file()}
 
 
-@is_root
-def test_store_of_somebody_else_is_refused(place: Path) -> None:
-    """Even where its rights would let us in."""
-    home = Home(place / "home")
-    fill(home)
-    id = home.claude(1).id
-    for path in (home.store_dir, *home.store_dir.rglob("*")):
-        os.chown(path, SOMEBODY, SOMEBODY)
-        path.chmod(0o777 if path.is_dir() else 0o666)
-    home.directory.chmod(0o777)
-    before = content(home)
-    commands = [["login"], ["-F", "login"], ["list"], ["show", id], ["stats"], ["index"], ["gc"]]
-    commands += [["fsck"], ["fsck", "--repair"], ["forget", id], ["status"], ["blame", "x.py"]]
-    commands += [["export", id], ["--no-refresh", "login"], ["--no-index", "-F", "login"]]
-    for command, done in zip(commands, run_many(home, commands, BECOME_NOBODY), strict=True):
-        assert (done.code, done.out) == (2, ""), (command, done)
-        assert "belongs to another user (uid 12345)" in done.err, (command, done)
-    (completed,) = run_many(home, [["__complete", "session", ""]], BECOME_NOBODY)
-    assert (completed.out, completed.err) == ("", "")
-    assert content(home) == before
+@needs_root
+def test_store_of_another_user_is_refused() -> None:
+    """Even if its permissions would allow access."""
+    with shared_directory() as directory:
+        home = Home(directory / "home")
+        index_topics(home)
+        id = home.claude(1).id
+        for path in (home.store_dir, *home.store_dir.rglob("*")):
+            os.chown(path, OTHER_USER, OTHER_USER)
+            path.chmod(0o777 if path.is_dir() else 0o666)
+        home.directory.chmod(0o777)
+        before = content(home)
+        commands = [["login"], ["-F", "login"], ["list"], ["show", id], ["stats"], ["index"]]
+        commands += [["gc"], ["fsck"], ["fsck", "--repair"], ["forget", id], ["status"]]
+        commands += [["blame", "x.py"], ["export", id], ["--no-refresh", "login"]]
+        commands += [["--no-index", "-F", "login"]]
+        for command, done in zip(commands, run_many(home, commands, BECOME_NOBODY), strict=True):
+            assert (done.code, done.out) == (2, ""), (command, done)
+            assert f"belongs to another user (uid {OTHER_USER})" in done.err, (command, done)
+        (completed,) = run_many(home, [["__complete", "session", ""]], BECOME_NOBODY)
+        assert (completed.out, completed.err) == ("", "")
+        assert content(home) == before
 
 
-def test_open_directory_is_closed_and_that_is_said(home: Home) -> None:
-    fill(home)
+def test_store_open_to_others_is_made_private_with_a_warning(home: Home) -> None:
+    index_topics(home)
     for command in (("index",), ("login",)):
         home.store_dir.chmod(0o755)
-        home.claude(9).write()
         file = home.claude(9)
-        file.turn(f"anew {command}", "and more")
+        file.turn(f"again {command}", "and more")
         file.write()
         done = home.run(*command)
         assert done.returncode == 0

@@ -8,9 +8,15 @@ import pytest
 
 from ccgrep.store.checksummed_file import strip_checksum
 from ccgrep.store.fsio import remove_tree
-from tests.faults.disk import Disk, Operation, read_log
-from tests.faults.faulty import Fault, assert_heals, needs_shim, run
-from tests.faults.test_kill import embedded, fill, grow, not_indexed, snapshot
+from tests.faults.injection import Fault, assert_heals, needs_shim, run
+from tests.faults.scenarios import (
+    append_turns,
+    embedded,
+    live_sessions,
+    not_indexed,
+    write_sessions,
+)
+from tests.faults.simulated_disk import Disk, Operation, read_log
 from tests.helpers import scale
 from tests.helpers.homes import BY_WORDS, Home, assert_same_as_fresh, held
 
@@ -19,11 +25,11 @@ pytestmark = needs_shim
 
 def grown(home: Home) -> None:
     """Packs to be folded, and a session of which only the store knows."""
-    files = fill(home)
+    files = write_sessions(home)
     home.index()
     files[4].path.unlink()
     home.index()
-    grow(files, 1)
+    append_turns(files, 1)
 
 
 def replaced(home: Home) -> None:
@@ -51,10 +57,10 @@ def test_power_loss_at_every_sync_loses_nothing_that_was_committed(
 ) -> None:
     prepare(home)
     disk = Disk(home.store_dir)
-    before, gone = (snapshot(home), places(home)), gone_prompts(home)
+    before, gone = (live_sessions(home), places(home)), gone_prompts(home)
     log = tmp_path / "log"
     assert run(home, command, fault=Fault("shim"), log=str(log)).code == 0
-    after = (snapshot(home), places(home))
+    after = (live_sessions(home), places(home))
     made = list(read_log(log))
     ends = [*(n for n, one in enumerate(made) if one.name == "fsync"), len(made)]
     chance = random.Random(5)
@@ -69,7 +75,7 @@ def test_power_loss_at_every_sync_loses_nothing_that_was_committed(
                 remove_tree(str(home.store_dir))
             disk.write_survived(home.store_dir, chance)
             is_committed = n > committed_at(home, made)
-            assert snapshot(home) in ([after[0]] if is_committed else [before[0], after[0]])
+            assert live_sessions(home) in ([after[0]] if is_committed else [before[0], after[0]])
             assert places(home) in (before[1], after[1])
             assert_heals(home)
             assert gone_prompts(home) == gone
@@ -86,7 +92,7 @@ def test_power_loss_at_every_sync_loses_nothing_that_was_committed(
 
 def places(home: Home) -> list[set[tuple[str, int]]]:
     """What a search by words finds that takes nothing in; nothing before there is a snapshot."""
-    return held(home.config).places[:BY_WORDS] if snapshot(home) else []
+    return held(home.config).places[:BY_WORDS] if live_sessions(home) else []
 
 
 def gone_prompts(home: Home) -> list[list[str]]:

@@ -17,7 +17,7 @@ from ccgrep.model import Turn
 from ccgrep.semantic.vectors import VectorWriter
 from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.fsio import remove_tree
-from tests.faults.prepared import Prepared
+from tests.faults.warm_process import Prepared
 from tests.helpers import scale
 from tests.helpers.embedded_home import Done, vectors_dir
 from tests.helpers.homes import Home, assert_same_as_fresh, held

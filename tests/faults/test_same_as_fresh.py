@@ -5,12 +5,12 @@ import pytest
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.document_id import place_of
 from ccgrep.fulltext.writer import CHANGE, TextWriter
-from tests.faults.test_kill import fill, grow
+from tests.faults.scenarios import append_turns, write_sessions
 from tests.helpers.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
 
 
 def test_fifty_queries_of_which_most_find_something(home: Home) -> None:
-    grow(fill(home), 1)
+    append_turns(write_sessions(home), 1)
     home.index()
     answers = held(home.config).answers
     assert (len(QUERIES), len(set(QUERIES)), len(answers)) == (50, 50, BY_WORDS)
@@ -18,7 +18,7 @@ def test_fifty_queries_of_which_most_find_something(home: Home) -> None:
 
 
 def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
-    files = fill(home)
+    files = write_sessions(home)
     home.index()
     assert_same_as_fresh(home, is_collected=True)
     found = generations.current(str(home.store_dir))
@@ -31,10 +31,10 @@ def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
 
 
 def test_what_was_built_is_not_taken_for_other_transcripts(home: Home) -> None:
-    files = fill(home)
+    files = write_sessions(home)
     home.index()
     assert_same_as_fresh(home)
-    grow(files, 1)
+    append_turns(files, 1)
     with pytest.raises(AssertionError):
         assert_same_as_fresh(home)
     home.index()

@@ -16,7 +16,7 @@ import pytest
 
 from ccgrep import cli
 from ccgrep.store.fsio import remove_tree
-from tests.faults.test_kill import fill, grow, snapshot
+from tests.faults.scenarios import append_turns, live_sessions, write_sessions
 from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 
@@ -56,10 +56,10 @@ def test_reader_that_has_seen_enough_is_no_error(home: Home, figure: Callable[[s
 
 
 def test_closed_streams_harm_neither_command_nor_store(home: Home) -> None:
-    files = fill(home, sessions=2)
+    files = write_sessions(home, sessions=2)
     some = (">&-", "2>&-", "<&-") if scale.IS_LONG else ()
     for number, closed in enumerate((*some, "<&- >&- 2>&-")):
-        grow(files, number)
+        append_turns(files, number)
         for command, codes in (
             ("index -q", (0,)),
             ("prompt", (0,)),
@@ -87,9 +87,9 @@ def much(home: Home, chance: random.Random) -> None:
 def test_interrupted_index_keeps_what_was_committed(
     home: Home, which: signal.Signals, figure: Callable[[str], None]
 ) -> None:
-    fill(home, sessions=2)
+    write_sessions(home, sessions=2)
     home.index()
-    before = snapshot(home)
+    before = live_sessions(home)
     much(home, random.Random(1))
     saved = home.directory.with_name("saved")
     shutil.copytree(home.directory, saved, symlinks=True)
@@ -116,7 +116,7 @@ def test_interrupted_index_keeps_what_was_committed(
             expected = (-signal.SIGTERM, "")
         assert (child.returncode, err) in (expected, (0, "")), err
         stopped += child.returncode != 0
-        now = snapshot(home)
+        now = live_sessions(home)
         assert now == before or len(now) == len(before) + 3
         assert home.run("index", "-q").returncode == 0
     assert stopped
@@ -153,15 +153,15 @@ def test_memory_that_runs_out_leaves_a_snapshot(
 ) -> None:
     """At a random allocation of Python's, or some after each other."""
     testing = pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
-    files = fill(home, sessions=2)
+    files = write_sessions(home, sessions=2)
     home.index()
-    grow(files, 1)
+    append_turns(files, 1)
     saved = home.directory.with_name("saved")
     shutil.copytree(home.directory, saved, symlinks=True)
-    before = snapshot(home)
+    before = live_sessions(home)
     out = tmp_path / "said"
     assert in_child(home, lambda: cli.main(list(command)), out) == 0
-    right, after = out.read_bytes(), snapshot(home)
+    right, after = out.read_bytes(), live_sessions(home)
     chance = random.Random(" ".join(command))
     times = scale.of(5, 40)
     ends: Counter[int] = Counter()
@@ -179,7 +179,7 @@ def test_memory_that_runs_out_leaves_a_snapshot(
         assert code in (0, 2, 98, -signal.SIGABRT, -signal.SIGSEGV), code
         if code == 0:
             assert out.read_bytes() == right
-        assert snapshot(home) in (before, after)
+        assert live_sessions(home) in (before, after)
         home.index()
     assert_same_as_fresh(home)
     told = ", ".join(f"{number} × {code}" for code, number in sorted(ends.items()))
@@ -188,9 +188,9 @@ def test_memory_that_runs_out_leaves_a_snapshot(
 
 def test_little_memory_leaves_a_snapshot(home: Home, figure: Callable[[str], None]) -> None:
     """Also what tantivy allocates, which ends the process."""
-    fill(home, sessions=2)
+    write_sessions(home, sessions=2)
     home.index()
-    before = snapshot(home)
+    before = live_sessions(home)
     much(home, random.Random(2))
     saved = home.directory.with_name("saved")
     shutil.copytree(home.directory, saved, symlinks=True)
@@ -206,7 +206,7 @@ def test_little_memory_leaves_a_snapshot(home: Home, figure: Callable[[str], Non
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         ends[home.run("index", "-q", preexec_fn=little).returncode] += 1
-        now = snapshot(home)
+        now = live_sessions(home)
         assert now == before or len(now) == len(before) + 3
         assert home.run("index", "-q").returncode == 0
     assert_same_as_fresh(home)

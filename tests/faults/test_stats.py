@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from tests.faults.faulty import Saved, count_operations, run_failing_at, run_killed_at
-from tests.faults.test_kill import fill, grow
+from tests.faults.injection import SavedHome, count_operations, run_failing_at, run_killed_at
+from tests.faults.scenarios import append_turns, write_sessions
 from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 
@@ -15,16 +15,16 @@ STATS = ("stats", "--no-refresh", "-q")
 @pytest.fixture
 def grown(home: Home) -> Home:
     """Tallied once, and grown since."""
-    files = fill(home, sessions=3)
+    files = write_sessions(home, sessions=3)
     home.index()
     assert home.run(*STATS).returncode == 0
-    grow(files, 1)
+    append_turns(files, 1)
     home.index()
     return home
 
 
 def test_killed_stats_leave_nothing_that_gives_a_wrong_answer(grown: Home) -> None:
-    before = Saved(grown)
+    before = SavedHome(grown)
     operations = count_operations(grown, *STATS)
     right = grown.run(*STATS).stdout
     assert operations > 10
@@ -38,7 +38,7 @@ def test_killed_stats_leave_nothing_that_gives_a_wrong_answer(grown: Home) -> No
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EIO])
 def test_stats_that_cannot_be_kept_are_told_all_the_same(grown: Home, code: int) -> None:
-    before = Saved(grown)
+    before = SavedHome(grown)
     operations = count_operations(grown, *STATS)
     for n in scale.some(range(1, operations + 1), 6):
         before.restore()

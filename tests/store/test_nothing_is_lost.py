@@ -10,7 +10,7 @@ import pytest
 
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.objects import unpack_frame
-from tests.faults.faulty import Saved, count_operations, run_killed_at
+from tests.faults.injection import SavedHome, count_operations, run_killed_at
 from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile, encode
@@ -221,7 +221,7 @@ def test_forget_that_was_killed_is_finished_by_the_next_run(home: Home) -> None:
     file = session(home)
     other = session(home, 2)
     home.index()
-    saved = Saved(home)
+    saved = SavedHome(home)
     operations = count_operations(home, "forget", file.id)
     for n in scale.some(range(1, operations + 1), 15):
         saved.restore()

@@ -1,7 +1,10 @@
 """Runs a command in a process of its own, with a fault at its n-th operation.
 
-At one of two seams: an operation of `store/fsio`, before it, or a call of libc that changes a file
-below the home, whoever makes it (`shim.c`).
+The operation is counted at one of three seams:
+
+fsio    operations of `store/fsio`, before each of them
+shim    libc calls that change a file below the home, by any library (`shim.c`)
+calls   function calls of Python, which stop a command between its operations
 """
 
 import atexit
@@ -26,30 +29,38 @@ needs_shim = pytest.mark.skipif(
     COMPILER is None or sys.platform != "linux",
     reason="no C compiler for shim.c (scripts/tools installs one), or not Linux",
 )
+SEAMS = ["fsio", pytest.param("shim", marks=needs_shim)]
+"""The seams for `pytest.mark.parametrize`."""
 
-Seam = Literal["fsio", "shim"]
-Action = Literal["count", "kill", "fail", "fail on", "short", "short then fail"]
+Seam = Literal["fsio", "shim", "calls"]
+Action = Literal["count", "kill", "fail", "fail on", "short", "short then fail", "signal"]
 
 
 class Fault(NamedTuple):
+    """What happens at operation `at`; `code` is an errno, or the number of the signal."""
+
     seam: Seam = "fsio"
     at: int = 0
     action: Action = "count"
     code: int = 0
 
 
-_NONE = Fault()
+_NO_FAULT = Fault()
 
 
-class Ended(NamedTuple):
-    code: int  # a negative number is the signal that it died of
+class Outcome(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    """The exit code; negative if a signal killed the process."""
     errors: str
-    made: int  # operations, if it was not killed
+    operations: int
+    """How many operations there were; 0 if the process was killed."""
 
 
-def run(home: Home, *arguments: str, fault: Fault = _NONE, log: str = "") -> Ended:
-    """Runs a command; `log` is where the shim writes down what it sees."""
-    requests, replies = _zygote()
+def run(home: Home, *arguments: str, fault: Fault = _NO_FAULT, log: str = "") -> Outcome:
+    """Run a command with a fault; the shim writes the operations it sees to `log`."""
+    requests, replies = _server()
     request = {
         "environment": home.environment,
         "arguments": arguments,
@@ -59,37 +70,37 @@ def run(home: Home, *arguments: str, fault: Fault = _NONE, log: str = "") -> End
     }
     requests.write(json.dumps(request) + "\n")
     requests.flush()
-    return Ended(**json.loads(replies.readline()))
+    return Outcome(**json.loads(replies.readline()))
 
 
 def count_operations(home: Home, *arguments: str, seam: Seam = "fsio") -> int:
-    """How many operations a command makes. It is really run."""
-    ended = run(home, *arguments, fault=Fault(seam))
-    assert (ended.code, ended.errors) == (0, "")
-    return ended.made
+    """Run a command and return how many operations it made."""
+    outcome = run(home, *arguments, fault=Fault(seam))
+    assert (outcome.code, outcome.errors) == (0, "")
+    return outcome.operations
 
 
 def run_killed_at(home: Home, n: int, *arguments: str, seam: Seam = "fsio") -> None:
-    """Runs a command whose process group dies by SIGKILL before its n-th operation."""
-    ended = run(home, *arguments, fault=Fault(seam, n, "kill"))
-    assert ended.code == -signal.SIGKILL, ended
+    """Run a command whose process group gets SIGKILL before its n-th operation."""
+    outcome = run(home, *arguments, fault=Fault(seam, n, "kill"))
+    assert outcome.code == -signal.SIGKILL, outcome
 
 
 def run_failing_at(home: Home, n: int, code: int, *arguments: str) -> int:
-    """Runs a command whose operations fail from the n-th on, and gives its exit code."""
+    """Run a command whose operations fail from the n-th on, and return its exit code."""
     return run(home, *arguments, fault=Fault("fsio", n, "fail on", code)).code
 
 
 def assert_heals(home: Home) -> None:
-    """The next run says nothing, and leaves nothing behind."""
-    ended = run(home, "index", "-q")
-    assert (ended.code, ended.errors) == (0, "")
+    """Assert that the next index run is silent and leaves no temporary file or directory."""
+    outcome = run(home, "index", "-q")
+    assert (outcome.code, outcome.errors) == (0, "")
     assert os.listdir(home.store_dir / "tmp") == []
     assert len(os.listdir(home.store_dir / "text")) == 1
 
 
-class Saved:
-    """The state of a home, to come back to."""
+class SavedHome:
+    """A copy of a home that `restore` puts back."""
 
     def __init__(self, home: Home, name: str = "saved") -> None:
         self._home = home.directory
@@ -102,16 +113,16 @@ class Saved:
 
 
 @cache
-def _zygote() -> tuple[IO[str], IO[str]]:
+def _server() -> tuple[IO[str], IO[str]]:
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": os.pathsep.join([SOURCE, str(Path(__file__).parents[2])]),
         "OPENBLAS_NUM_THREADS": "1",
     }
     if not needs_shim.args[0]:
-        environment["LD_PRELOAD"] = _compiled()
+        environment["LD_PRELOAD"] = _compile_shim()
     child = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.zygote"],
+        [sys.executable, "-m", "tests.faults.fault_server"],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -124,7 +135,7 @@ def _zygote() -> tuple[IO[str], IO[str]]:
     return child.stdin, child.stdout
 
 
-def _compiled() -> str:
+def _compile_shim() -> str:
     directory = tempfile.mkdtemp(prefix="shim-")
     atexit.register(shutil.rmtree, directory)
     target = os.path.join(directory, "shim.so")
