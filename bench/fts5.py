@@ -92,11 +92,7 @@ def places_of(path: str) -> tuple[str, list[Place]]:
     from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
     from ccgrep.model import ObjectId, Turn  # noqa: PLC0415
     from ccgrep.sources import claude, codex  # noqa: PLC0415
-    from ccgrep.sources.identity import (  # noqa: PLC0415
-        claude_file,
-        codex_file,
-        session_folder,
-    )
+    from ccgrep.sources.identity import identify  # noqa: PLC0415
     from ccgrep.sources.jsonl import Mark  # noqa: PLC0415
     from ccgrep.sources.spills import Spills  # noqa: PLC0415
 
@@ -108,10 +104,11 @@ def places_of(path: str) -> tuple[str, list[Place]]:
 
     with open(path, "rb") as file:
         if os.path.basename(path).startswith("rollout"):
-            reading = codex.read(file, Mark(0, 0), codex_file(path), None, sink)
+            reading = codex.read(file, Mark(0, 0), identify("codex", path), None, sink)
         else:
-            spills = Spills(*session_folder(path))
-            reading = claude.read(file, Mark(0, 0), claude_file(path), None, sink, spills)
+            spills = Spills(path)
+            identity = identify("claude_code", path)
+            reading = claude.read(file, Mark(0, 0), identity, None, sink, spills)
     return path, [
         Place(part.session.id, number, tuple(turn_text(turn, kind) for kind in _KINDS))
         for part in reading.sessions

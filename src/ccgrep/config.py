@@ -7,7 +7,7 @@ import os
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.settings import Setting, config_path, read_settings
-from ccgrep.sources.scan import Root, roots_of
+from ccgrep.sources.scan import Root, find_roots
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _usual_roots(environment: Mapping[str, str], home: str) -> list[Root]:
 def _given_roots(directories: list[str]) -> list[Root]:
     found: list[Root] = []
     for directory in directories:
-        roots = roots_of(directory)
+        roots = find_roots(directory)
         if not roots:
             raise UsageError(
                 f"{one_line(directory)} has neither projects/ of Claude Code nor sessions/ of "

@@ -1,17 +1,17 @@
-"""Words with a closed set of values. Imports nothing heavy: start-up needs some of them."""
+"""The literal types that several rooms share. Start-up imports this module, so it stays light."""
 
 from typing import Literal
 
 SourceName = Literal["claude_code", "codex"]
 SessionKind = Literal["main", "subagent", "worker"]
 NoteKind = Literal[
-    "summary",  # a compaction's paraphrase of everything before it
-    "command",  # slash command machinery and its output
-    "context",  # what the client put beside a prompt: IDE selection, skill, file
-    "notification",  # from a task, a peer or a hook
+    "summary",  # of everything before a compaction
+    "command",  # a slash command and its output
+    "context",  # added to a prompt by the client: IDE selection, skill, file
+    "notification",  # of a task, a peer or a hook
     "interrupted",
-    "error",  # the API's, not a tool's
-    "machine",  # a prompt that a machine worker got
+    "error",  # of the API, not of a tool
+    "machine",  # a prompt that the client gave to a worker
 ]
 Subagents = Literal["include", "only", "exclude"]
 TextKind = Literal["user", "assistant", "tool", "thinking"]

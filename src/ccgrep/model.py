@@ -1,9 +1,8 @@
 """The values that flow through ccgrep: frozen, typed, without I/O.
 
-`Turn` is what was said and done; it names no place and no time, so that a fork, a
-resumed session and a copy share it. `Entry` is one turn's place in a session, and
-`Session` describes the conversation. All are encoded as msgpack maps that leave
-out defaults: a field added later, with a default, changes no existing object's id.
+A `Turn` has neither position nor time, so a fork, a resumed session and a copy share it. An
+`Entry` is a turn's position in a session. A `Session` describes the conversation. Values are
+stored as msgpack maps without defaults: a new field with a default changes no existing object's id.
 """
 
 from typing import Any, NewType
@@ -13,11 +12,11 @@ from msgspec import Struct
 from ccgrep.kinds import NoteKind, SessionKind, SourceName
 
 ObjectId = NewType("ObjectId", bytes)
-"""SHA-256 of an object: 32 bytes, written as hex behind an `@`."""
+"""The SHA-256 of an object: 32 bytes, written as `@` and hex digits."""
 
 
 class Blob(Struct, frozen=True, omit_defaults=True):
-    """A payload that is not kept: an image, a document."""
+    """An image or document, of which only type, size and hash are stored."""
 
     media_type: str
     size: int
@@ -39,9 +38,9 @@ class Thinking(Struct, frozen=True, omit_defaults=True, tag="thinking"):
 
 
 class ToolCall(Struct, frozen=True, omit_defaults=True, tag="call"):
-    """A call with its whole input, and its result once there is one.
+    """A call with its complete input, and its result if there is one.
 
-    `input` is the JSON object as it came; a plain string for Codex's custom tools.
+    `input` is the JSON object that the agent sent, or a string for Codex's custom tools.
     """
 
     name: str
@@ -53,14 +52,14 @@ Part = Text | Thinking | ToolCall
 
 
 class Message(Struct, frozen=True, omit_defaults=True, tag="message"):
-    """One API message of the agent, however many lines it came in."""
+    """One API message of the agent, which may span several records."""
 
     parts: tuple[Part, ...]
     model: str = ""
 
 
 class Note(Struct, frozen=True, omit_defaults=True, tag="note"):
-    """Text that neither the person nor the agent wrote as their own."""
+    """Text that neither the user nor the agent wrote."""
 
     kind: NoteKind
     text: str
@@ -70,7 +69,7 @@ Step = Message | Note
 
 
 class Turn(Struct, frozen=True, omit_defaults=True):
-    """One prompt and everything the agent did until the next one."""
+    """One prompt and everything the agent did until the next prompt."""
 
     prompt: str = ""
     attached: tuple[Blob, ...] = ()
@@ -79,10 +78,10 @@ class Turn(Struct, frozen=True, omit_defaults=True):
     def messages(self) -> list[Message]:
         return [step for step in self.steps if isinstance(step, Message)]
 
-    def said(self) -> list[str]:
+    def assistant_texts(self) -> list[str]:
         return [part.text for part in self._parts() if isinstance(part, Text)]
 
-    def thoughts(self) -> list[str]:
+    def thinking_texts(self) -> list[str]:
         return [part.text for part in self._parts() if isinstance(part, Thinking)]
 
     def calls(self) -> list[ToolCall]:
@@ -93,9 +92,9 @@ class Turn(Struct, frozen=True, omit_defaults=True):
 
 
 class Usage(Struct, frozen=True, array_like=True):
-    """Tokens of one API message; `key` is equal wherever that message was copied to.
+    """The tokens of one API message. All copies of a message have the same `key`.
 
-    `None` is unknown, which is not 0.
+    `None` means unknown, not 0.
     """
 
     key: bytes
@@ -107,10 +106,10 @@ class Usage(Struct, frozen=True, array_like=True):
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
-    """A turn's place in a session. Its number is its position in the manifest."""
+    """A turn's position in a session. Its number is its index in the manifest."""
 
     turn: ObjectId
-    start: int  # byte range in the source file, as it was when read
+    start: int  # byte range in the transcript when it was read
     end: int
     started: int | None = None  # milliseconds since 1970, UTC
     ended: int | None = None
@@ -119,18 +118,18 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     messages: int = 0
     tools: int = 0
     usage: tuple[Usage, ...] = ()
-    uuids: bytes = b""  # 16 bytes for each record that went into the turn
+    uuids: bytes = b""  # 16 bytes for each record of the turn
     is_open: bool = False
     is_rolled_back: bool = False
 
 
 class Session(Struct, frozen=True, omit_defaults=True):
-    """What is known about a conversation besides its turns."""
+    """A summary of a conversation, without its turns."""
 
     id: str
     source: SourceName
     kind: SessionKind = "main"
-    parent: str = ""  # the session that a sub-agent served
+    parent: str = ""  # the session that started this sub-agent
     forked_from: str = ""
     continued_in: str = ""
     agent: str = ""  # the sub-agent's type
@@ -154,7 +153,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything in the source file was read."""
+        """Whether ccgrep read the whole transcript."""
         return not self.bad_lines and not self.is_prompt_only
 
     @property
@@ -165,7 +164,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
 
 
 class BadSpot(Struct, frozen=True, array_like=True):
-    """Bytes of a source file that could not be read."""
+    """A byte range of a transcript that could not be read."""
 
     offset: int
     length: int

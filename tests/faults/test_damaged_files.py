@@ -110,7 +110,7 @@ def test_bytes_that_are_no_text_cost_no_turn(home: Home, figure: Callable[[str],
     report = home.index()
     turns = home.turns(file.id)
     assert (report.bad_lines, len(turns)) == (0, number)
-    seen = [text for turn in turns for text in (turn.prompt, *turn.said())]
+    seen = [text for turn in turns for text in (turn.prompt, *turn.assistant_texts())]
     assert all(text == text.encode().decode() for text in seen)
     assert sum("before" in text and "behind" in text for text in seen) == 2 * number // 3
     for arguments in (("show", file.id, "--tools"), ("show", file.id, "--json"), ("before*",)):

@@ -148,7 +148,7 @@ Texts = dict[tuple[str, str], str]
 
 def said_in(home: Home, files: list[ClaudeFile]) -> Texts:
     return {
-        (file.id[:8], str(number)): "\n".join([turn.prompt, *turn.said()])
+        (file.id[:8], str(number)): "\n".join([turn.prompt, *turn.assistant_texts()])
         for file in files
         for number, turn in enumerate(home.turns(file.id))
     }

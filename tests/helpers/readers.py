@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from ccgrep.model import ObjectId, Turn
 from ccgrep.sources import claude, codex
 from ccgrep.sources.jsonl import Mark
-from ccgrep.sources.reading import Before, File, Reading
+from ccgrep.sources.reading import Checkpoint, Reading, SessionIdentity
 from ccgrep.sources.spills import Spills
 from ccgrep.store.objects import make_frame
 
-_NO_SPILLS = Spills("/nonexistent", "none")
+_NO_SPILLS = Spills("/nonexistent/none.jsonl")
 _START = Mark(0, 0)
 
 Said = tuple[str, list[str], list[str]]
@@ -22,12 +22,14 @@ def sink(turn: Turn) -> ObjectId:
     return make_frame("turn", turn).id
 
 
-def read(reader: str, data: bytes, start: Mark = _START, before: Before | None = None) -> Reading:
+def read(
+    reader: str, data: bytes, start: Mark = _START, before: Checkpoint | None = None
+) -> Reading:
     stream = io.BytesIO(data)
     stream.seek(start.offset)
     if reader == "codex":
-        return codex.read(stream, start, File("some-session"), before, sink)
-    return claude.read(stream, start, File("some-session"), before, sink, _NO_SPILLS)
+        return codex.read(stream, start, SessionIdentity("some-session"), before, sink)
+    return claude.read(stream, start, SessionIdentity("some-session"), before, sink, _NO_SPILLS)
 
 
 def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:
@@ -38,7 +40,7 @@ def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:
         if reading is not None and reading.resume:
             own = reading.sessions[0]
             start = Mark(reading.resume, reading.resume_crc)
-            before = Before(
+            before = Checkpoint(
                 tuple(entry for entry in own.entries if entry.start < start.offset),
                 tuple(spot for spot in own.bad if spot.offset < start.offset),
                 reading.state,

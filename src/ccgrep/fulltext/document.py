@@ -58,9 +58,9 @@ def turn_text(turn: Turn, kind: TextKind) -> str:
         case "user":
             return turn.prompt
         case "assistant":
-            return "\n".join(turn.said())
+            return "\n".join(turn.assistant_texts())
         case "thinking":
-            return "\n".join(turn.thoughts())
+            return "\n".join(turn.thinking_texts())
         case "tool":
             calls = turn.calls()
             return "\n".join(text for text in (_tool_input(calls), _tool_output(calls)) if text)
@@ -94,7 +94,7 @@ def said_content(turn: Turn) -> Content:
 def turn_content(turn: Turn) -> Content:
     """Everything that is indexed of a turn. Output and thinking are indexed by whole tokens:
     they are most of what there is, and rarely looked for."""
-    prompt, said, calls = turn.prompt, turn.said(), turn.calls()
+    prompt, said, calls = turn.prompt, turn.assistant_texts(), turn.calls()
     answer = "\n".join(said)
     tool, output = _tool_input(calls), _tool_output(calls)
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")

@@ -26,7 +26,7 @@ def surface_text(turn: Turn, surface: str, title: str = "") -> str:
     """The text of a surface; empty if there is none."""
     if surface in ("prompt", "title"):
         return (turn.prompt if surface == "prompt" else title).strip()
-    texts = _texts(turn.said())
+    texts = _texts(turn.assistant_texts())
     return (texts[-1] if surface == "answer" else "\n".join(texts)).strip() if texts else ""
 
 

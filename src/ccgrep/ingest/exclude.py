@@ -12,9 +12,9 @@ import msgspec
 
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import open_side_file
-from ccgrep.sources.identity import claude_file, codex_file
-from ccgrep.sources.project import project_of
-from ccgrep.sources.reading import File
+from ccgrep.sources.identity import identify
+from ccgrep.sources.project import find_project
+from ccgrep.sources.reading import SessionIdentity
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import Row, SourceFile, forgotten_key
@@ -49,7 +49,7 @@ def _is_file_excluded(found: FoundFile, cwd: str | None, patterns: Sequence[str]
 
 def is_project_excluded(cwd: str, patterns: Sequence[str]) -> bool:
     """Return whether a pattern names a directory or the project around it."""
-    return bool(cwd) and (is_excluded(cwd, patterns) or is_excluded(project_of(cwd), patterns))
+    return bool(cwd) and (is_excluded(cwd, patterns) or is_excluded(find_project(cwd), patterns))
 
 
 def _read_first_cwd(found: FoundFile) -> str:
@@ -110,6 +110,6 @@ def _forgotten_keys(found: FoundFile) -> set[bytes]:
     return set(map(forgotten_key, names))
 
 
-def identify_session(found: FoundFile) -> File:
+def identify_session(found: FoundFile) -> SessionIdentity:
     """Return the session that a transcript's path names."""
-    return (claude_file if found.source == "claude_code" else codex_file)(found.path)
+    return identify(found.source, found.path)

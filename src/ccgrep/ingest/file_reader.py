@@ -17,9 +17,9 @@ from ccgrep.kinds import Level
 from ccgrep.model import BadSpot, ObjectId, Turn
 from ccgrep.sources import claude
 from ccgrep.sources.files import open_regular
-from ccgrep.sources.identity import claude_file, codex_file, session_folder
+from ccgrep.sources.identity import identify
 from ccgrep.sources.jsonl import Mark, Readable
-from ccgrep.sources.reading import Before, Reading
+from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import FoundFile
 from ccgrep.sources.spills import Spills
 from ccgrep.store.manifest import SourceFile
@@ -36,7 +36,7 @@ class Task(Struct, frozen=True, tag="task"):
 
     found: FoundFile
     known: SourceFile | None = None
-    before: Before | None = None
+    before: Checkpoint | None = None
     is_full: bool = False
     level: Level | None = None  # what is made ready for the text index
 
@@ -91,21 +91,21 @@ def _parse(
     file: BinaryIO,
     start: Mark,
     found: FoundFile,
-    before: Before | None,
+    before: Checkpoint | None,
     emit: Emit,
 ) -> Reading:
     file.seek(start.offset)
+    identity = identify(found.source, found.path)
     if found.source == "claude_code":
-        spills = Spills(*session_folder(found.path), found.root)
-        name = claude_file(found.path)
-        return claude.read(file, start, name, before, emit, spills)
+        spills = Spills(found.path, found.root)
+        return claude.read(file, start, identity, before, emit, spills)
     from ccgrep.sources import codex  # noqa: PLC0415 - the one agent's reader is enough for most
     from ccgrep.sources.zst import ZstStream  # noqa: PLC0415
 
     if not _is_compressed(found.path):
-        return codex.read(file, start, codex_file(found.path), before, emit)
+        return codex.read(file, start, identity, before, emit)
     stream = ZstStream(file, found.size)
-    reading = codex.read(stream, start, codex_file(found.path), before, emit)
+    reading = codex.read(stream, start, identity, before, emit)
     return _with_problem(reading, stream.problem) if stream.problem else reading
 
 

@@ -18,8 +18,8 @@ from ccgrep.model import Entry, Session, Turn
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.history import History, IndexedSession, TypedPrompt, read_sessions_index
 from ccgrep.sources.jsonl import Mark
-from ccgrep.sources.project import project_of
-from ccgrep.sources.reading import describe
+from ccgrep.sources.project import find_project
+from ccgrep.sources.reading import add_totals
 from ccgrep.sources.scan import FoundFile
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
@@ -151,12 +151,12 @@ def _make_session(
         id=id,
         source=source,
         cwd=cwd,
-        project=project_of(cwd),
+        project=find_project(cwd),
         branch=indexed.branch if indexed else "",
         title=(indexed.title if indexed else "") or prompts[0].text[:400],
         is_prompt_only=True,
     )
-    session = describe(session, entries)
+    session = add_totals(session, entries)
     if indexed and indexed.modified is not None:
         session = replace(session, ended=max(session.ended or 0, indexed.modified))
     result.new_sessions += old is None

@@ -27,8 +27,8 @@ from ccgrep.ingest.merge import Merge
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.model import ObjectId
-from ccgrep.sources.identity import is_of_agent
-from ccgrep.sources.reading import Before, Reading
+from ccgrep.sources.identity import is_agent_transcript
+from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row
@@ -75,7 +75,7 @@ class IngestRun:
         self.scanned_ns = time.time_ns()
         self.is_forgotten_found = False
         self._merge = Merge(self._commit, self._rows, self.scan.files.keys())
-        self._report = IndexReport(files_seen=len(self.scan.files), troubles=scan.troubles)
+        self._report = IndexReport(files_seen=len(self.scan.files), troubles=scan.errors)
         self._before = self._commit.snapshot
         self._contents: dict[ObjectId, Content] = {}
         self._discussion: FirstText | None = None
@@ -193,8 +193,8 @@ class IngestRun:
             return [replace(task, level="whole") for task in tasks]
         if self._before.shards:
             return tasks
-        people = [task for task in tasks if not is_of_agent(task.found.path)]
-        agents = [task for task in tasks if is_of_agent(task.found.path)]
+        people = [task for task in tasks if not is_agent_transcript(task.found.path)]
+        agents = [task for task in tasks if is_agent_transcript(task.found.path)]
         if people:
             self._discussion = FirstText(self._store, {task.found.path for task in people})
         return [*(replace(task, level="discussion") for task in people), *agents]
@@ -241,7 +241,7 @@ class IngestRun:
             manifest = self._commit.manifest(own[0])
             closed = tuple(entry for entry in manifest.entries if entry.start < known.resume)
             bad = tuple(spot for spot in manifest.bad if spot.offset < known.resume)
-            before = Before(closed, bad, manifest.state)
+            before = Checkpoint(closed, bad, manifest.state)
         return Task(found, known, before, self._options.is_full)
 
     def _publish(self, **changes: object) -> None:

@@ -209,7 +209,7 @@ def _turn(session_id: str, place: PlacedTurn) -> Fields:
         "turn_number": place.number,
         "timestamp": iso_time(place.entry.started),
         "user_text": clean(turn.prompt) if turn else "",
-        "assistant_text": clean("\n".join(turn.said())) if turn else "",
+        "assistant_text": clean("\n".join(turn.assistant_texts())) if turn else "",
         "tools_used": [
             {name: reply.field(value) for name, value in summarize(call).items()}
             for call in (turn.calls() if turn else ())

@@ -79,7 +79,7 @@ def describe_scan(head: str, locations: bytes, scan: Scan, scanned_ns: int) -> b
 
     Return None if the scan met errors or a path contains a newline: then nothing is known for sure.
     """
-    if scan.troubles or any("\n" in path for path in (*scan.files, *scan.folders)):
+    if scan.errors or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
     files = [file for file in scan.files.values() if file.kind == "session"]
     folders = [

@@ -17,7 +17,7 @@ from ccgrep.ingest.run import IngestRun, find_grown_rows
 from ccgrep.refresh.background import Feedback, Refreshed
 from ccgrep.refresh.change_detector import detect_changes
 from ccgrep.refresh.seen_file import describe_locations, describe_scan, read_seen, update_seen
-from ccgrep.sources.scan import Scan, found_files, scan
+from ccgrep.sources.scan import Scan, scan, scan_paths
 from ccgrep.store.commit import Commit
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.manifest import SourceFile
@@ -162,7 +162,7 @@ def ingest_grown(
 
     Anything else, such as a copied or rewritten transcript, is left to `refresh`.
     """
-    found = found_files(list(config.roots), paths)
+    found = scan_paths(list(config.roots), paths)
     if found is None or sum(file.size for file in found.files.values()) > _MAX_GROWN_BYTES:
         return False
     try:

@@ -1,1 +1,1 @@
-"""Untrusted bytes to turns: the transcripts of Claude Code and Codex."""
+"""Reads the transcripts of Claude Code and Codex, which are untrusted, and returns turns."""

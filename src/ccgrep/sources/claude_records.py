@@ -1,6 +1,6 @@
-"""The shapes of Claude Code's lines, what is in them, and what the reader carries along.
+"""The records of Claude Code's transcripts, and functions that extract their content.
 
-Everything in a line may be anything, so every field is `Any` until it has been looked at.
+Any field of a record may hold any value, so every field is `Any` until it has been checked.
 """
 
 from typing import Any
@@ -9,22 +9,23 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ccgrep.model import Usage
-from ccgrep.sources import prompts
-from ccgrep.sources.values import count, string
+from ccgrep.sources.prompts import split_user_text
+from ccgrep.sources.values import as_count, as_string
 
-NOISE = frozenset(
+IGNORED_TYPES = frozenset(
     "progress file-history-snapshot file-history-delta last-prompt permission-mode mode"
     " bridge-session agent-name pr-link worktree-state frame-link fork-context-ref relocated"
     " agent-color agent-setting tag task-summary session-mode isolation-latch".split()
 )
-_KNOWN = NOISE | frozenset(
+_KNOWN_TYPES = IGNORED_TYPES | frozenset(
     "user assistant system attachment queue-operation summary ai-title custom-title"
     " continued-in".split()
 )
+CALL_BLOCKS = frozenset(["tool_use", "server_tool_use", "mcp_tool_use"])
 
 
 class Record(Struct):
-    """One line; fields that are not named here are skipped without being decoded."""
+    """One line of a transcript. Fields that are not listed here are never decoded."""
 
     type: Any = None
     subtype: Any = None
@@ -54,13 +55,9 @@ class Record(Struct):
     forkedFrom: Any = None
     continuedInSessionId: Any = None
 
-
-CALLS = frozenset(["tool_use", "server_tool_use", "mcp_tool_use"])
-
-
-def is_answer(record: Record, model: str) -> bool:
-    """Whether a line of the agent is its own, and not an error of the API."""
-    return model != "<synthetic>" and record.isApiErrorMessage is not True
+    def api_message(self) -> dict[str, Any]:
+        """Return the API message of the record, empty if it has none."""
+        return self.message if isinstance(self.message, dict) else {}
 
 
 class Attachment(Struct):
@@ -74,53 +71,34 @@ class Attachment(Struct):
     content: Any = None
 
 
-class Taken(Struct, frozen=True, array_like=True):
-    """A prompt that has begun a turn, and the shapes in which it has been seen.
-
-    The same prompt may stand in a `queue` operation, an `attachment` and a `user` line. It
-    is fresh until the agent's next message.
-    """
-
-    text: str
-    sides: tuple[str, ...]
-    is_fresh: bool = True
-
-
-class State(Struct, frozen=True, omit_defaults=True):
-    """What the reader carries from record to record; immutable, so a turn can keep it."""
-
-    cwd: str = ""
-    branch: str = ""
-    parent: str = ""
-    custom_title: str = ""
-    ai_title: str = ""
-    summaries: tuple[tuple[str, bytes], ...] = ()
-    slug: str = ""
-    first_prompt: str = ""
-    forked_from: str = ""
-    continued_in: str = ""
-    versions: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    unknown_types: dict[str, int] = {}
-    queue: tuple[str, ...] = ()
-    injected: tuple[tuple[str, int | None], ...] = ()
-    taken: tuple[Taken, ...] = ()
-
-
 def is_record(value: dict[str, Any]) -> bool:
+    """Return whether an object on a damaged line is a record."""
     kind = value.get("type")
-    return isinstance(kind, str) and (kind in _KNOWN or "sessionId" in value or "uuid" in value)
+    has_id = "sessionId" in value or "uuid" in value
+    return isinstance(kind, str) and (kind in _KNOWN_TYPES or has_id)
 
 
-def attachment_of(record: Record) -> Attachment:
+def is_answer(record: Record, model: str) -> bool:
+    """Return whether the agent wrote an `assistant` record, rather than an API error."""
+    return model != "<synthetic>" and record.isApiErrorMessage is not True
+
+
+def is_human_origin(origin: Any, prompt_source: Any) -> bool:
+    """Return whether a person typed a prompt, as far as the client's version records it."""
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return kind in (None, "human") and prompt_source != "system"
+
+
+def decode_attachment(record: Record) -> Attachment:
+    """Return the attachment of a record, empty if it is malformed."""
     try:
         return msgspec.json.decode(record.attachment, type=Attachment)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Attachment()
 
 
-def blocks_of(content: Any) -> list[dict[str, Any]]:
-    """Content as a list of blocks, whatever shape it came in."""
+def to_blocks(content: Any) -> list[dict[str, Any]]:
+    """Return content of any shape as a list of blocks."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if isinstance(content, dict):
@@ -128,38 +106,35 @@ def blocks_of(content: Any) -> list[dict[str, Any]]:
     if not isinstance(content, list):
         return []
     return [
-        block if isinstance(block, dict) else {"type": "text", "text": string(block)}
+        block if isinstance(block, dict) else {"type": "text", "text": as_string(block)}
         for block in content
     ]
 
 
-def text_of(content: Any) -> str:
-    return "\n".join(filter(None, (string(block.get("text")) for block in blocks_of(content))))
+def extract_text(content: Any) -> str:
+    """Return the text of all blocks, joined by newlines."""
+    return "\n".join(filter(None, (as_string(block.get("text")) for block in to_blocks(content))))
 
 
-def attached_text(content: Any) -> str:
-    """The text inside an attached file: `{type, file: {content}}` since 2.1.114."""
-    inner = content.get("file") if isinstance(content, dict) else None
-    return string(inner.get("content")) if isinstance(inner, dict) else ""
+def extract_file_text(content: Any) -> str:
+    """Return the text of an attached file, `{type, file: {content}}` since version 2.1.114."""
+    if isinstance(content, str):
+        return content
+    file = content.get("file") if isinstance(content, dict) else None
+    return as_string(file.get("content")) if isinstance(file, dict) else ""
 
 
-def typed_text(text: str) -> str:
-    """What of a queued text somebody typed."""
-    return "\n".join(words.text for words in prompts.words(text) if words.kind == "prompt")
+def extract_prompt(text: str) -> str:
+    """Return the part of a queued text that a person typed."""
+    return "\n".join(part.text for part in split_user_text(text) if part.kind == "prompt")
 
 
-def is_from_person(origin: Any, prompt_source: Any) -> bool:
-    """What newer versions say of a prompt's origin; older ones say nothing."""
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    return kind in (None, "human") and prompt_source != "system"
-
-
-def usage_of(usage: dict[str, Any], key: bytes, model: str) -> Usage:
+def parse_usage(usage: dict[str, Any], key: bytes, model: str) -> Usage:
     return Usage(
         key=key,
         model=model,
-        input=count(usage.get("input_tokens")),
-        output=count(usage.get("output_tokens")),
-        cache_read=count(usage.get("cache_read_input_tokens")),
-        cache_write=count(usage.get("cache_creation_input_tokens")),
+        input=as_count(usage.get("input_tokens")),
+        output=as_count(usage.get("output_tokens")),
+        cache_read=as_count(usage.get("cache_read_input_tokens")),
+        cache_write=as_count(usage.get("cache_creation_input_tokens")),
     )

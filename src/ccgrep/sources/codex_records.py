@@ -1,6 +1,6 @@
-"""The shapes of Codex's lines, what is in them, and what the reader carries along.
+"""The records of Codex's rollouts, functions that extract their content, and the reader's state.
 
-Everything in a line may be anything, so every field is `Any` until it has been looked at.
+Any field of a record may hold any value, so every field is `Any` until it has been checked.
 """
 
 import re
@@ -12,10 +12,11 @@ from msgspec import Struct
 from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob
 from ccgrep.sources.payload import data_url_blob
-from ccgrep.sources.values import string
+from ccgrep.sources.values import as_string
 
 _IDE_REQUEST = "## My request for Codex:"
-INJECTED: tuple[tuple[str, NoteKind | Literal[""]], ...] = (
+_IDE_CONTEXT = ("# Context from my IDE", "# Files mentioned by the user")
+INJECTED_TEXTS: tuple[tuple[str, NoteKind | Literal[""]], ...] = (
     ("<environment_context>", ""),
     ("<user_instructions>", ""),
     ("# AGENTS.md instructions", ""),
@@ -29,7 +30,8 @@ INJECTED: tuple[tuple[str, NoteKind | Literal[""]], ...] = (
     ("<user_action>", "context"),
     ("<subagent_notification>", "notification"),
 )
-NOISE = frozenset(
+"""How texts begin that the client sent in the user's name, and the notes they become, if any."""
+IGNORED_TYPES = frozenset(
     "world_state inter_agent_communication_metadata inter_agent_communication"
     " security_risk_score".split()
 )
@@ -38,13 +40,12 @@ BARE_ITEMS = frozenset(
     " custom_tool_call_output local_shell_call web_search_call tool_search_call"
     " tool_search_output ghost_snapshot agent_message".split()
 )
-MAX_UNPAIRED = 64
 CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|Current working directory: ([^\n]+)")
 EXIT_CODE = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d+)")
 
 
 class Record(Struct):
-    """One line; in the form of 2025-08 the item's fields stand beside `type`."""
+    """One line of a rollout. In the format of 2025-08, an item's fields are beside `type`."""
 
     type: Any = None
     timestamp: Any = None
@@ -63,15 +64,18 @@ class Record(Struct):
     action: Any = None
 
     def item(self) -> dict[str, Any]:
-        """The fields of a bare item, as a payload would hold them."""
+        """Return the fields of a bare item, as a payload holds them."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
 class State(Struct, frozen=True, omit_defaults=True):
-    """What the reader carries from record to record; immutable, so a turn can keep it."""
+    """What the reader carries from record to record.
+
+    It is immutable, so a turn can keep it, and its field names are an on-disk format.
+    """
 
     id: str = ""
-    header_time: int | None = None  # the only time in the form of 2025-08
+    header_time: int | None = None  # the only time in the format of 2025-08
     kind: SessionKind = "main"
     parent: str = ""
     forked_from: str = ""
@@ -86,39 +90,40 @@ class State(Struct, frozen=True, omit_defaults=True):
     versions: tuple[str, ...] = ()
     unknown_types: dict[str, int] = {}
     total_tokens: tuple[int | None, ...] = ()
-    answers: int = 0
+    answers: int = 0  # prompts and results: texts between two of them are one message
     unpaired: tuple[tuple[str, str, str], ...] = ()  # side, role, text
 
 
 def is_record(value: dict[str, Any]) -> bool:
+    """Return whether an object on a damaged line is a record."""
     return isinstance(value.get("payload"), dict) or (
-        string(value.get("type")) in BARE_ITEMS and "payload" not in value
+        as_string(value.get("type")) in BARE_ITEMS and "payload" not in value
     )
 
 
-def lineage_of(payload: dict[str, Any]) -> tuple[SessionKind, str, str]:
-    """Kind, parent and agent of a thread, from its first `session_meta`."""
+def parse_lineage(payload: dict[str, Any]) -> tuple[SessionKind, str, str]:
+    """Return kind, parent and agent of a thread, from its first `session_meta`."""
     source = payload.get("source")
-    parent = string(payload.get("parent_thread_id"))
-    agent = string(payload.get("agent_role")) or string(payload.get("agent_nickname"))
+    parent = as_string(payload.get("parent_thread_id"))
+    agent = as_string(payload.get("agent_role")) or as_string(payload.get("agent_nickname"))
     inner = source.get("subagent") if isinstance(source, dict) else None
     if inner is None:
         return ("subagent" if parent else "main"), parent, agent
     if isinstance(inner, dict):
         spawn = inner.get("thread_spawn")
         spawn = spawn if isinstance(spawn, dict) else {}
-        parent = parent or string(spawn.get("parent_thread_id"))
-        return "subagent", parent, agent or string(spawn.get("agent_role"))
-    parent = parent or string(payload.get("session_id"))
-    return ("worker" if inner == "compact" else "subagent"), parent, agent or string(inner)
+        parent = parent or as_string(spawn.get("parent_thread_id"))
+        return "subagent", parent, agent or as_string(spawn.get("agent_role"))
+    parent = parent or as_string(payload.get("session_id"))
+    return ("worker" if inner == "compact" else "subagent"), parent, agent or as_string(inner)
 
 
-def branch_of(git: Any) -> str:
-    return string(git.get("branch")) if isinstance(git, dict) else ""
+def extract_branch(git: Any) -> str:
+    return as_string(git.get("branch")) if isinstance(git, dict) else ""
 
 
-def texts_of(content: Any) -> list[str]:
-    """The text parts of content in any of its shapes."""
+def extract_texts(content: Any) -> list[str]:
+    """Return the text parts of content of any shape."""
     if isinstance(content, str):
         return [content]
     if isinstance(content, dict):
@@ -129,23 +134,23 @@ def texts_of(content: Any) -> list[str]:
     return [part for part in parts if isinstance(part, str) and part]
 
 
-def images_of(content: Any) -> tuple[Blob, ...]:
+def extract_images(content: Any) -> tuple[Blob, ...]:
     if not isinstance(content, list):
         return ()
     urls = (part.get("image_url") for part in content if isinstance(part, dict))
     return tuple(filter(None, map(data_url_blob, urls)))
 
 
-def request_of(text: str) -> str:
-    """The person's words behind what the client put in front of them."""
-    if text.lstrip().startswith(("# Context from my IDE", "# Files mentioned by the user")):
-        _, found, request = text.partition(_IDE_REQUEST)
-        return request if found else text
+def strip_ide_context(text: str) -> str:
+    """Return the prompt without the context that an IDE put before it."""
+    if text.lstrip().startswith(_IDE_CONTEXT):
+        _, separator, request = text.partition(_IDE_REQUEST)
+        return request if separator else text
     return text
 
 
 def is_same_text(role: str, a: str, b: str) -> bool:
-    """Equal, or the longer one has what the client put around the shorter."""
+    """Return whether two texts are equal, apart from what the client added to one of them."""
     short, long = sorted((a.strip(), b.strip()), key=len)
     if role == "user":
         return short in long
@@ -154,13 +159,14 @@ def is_same_text(role: str, a: str, b: str) -> bool:
     )
 
 
-def parsed(text: str) -> Any:
-    """The JSON in a string, else the string."""
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text, or the text itself if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return text
 
 
-def minus(a: int | None, b: int | None) -> int | None:
+def subtract(a: int | None, b: int | None) -> int | None:
+    """Return the difference of two counts, at least 0, or None if `a` is unknown."""
     return None if a is None else max(a - (b or 0), 0)

@@ -1,58 +1,60 @@
-"""Opens and lists files in a tree that others write to, following no link out of it.
+"""Opens transcripts and the files beside them, in directories that other programs write to.
 
-Only regular files are read. A FIFO, a device or a symlink that is put in a transcript's
-place is passed over without blocking on it; so is what is reached through a folder that is a link,
-or was exchanged for one since it was listed.
+Only regular files are opened. A FIFO, a device or a symbolic link in a transcript's place is
+skipped without blocking. So is anything behind a directory that is a link, even if the link
+replaced the directory after it was listed.
 """
 
 import os
 import stat
-from functools import lru_cache
 from typing import BinaryIO
 
 MAX_SIDE_FILE_BYTES = 64 * 1024 * 1024
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_regular(path: str, root: str = "") -> int | None:
-    """A descriptor of a regular file, or `None` for whatever else stands there.
+    """Return a descriptor of a regular file, or None for anything else.
 
-    A file that may not be read is an error: passing over it would hide a session. Below `root` no
-    link is followed; `root/projects` may be one, as some have it on another disk.
+    A file without read permission raises PermissionError: skipping it would hide a session. With
+    `root`, no link below `root` is followed, except `root/projects` or `root/sessions` itself,
+    which some users keep on another disk.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = _open_below(root, path) if root else os.open(path, _FLAGS | os.O_NOFOLLOW)
     except PermissionError:
         raise
     except OSError:
         return None
-    if stat.S_ISREG(os.fstat(descriptor).st_mode) and _is_below(descriptor, path, root):
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)
     return None
 
 
-def _is_below(descriptor: int, path: str, root: str) -> bool:
-    """Whether what was opened is what is called `path`, and no other name of something elsewhere.
+def _open_below(root: str, path: str) -> int:
+    """Open `path` one name at a time.
 
-    Asked after it was opened, so that nobody can be in between. Without /proc it is not known.
+    `O_NOFOLLOW` guards only the last name of a path. Checking the path first would leave a moment
+    in which a directory can be replaced by a link.
     """
-    if not root:
-        return True
+    top, _, rest = path.removeprefix(root + os.sep).partition(os.sep)
+    if not rest:
+        return os.open(path, _FLAGS | os.O_NOFOLLOW)
+    *folders, name = rest.split(os.sep)
+    parent = os.open(os.path.join(root, top), _FLAGS | os.O_DIRECTORY)
     try:
-        real = os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:
-        return True
-    top, slash, rest = path.removeprefix(root + os.sep).partition(os.sep)
-    return real == _real(os.path.join(root, top)) + slash + rest
-
-
-@lru_cache(maxsize=64)
-def _real(path: str) -> str:
-    return os.path.realpath(path)
+        for folder in folders:
+            child = os.open(folder, _FLAGS | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+            os.close(parent)
+            parent = child
+        return os.open(name, _FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+    finally:
+        os.close(parent)
 
 
 def open_side_file(path: str, root: str = "") -> BinaryIO | None:
-    """A file that only adds to what transcripts say: what cannot be read is not there."""
+    """Open a file that only supplements transcripts, or return None if it cannot be read."""
     try:
         descriptor = open_regular(path, root)
     except PermissionError:
@@ -60,8 +62,8 @@ def open_side_file(path: str, root: str = "") -> BinaryIO | None:
     return None if descriptor is None else open(descriptor, "rb")
 
 
-def read_side_file(path: str, max_bytes: int, root: str = "") -> bytes | None:
-    """The whole content of a small file beside a transcript, or `None`."""
+def read_side_file(path: str, root: str = "", max_bytes: int = MAX_SIDE_FILE_BYTES) -> bytes | None:
+    """Return the content of a file beside a transcript, or None if unreadable or too large."""
     file = open_side_file(path, root)
     if file is None:
         return None

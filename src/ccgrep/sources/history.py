@@ -1,7 +1,7 @@
-"""What is left of sessions whose transcript was deleted before ccgrep saw it.
+"""Reads what is left of sessions whose transcript was deleted before ccgrep saw it.
 
-`history.jsonl` has every prompt that was typed, and `sessions-index.json` a title and the
-first prompt. Both are hints: a transcript always says more and is always preferred.
+`history.jsonl` holds every typed prompt. `sessions-index.json` holds a title and the first
+prompt. A transcript is always more complete and takes precedence over both.
 """
 
 import re
@@ -14,14 +14,15 @@ from msgspec import Struct
 from ccgrep.sources.files import read_side_file
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Readable, Records
-from ccgrep.sources.values import parse_time, string
+from ccgrep.sources.values import as_string, parse_time
 
 _BARE_COMMAND = re.compile(r"/[\w:-]*")
 _PASTED = re.compile(r"\[Pasted text #(\d+)[^\]]*\]")
-_MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
 class TypedPrompt(Struct, frozen=True):
+    """A prompt in `history.jsonl`."""
+
     session_id: str
     text: str
     time: int | None
@@ -29,6 +30,8 @@ class TypedPrompt(Struct, frozen=True):
 
 
 class IndexedSession(Struct, frozen=True):
+    """A session in `sessions-index.json`."""
+
     session_id: str
     title: str
     first_prompt: str
@@ -39,7 +42,7 @@ class IndexedSession(Struct, frozen=True):
 
 
 class HistoryRecord(Struct):
-    """One line of Claude Code's `history.jsonl`, or of Codex's."""
+    """A line of the `history.jsonl` of Claude Code or Codex."""
 
     display: Any = None
     pastedContents: Any = None
@@ -52,10 +55,10 @@ class HistoryRecord(Struct):
 
 
 class History:
-    """The prompts of a `history.jsonl`, from `start` on; `end` is where it ended."""
+    """The prompts of a `history.jsonl` from `start` to `end`."""
 
     def __init__(self, stream: Readable, start: Mark) -> None:
-        self._records = Records(stream, start, HistoryRecord, _is_history)
+        self._records = Records(stream, start, HistoryRecord, _is_history_record)
 
     @property
     def end(self) -> Mark:
@@ -67,32 +70,32 @@ class History:
 
     def __iter__(self) -> Iterator[TypedPrompt]:
         for _, _, record in self._records:
-            session_id = string(record.sessionId) or string(record.session_id)
-            text = string(record.text) or _with_pasted(record)
+            session_id = as_string(record.sessionId) or as_string(record.session_id)
+            text = as_string(record.text) or _expand_pasted(record)
             if session_id and text.strip() and not _BARE_COMMAND.fullmatch(text.strip()):
                 time = parse_time(record.timestamp if record.ts is None else record.ts)
-                yield TypedPrompt(safe_id(session_id), text, time, string(record.project))
+                yield TypedPrompt(safe_id(session_id), text, time, as_string(record.project))
 
 
-def _is_history(value: dict[str, Any]) -> bool:
+def _is_history_record(value: dict[str, Any]) -> bool:
     return "sessionId" in value or "session_id" in value
 
 
-def _with_pasted(record: HistoryRecord) -> str:
-    """What was typed, with pasted text in its place where it was kept."""
+def _expand_pasted(record: HistoryRecord) -> str:
+    """Return the typed text, with placeholders replaced by the pasted text if it was kept."""
     pasted = record.pastedContents if isinstance(record.pastedContents, dict) else {}
 
-    def content(match: re.Match[str]) -> str:
+    def expand(match: re.Match[str]) -> str:
         item = pasted.get(match.group(1))
-        text = string(item.get("content")) if isinstance(item, dict) else ""
+        text = as_string(item.get("content")) if isinstance(item, dict) else ""
         return text or match.group()
 
-    return _PASTED.sub(content, string(record.display))
+    return _PASTED.sub(expand, as_string(record.display))
 
 
 def read_sessions_index(path: str, root: str = "") -> list[IndexedSession]:
-    """The entries of a `sessions-index.json`; none of a file that is not one."""
-    content = read_side_file(path, _MAX_INDEX_BYTES, root)
+    """Return the sessions of a `sessions-index.json`, or none if the file is malformed."""
+    content = read_side_file(path, root)
     try:
         index = msgspec.json.decode(content or b"{}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -101,22 +104,22 @@ def read_sessions_index(path: str, root: str = "") -> list[IndexedSession]:
     if not isinstance(entries, list):
         return []
     return [
-        _indexed(entry)
+        _parse_entry(entry)
         for entry in entries
         if isinstance(entry, dict)
-        and string(entry.get("sessionId"))
+        and as_string(entry.get("sessionId"))
         and entry.get("isSidechain") is not True
     ]
 
 
-def _indexed(entry: dict[str, Any]) -> IndexedSession:
-    prompt = string(entry.get("firstPrompt"))
+def _parse_entry(entry: dict[str, Any]) -> IndexedSession:
+    prompt = as_string(entry.get("firstPrompt"))
     return IndexedSession(
-        session_id=safe_id(string(entry.get("sessionId"))),
-        title=string(entry.get("summary")),
+        session_id=safe_id(as_string(entry.get("sessionId"))),
+        title=as_string(entry.get("summary")),
         first_prompt="" if prompt == "No prompt" else prompt,
-        project=string(entry.get("projectPath")),
-        branch=string(entry.get("gitBranch")),
+        project=as_string(entry.get("projectPath")),
+        branch=as_string(entry.get("gitBranch")),
         created=parse_time(entry.get("created")),
         modified=parse_time(entry.get("modified")),
     )

@@ -1,4 +1,4 @@
-"""Payloads that are not text: kept as type, size and hash only."""
+"""Replaces images and documents by their type, size and hash."""
 
 import binascii
 from typing import Any
@@ -8,7 +8,7 @@ from ccgrep.model import Blob
 
 
 def base64_blob(media_type: Any, data: str) -> Blob:
-    """The blob that base64 text stands for; of text that is none, the text itself."""
+    """Return the blob that base64 text encodes, or a blob of the text if it is not base64."""
     try:
         payload = binascii.a2b_base64(data)
     except (binascii.Error, ValueError):
@@ -21,7 +21,7 @@ def bytes_blob(media_type: str, payload: bytes) -> Blob:
 
 
 def block_blob(block: dict[str, Any]) -> Blob | None:
-    """The blob of an `image` or `document` block in Claude's form, if it has one."""
+    """Return the blob of Claude's `image` or `document` block, or None if it has no data."""
     source = block.get("source")
     if not isinstance(source, dict) or not isinstance(source.get("data"), str):
         return None
@@ -29,7 +29,7 @@ def block_blob(block: dict[str, Any]) -> Blob | None:
 
 
 def data_url_blob(url: Any) -> Blob | None:
-    """The blob of a `data:` address, as Codex keeps images."""
+    """Return the blob of a `data:` URL, Codex's form of images, or None for other URLs."""
     if not isinstance(url, str) or not url.startswith("data:"):
         return None
     head, _, data = url[5:].partition(",")

@@ -1,19 +1,18 @@
-"""The project that a working directory belongs to: its git root where there is one."""
+"""Maps a working directory to its project: the git root, if there is one."""
 
 import os
 from functools import lru_cache
 
 
 @lru_cache(maxsize=4096)
-def project_of(cwd: str) -> str:
-    """The nearest directory with a `.git` at or above `cwd`, else `cwd` itself."""
+def find_project(cwd: str) -> str:
+    """Return the nearest directory at or above `cwd` that has a `.git`, else `cwd` itself."""
     if not os.path.isabs(cwd) or "\0" in cwd:
         return cwd
     directory = os.path.normpath(cwd)
-    while True:
-        if os.path.lexists(os.path.join(directory, ".git")):
-            return directory
-        above = os.path.dirname(directory)
-        if above == directory:
+    while not os.path.lexists(os.path.join(directory, ".git")):
+        parent = os.path.dirname(directory)
+        if parent == directory:
             return cwd
-        directory = above
+        directory = parent
+    return directory

@@ -1,7 +1,7 @@
-"""Tells a prompt that somebody wrote from the text that Claude Code puts around it.
+"""Separates the prompts that a person typed from the text that Claude Code adds to them.
 
-Everything here looks at the first characters of a `user` text, as counted on real
-transcripts: most injected text comes without any flag that says so.
+Most of the added text carries no flag. The rules therefore look at the first characters of a
+`user` text. They were derived by counting real transcripts.
 """
 
 from typing import Literal, NamedTuple
@@ -10,18 +10,17 @@ from ccgrep.kinds import NoteKind
 from ccgrep.lazy_re import compile_pattern
 
 
-class Words(NamedTuple):
-    """What one user text means.
+class Segment(NamedTuple):
+    """A classified part of a user text.
 
-    `prompt` begins a turn, `command` does if the agent answers it, `output` is what a
-    local command printed, `drop` says nothing at all; the rest are notes.
+    A `prompt` begins a turn. A `command` does so if the agent answers it. `output` was printed by
+    a local command. `drop` carries no information. The other kinds become notes.
     """
 
     kind: Literal["prompt", "command", "output", "drop"] | NoteKind
     text: str
 
 
-# Compiled when first needed: most prompts are words, and a search waits for them.
 _CONTEXT_BLOCK = (
     r"(?s)\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|user-prompt-submit-hook|fork-boilerplate)>"
     r"(.*?)</\1>\s*"
@@ -50,64 +49,63 @@ _NOTES: tuple[tuple[str, Literal["output", "drop"] | NoteKind], ...] = (
     ("<observed_from_primary_session>", "context"),
     ("This session is being continued from a previous conversation", "summary"),
 )
-_META_DROPPED = ("[Image: source:", "Continue from where you left off.", "Caveat: ")
+_DROPPED_META = ("[Image: source:", "Continue from where you left off.", "Caveat: ")
 _MACHINE_PROMPTS = ("[SUGGESTION MODE", "Your task is to create a detailed summary")
 
 
 def is_machine_prompt(text: str) -> bool:
-    """Whether a sub-agent's prompt was written by neither a person nor an agent."""
+    """Return whether the client itself wrote a sub-agent's prompt."""
     return text.strip() == "Warmup" or text.startswith(_MACHINE_PROMPTS)
 
 
-def words(text: str) -> list[Words]:
-    """What a user text without `isMeta` says, context first."""
-    found: list[Words] = []
+def split_user_text(text: str) -> list[Segment]:
+    """Split a user text without `isMeta` into segments, context first."""
+    segments: list[Segment] = []
     while text.lstrip().startswith("<") and (block := compile_pattern(_CONTEXT_BLOCK).match(text)):
-        found.append(Words("context", block.group(2).strip()))
+        segments.append(Segment("context", block.group(2).strip()))
         text = text[block.end() :]
     if text.strip():
-        found.append(_one(text))
-    return found
+        segments.append(_classify(text))
+    return segments
 
 
-def meta_words(text: str) -> list[Words]:
-    """What a user text says that the client marked as its own."""
-    for said in words(text):
-        if said.kind == "prompt":
-            dropped = text.startswith(_META_DROPPED)
-            return [Words("drop" if dropped else "context", text)]
-        return [said]
-    return []
+def split_meta_text(text: str) -> list[Segment]:
+    """Split a user text with `isMeta`, which the client marked as its own."""
+    first = split_user_text(text)[:1]
+    if first and first[0].kind == "prompt":
+        is_dropped = text.startswith(_DROPPED_META)
+        return [Segment("drop" if is_dropped else "context", text)]
+    return first
 
 
-def _one(text: str) -> Words:
+def _classify(text: str) -> Segment:
     head = text.lstrip()
     if head.startswith(("<command-name>", "<command-message>")):
-        return _command(text)
+        return _classify_command(text)
     if head.startswith("<bash-input>"):
         typed = compile_pattern(_BASH_INPUT).search(text)
-        return Words("prompt", typed.group(1).strip() if typed else text)
+        return Segment("prompt", typed.group(1).strip() if typed else text)
     for start, kind in _NOTES:
         if head.startswith(start):
             if kind in ("output", "command"):
                 text = compile_pattern(_OUTPUT_TAG).sub("", text).strip()
-            return Words(kind, text)
-    return Words("prompt", text)
+            return Segment(kind, text)
+    return Segment("prompt", text)
 
 
-def _command(text: str) -> Words:
-    """`/name` and the words in its arguments.
+def _classify_command(text: str) -> Segment:
+    """Return `/name` with its arguments.
 
-    A command with arguments is a prompt, and so is a skill (its message comes first);
-    a built-in one such as `/model` only if the agent goes to work on it.
+    A command with arguments is a prompt. So is a skill, whose message comes first. A built-in
+    command such as `/model` is a prompt only if the agent answers it.
     """
     name = compile_pattern(_COMMAND_NAME).search(text)
     args = compile_pattern(_COMMAND_ARGS).search(text)
     typed = " ".join(part.group(1).strip() for part in (name, args) if part).strip()
     if not typed:
-        return Words("drop", "")
+        return Segment("drop", "")
     if not typed.startswith("/"):
         typed = "/" + typed
     is_skill = text.lstrip().startswith("<command-message>")
-    has_words = args is not None and bool(args.group(1).strip())
-    return Words("prompt" if is_skill or has_words else "command", typed)
+    has_args = args is not None and bool(args.group(1).strip())
+    return Segment("prompt" if is_skill or has_args else "command", typed)

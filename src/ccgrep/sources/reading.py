@@ -1,4 +1,4 @@
-"""What goes into a reader and what comes out of it, for every kind of source file."""
+"""The input and output types that the readers of both sources share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from ccgrep.kinds import SessionKind
 from ccgrep.model import BadSpot, Entry, Session
 from ccgrep.sources.jsonl import Mark, Records
-from ccgrep.sources.values import summed
+from ccgrep.sources.values import sum_known
 
 
-class File(Struct, frozen=True):
-    """What a transcript's path says about it."""
+class SessionIdentity(Struct, frozen=True):
+    """What the path of a transcript says about its session."""
 
     id: str
     kind: SessionKind = "main"
@@ -23,16 +23,16 @@ class File(Struct, frozen=True):
     agent: str = ""
 
 
-class Before(Struct, frozen=True):
-    """What earlier runs read of the file, up to where the first open turn began."""
+class Checkpoint(Struct, frozen=True):
+    """What earlier runs read of a transcript, up to the start of its first open turn."""
 
-    entries: tuple[Entry, ...]
-    bad: tuple[BadSpot, ...]
-    state: bytes
+    entries: tuple[Entry, ...] = ()
+    bad: tuple[BadSpot, ...] = ()
+    state: bytes = b""
 
 
 class SessionReading(Struct, frozen=True):
-    """One session as a reader found it."""
+    """One session of a transcript."""
 
     session: Session
     entries: tuple[Entry, ...]
@@ -40,11 +40,11 @@ class SessionReading(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """What reading a source file gave, and where the next run may go on.
+    """The sessions of a transcript, and where the next run can resume.
 
-    `start` is where reading began, `resume` where the first open turn begins, `state` what
-    the reader knew there, and `end` where the last whole record ended. The latter two come
-    with the crc32 of everything before them.
+    Reading began at `start`. The first open turn begins at `resume`, where the reader had the
+    state `state`. The last complete record ends at `end`. Each CRC-32 covers all bytes before its
+    offset.
     """
 
     sessions: tuple[SessionReading, ...]
@@ -57,14 +57,14 @@ class Reading(Struct, frozen=True):
     bytes_read: int = 0
 
 
-def read_to(
+def make_reading(
     records: Records[Any],
     start: Mark,
     sessions: Sequence[SessionReading],
     resume: Mark,
     state: Struct,
 ) -> Reading:
-    """The reading of a file whose `records` have been read to their end."""
+    """Return the reading of a file after iterating over all its `records`."""
     return Reading(
         sessions=tuple(sessions),
         start=start.offset,
@@ -77,8 +77,8 @@ def read_to(
     )
 
 
-def describe(session: Session, entries: Sequence[Entry]) -> Session:
-    """`session` with what its entries add up to."""
+def add_totals(session: Session, entries: Sequence[Entry]) -> Session:
+    """Return `session` with the totals of its entries."""
     usage = {usage.key: usage for entry in entries for usage in entry.usage}.values()
     return replace(
         session,
@@ -87,6 +87,6 @@ def describe(session: Session, entries: Sequence[Entry]) -> Session:
         turns=len(entries),
         messages=sum(entry.messages for entry in entries),
         tools=sum(entry.tools for entry in entries),
-        input_tokens=summed(*(u.input for u in usage)),
-        output_tokens=summed(*(u.output for u in usage)),
+        input_tokens=sum_known(u.input for u in usage),
+        output_tokens=sum_known(u.output for u in usage),
     )

@@ -1,8 +1,7 @@
-"""Finds the source files under Claude Code's and Codex's directories.
+"""Finds the source files under the directories of Claude Code and Codex.
 
-Gives each file's path, kind and stat, and says whether a root was listed completely: only
-then may a file that is not there be called gone. Names are read as they are; symlinks
-are followed for the root alone.
+A scan also reports which roots were listed completely: only there does a missing file count as
+gone. Symbolic links are followed for the root itself, never below it.
 """
 
 from __future__ import annotations
@@ -14,18 +13,22 @@ from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from ccgrep.kinds import FileKind, SourceName
 else:
-    FileKind = SourceName = str  # for msgspec, when it reads a worker's task
+    FileKind = SourceName = str  # msgspec resolves them when it decodes a worker's task
 
+CLAUDE_DIRS = (".claude", os.path.join(".config", "claude"))
+"""Where Claude Code keeps its transcripts, below a home directory."""
 _ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"
-_RACY_NS = 2_000_000_000  # The mtimes of FAT are this coarse.
+_RACY_NS = 2_000_000_000  # FAT stores mtimes in steps of two seconds
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
 
 
 class FoundFile(NamedTuple):
+    """A source file and its stat."""
+
     path: str
     source: SourceName
     kind: FileKind
@@ -36,23 +39,23 @@ class FoundFile(NamedTuple):
 
 
 class Root(NamedTuple):
-    """A directory that is listed: `projects` of Claude Code or `sessions` of Codex."""
+    """A directory with Claude Code's `projects` or Codex's `sessions`."""
 
     path: str
     source: SourceName
 
 
 class Scan(NamedTuple):
-    """What one look at the roots found.
+    """The source files under all roots.
 
-    `folders` has the time of change of each that was listed, or -1 where there was none: as
-    long as these are the same, no file has come or gone.
+    `folders` maps each listed directory to its mtime, or to -1 if it did not exist. As long as
+    the mtimes stay the same, no file was added or removed.
     """
 
     files: dict[str, FoundFile]
     folders: dict[str, int]
     complete_roots: list[str]
-    troubles: list[str]
+    errors: list[str]
 
 
 def is_racy(mtime_ns: int, seen_ns: int) -> bool:
@@ -63,46 +66,71 @@ def is_racy(mtime_ns: int, seen_ns: int) -> bool:
     return mtime_ns > seen_ns - _RACY_NS
 
 
-def roots_of(directory: str) -> list[Root]:
-    """The roots in a directory given by hand: a home, a config directory, or a root."""
-    found: list[Root] = []
-    for base in (directory, os.path.join(directory, ".claude")):
+def find_roots(directory: str) -> list[Root]:
+    """Return the roots in a directory that the user named: a home directory or a root."""
+    if os.path.isdir(directory):
+        directory = spell_as_listed(directory)
+    roots: list[Root] = []
+    for base in (directory, *(os.path.join(directory, name) for name in CLAUDE_DIRS)):
         if os.path.isdir(os.path.join(base, "projects")):
-            found.append(Root(base, "claude_code"))
+            roots.append(Root(base, "claude_code"))
     for base in (directory, os.path.join(directory, ".codex")):
-        # Claude Code keeps a registry of live processes in a folder of that name.
+        # Claude Code's directory has a `sessions` folder too, for its running processes.
         is_claude = os.path.isdir(os.path.join(base, "projects"))
         names = ("sessions", "archived_sessions")
         if not is_claude and any(os.path.isdir(os.path.join(base, name)) for name in names):
-            found.append(Root(base, "codex"))
-    return found
+            roots.append(Root(base, "codex"))
+    return roots
 
 
-def scan(roots: list[Root]) -> Scan:
-    """Lists every source file under `roots`."""
+def spell_as_listed(path: str) -> str:
+    """Return `path` with each name spelled as its directory lists it.
+
+    macOS finds a file under any case and Unicode form of its name, but ccgrep compares paths with
+    stored paths as strings.
+    """
+    parent, name = os.path.split(path)
+    if parent == path:
+        return path
+    if parent:
+        parent = spell_as_listed(parent)
+    try:
+        names = os.listdir(parent or os.curdir)
+    except OSError:
+        names = []
+    if name not in names:
+        folded = _fold_name(name)
+        name = next((other for other in names if _fold_name(other) == folded), name)
+    return os.path.join(parent, name)
+
+
+def _fold_name(name: str) -> str:
+    from unicodedata import normalize  # noqa: PLC0415 - rarely needed at start-up
+
+    return normalize("NFD", normalize("NFD", name).casefold())
+
+
+def scan(roots: Sequence[Root]) -> Scan:
+    """List every source file under `roots`."""
     result = Scan({}, {}, [], [])
     for root in roots:
-        before = len(result.troubles)
+        errors_before = len(result.errors)
         base = os.path.realpath(root.path)
-        history = os.path.join(base, "history.jsonl")
-        files = list(_one(history, root.source, base))
-        if not files:
-            result.folders[history] = -1
-        walk = _Walk(base, root.source, files, result)
+        _add_history(result, base, root.source)
+        walk = _Walk(base, root.source, result)
         if root.source == "claude_code":
-            walk.into(os.path.join(base, "projects"), is_required=True)
+            walk.visit(os.path.join(base, "projects"), is_required=True)
         else:
-            walk.into(os.path.join(base, "sessions"), is_required=True)
-            walk.into(os.path.join(base, "archived_sessions"))
-        result.files.update((file.path, file) for file in files)
-        if len(result.troubles) == before:
+            walk.visit(os.path.join(base, "sessions"), is_required=True)
+            walk.visit(os.path.join(base, "archived_sessions"))
+        if len(result.errors) == errors_before:
             result.complete_roots.append(base)
-    _prefer_plain(result.files)
+    _drop_compressed_twins(result.files)
     return result
 
 
-def found_files(roots: list[Root], paths: list[str]) -> Scan | None:
-    """The transcripts `paths` alone, as a scan would find them; `None` if one is not there."""
+def scan_paths(roots: Sequence[Root], paths: Sequence[str]) -> Scan | None:
+    """Return a scan of the transcripts `paths` alone, or None if one of them is missing."""
     result = Scan({}, {}, [], [])
     bases = [(os.path.realpath(root.path), root.source) for root in roots]
     for path in paths:
@@ -113,59 +141,64 @@ def found_files(roots: list[Root], paths: list[str]) -> Scan | None:
             return None
         if base is None or source is None or not stat.S_ISREG(info.st_mode):
             return None
-        size, mtime, inode = info.st_size, info.st_mtime_ns, info.st_ino
-        result.files[path] = FoundFile(path, source, "session", base, size, mtime, inode)
+        result.files[path] = _found_file(path, source, "session", base, info)
     return result
 
 
 class _Walk:
-    """Lists the source files below a directory, links not followed. Every search does this
-    for every file, so it is one loop."""
+    """A recursive listing of source files, without following links.
 
-    def __init__(self, base: str, source: SourceName, files: list[FoundFile], scan: Scan) -> None:
+    It is one loop because a refresh runs it for every file.
+    """
+
+    def __init__(self, base: str, source: SourceName, result: Scan) -> None:
         self._base = base
         self._source: SourceName = source
-        self._files = files
-        self._folders = scan.folders
-        self._troubles = scan.troubles
-        self._kind = _claude_kind if source == "claude_code" else _codex_kind
+        self._result = result
+        self._kind_of = _claude_kind if source == "claude_code" else _codex_kind
 
-    def into(self, directory: str, is_required: bool = False) -> None:
+    def visit(self, directory: str, is_required: bool = False) -> None:
+        files, folders, _, errors = self._result
         try:
-            # Before it is listed: what comes later will have changed it once more.
-            self._folders[directory] = os.stat(directory).st_mtime_ns
+            # Read the mtime before listing: a file added later changes the mtime again.
+            folders[directory] = os.stat(directory).st_mtime_ns
             listing = os.scandir(directory)
         except FileNotFoundError:
-            self._folders[directory] = -1
+            folders[directory] = -1
             if is_required:
-                self._troubles.append(f"{directory}: not found")
+                errors.append(f"{directory}: not found")
             return
         except OSError as error:
-            self._troubles.append(f"{directory}: {error.strerror}")
+            errors.append(f"{directory}: {error.strerror}")
             return
-        base, source, kind_of = self._base, self._source, self._kind
+        base, source, kind_of = self._base, self._source, self._kind_of
         with listing:
             for entry in listing:
                 name = entry.name
                 if entry.is_dir(follow_symlinks=False):
                     if name not in _SKIPPED_FOLDERS:
-                        self.into(entry.path)
+                        self.visit(entry.path)
                 elif kind := kind_of(name):
                     info = self._stat(entry)
                     if info is not None:
-                        size, mtime, inode = info.st_size, info.st_mtime_ns, info.st_ino
-                        found = FoundFile(entry.path, source, kind, base, size, mtime, inode)
-                        self._files.append(found)
+                        files[entry.path] = _found_file(entry.path, source, kind, base, info)
 
     def _stat(self, entry: os.DirEntry[str]) -> os.stat_result | None:
+        """Return the stat of a regular file with a valid name, or None."""
         try:
             info = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._troubles.append(f"{entry.path}: {error.strerror}")
+            self._result.errors.append(f"{entry.path}: {error.strerror}")
             return None
-        return info if stat.S_ISREG(info.st_mode) and _is_text(entry.path) else None
+        return info if stat.S_ISREG(info.st_mode) and _is_utf8(entry.path) else None
+
+
+def _found_file(
+    path: str, source: SourceName, kind: FileKind, base: str, info: os.stat_result
+) -> FoundFile:
+    return FoundFile(path, source, kind, base, info.st_size, info.st_mtime_ns, info.st_ino)
 
 
 def _claude_kind(name: str) -> FileKind | None:
@@ -178,18 +211,20 @@ def _codex_kind(name: str) -> FileKind | None:
     return "session" if compile_pattern(_ROLLOUT).fullmatch(name) else None
 
 
-def _one(path: str, source: SourceName, base: str) -> Iterator[FoundFile]:
+def _add_history(result: Scan, base: str, source: SourceName) -> None:
+    path = os.path.join(base, "history.jsonl")
     try:
         info = os.lstat(path)
     except OSError:
-        return
-    if stat.S_ISREG(info.st_mode):
-        size, mtime, inode = info.st_size, info.st_mtime_ns, info.st_ino
-        yield FoundFile(path, source, "history", base, size, mtime, inode)
+        info = None
+    if info is not None and stat.S_ISREG(info.st_mode):
+        result.files[path] = _found_file(path, source, "history", base, info)
+    else:
+        result.folders[path] = -1
 
 
-def _is_text(path: str) -> bool:
-    """A name that is no valid UTF-8 cannot be kept as text, nor named on a terminal."""
+def _is_utf8(path: str) -> bool:
+    """Return whether a path can be stored and printed as text."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -197,8 +232,8 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _prefer_plain(files: dict[str, FoundFile]) -> None:
-    """Codex compresses old rollouts; for a moment both files are there."""
+def _drop_compressed_twins(files: dict[str, FoundFile]) -> None:
+    """Prefer a plain rollout while Codex is compressing it and both files exist."""
     for path in [path for path in files if path.endswith(".zst")]:
         if path.removesuffix(".zst") in files:
             del files[path]

@@ -1,5 +1,6 @@
-"""Small conversions of untrusted values that both readers need: times, uuids, counts."""
+"""Converts untrusted JSON values that both readers need: times, UUIDs, counts."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -7,18 +8,22 @@ from typing import Any
 from ccgrep.hashing import sha256
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_VALUES = 32
+_MAX_VALUE_CHARS = 100
+_MAX_TYPES = 100
+_MAX_TYPE_CHARS = 64
 
 
 def parse_time(value: Any) -> int | None:
-    """Milliseconds since 1970 of an ISO time, or of a number of seconds or milliseconds."""
+    """Return milliseconds since 1970, from an ISO time or a number of seconds or milliseconds."""
     if isinstance(value, str):
-        return _iso_time(value)
+        return _parse_iso_time(value)
     if isinstance(value, int | float) and 0 <= value < 1e14:
         return int(value if value >= 1e11 else value * 1000)
     return None
 
 
-def _iso_time(value: str) -> int | None:
+def _parse_iso_time(value: str) -> int | None:
     try:
         time = datetime.fromisoformat(value)
     except ValueError:
@@ -26,12 +31,11 @@ def _iso_time(value: str) -> int | None:
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
     delta = time - _EPOCH
-    milliseconds: int = (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
-    return milliseconds
+    return (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
 
 
 def uuid_bytes(value: Any) -> bytes:
-    """16 bytes for a record's uuid, or for whatever stands in its place; empty for none."""
+    """Return a record's UUID as 16 bytes, hashed if it is malformed, empty if there is none."""
     if not isinstance(value, str) or not value:
         return b""
     try:
@@ -41,38 +45,38 @@ def uuid_bytes(value: Any) -> bytes:
     return raw if len(raw) == 16 else sha256(value.encode()).digest()[:16]
 
 
-def string(value: Any) -> str:
+def as_string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def count(value: Any) -> int | None:
-    """A number of tokens; `None` for what is none."""
+def as_count(value: Any) -> int | None:
+    """Return a number of tokens, or None if `value` is not a plausible one."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and 0 <= value < 2**53 else None
 
 
-@lru_cache(maxsize=64)  # the lines of a message follow each other
+@lru_cache(maxsize=64)  # consecutive lines often belong to one message
 def usage_key(*parts: Any) -> bytes:
-    """The 8 bytes under which an API message's tokens are counted once."""
+    """Return the 8 bytes that identify an API message, so that its tokens are counted once."""
     return sha256("\0".join(map(str, parts)).encode()).digest()[:8]
 
 
-def added(known: tuple[str, ...], value: Any, most: int = 32) -> tuple[str, ...]:
-    """`known` with `value` at its end, unless it is there or the tuple is full."""
-    if not isinstance(value, str) or not value or value in known or len(known) >= most:
+def append_unique(known: tuple[str, ...], value: Any) -> tuple[str, ...]:
+    """Return `known` with `value` appended, unless it is present or the tuple is full."""
+    if not isinstance(value, str) or not value or value in known or len(known) >= _MAX_VALUES:
         return known
-    return (*known, value[:100])
+    return (*known, value[:_MAX_VALUE_CHARS])
 
 
-def one_more(counts: dict[str, int], kind: Any) -> dict[str, int]:
-    """`counts` with an unknown record type counted, up to a hundred different ones."""
-    name = kind[:64] if isinstance(kind, str) else "(none)"
-    if name not in counts and len(counts) >= 100:
+def count_type(counts: dict[str, int], record_type: Any) -> dict[str, int]:
+    """Return `counts` with one more unknown record type, for a limited number of types."""
+    name = record_type[:_MAX_TYPE_CHARS] if isinstance(record_type, str) else "(none)"
+    if name not in counts and len(counts) >= _MAX_TYPES:
         return counts
     return {**counts, name: counts.get(name, 0) + 1}
 
 
-def summed(*values: int | None) -> int | None:
-    """The sum of what is known; `None` when nothing is."""
+def sum_known(values: Iterable[int | None]) -> int | None:
+    """Return the sum of the known values, or None if all are unknown."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None

@@ -1,8 +1,8 @@
-"""A rollout that Codex has compressed, as a stream with limits.
+"""Decompresses a rollout that Codex has compressed, within limits.
 
-A small file can unfold to any size; real rollouts shrink by ten or twenty. One that goes
-beyond the limits is not read at all: unfolding alone tells, which is much faster than reading
-a gigabyte of records that nobody wrote.
+A small file can decompress to any size, while real rollouts shrink ten- to twentyfold. A file
+that exceeds the limits is not read at all. Measuring it costs one extra decompression, which is
+much cheaper than parsing a gigabyte of hostile records.
 """
 
 import sys
@@ -18,57 +18,57 @@ _BLOCK_BYTES = 1024 * 1024
 _MAX_WINDOW_LOG = 27
 _MAX_RATIO = 100
 _MAX_FRAMES = 1000
-"""Codex writes one; behind each of very many little ones the rest is copied."""
-_ALWAYS_BYTES = 64 * 1024 * 1024
+"""Codex writes one frame. Each further frame copies the rest of the buffer."""
+_ALWAYS_ALLOWED_BYTES = 64 * 1024 * 1024
 
 
 class ZstStream:
-    """Reads what a compressed file unfolds to; `problem` says why it ended too early."""
+    """The decompressed content of a file; `problem` says why it ended too early."""
 
     def __init__(self, file: BinaryIO, compressed_size: int) -> None:
-        self._blocks = self._unfold(file)
+        self._blocks = self._decompress(file)
         self.problem = ""
-        left = _ALWAYS_BYTES + _MAX_RATIO * compressed_size
-        for block in self._unfold(file):
+        left = _ALWAYS_ALLOWED_BYTES + _MAX_RATIO * compressed_size
+        for block in self._decompress(file):
             left -= len(block)
             if left < 0:
-                self.problem = "unfolds to too much"
+                self.problem = "decompresses to more than the limit"
                 self._blocks = iter(())
                 return
         self.problem = ""
 
     def read(self, size: int, /) -> bytes:
-        """The next block, of any length up to `size`; empty at the end."""
+        """Return the next block, of any length, or nothing at the end."""
         del size
         return next(self._blocks, b"")
 
-    def _unfold(self, file: BinaryIO) -> Iterator[bytes]:
+    def _decompress(self, file: BinaryIO) -> Iterator[bytes]:
         file.seek(0)
-        decompressor = _decompressor()
-        is_begun, frames = False, 0
-        given = file.read(_BLOCK_BYTES)
-        while given or not decompressor.needs_input:
+        decompressor = _new_decompressor()
+        is_in_frame, frames = False, 0
+        data = file.read(_BLOCK_BYTES)
+        while data or not decompressor.needs_input:
             try:
-                block = decompressor.decompress(given, _BLOCK_BYTES)
+                block = decompressor.decompress(data, _BLOCK_BYTES)
             except zstd.ZstdError:
                 self.problem = "not a zstd file"
                 return
             if block:
                 yield block
-            is_begun, given = True, b""
+            is_in_frame, data = True, b""
             if decompressor.eof:
-                given = decompressor.unused_data
-                decompressor, is_begun = _decompressor(), False
+                data = decompressor.unused_data
+                decompressor, is_in_frame = _new_decompressor(), False
                 frames += 1
                 if frames > _MAX_FRAMES:
-                    self.problem = "has too many frames"
+                    self.problem = "too many zstd frames"
                     return
-            if not given and decompressor.needs_input:
-                given = file.read(_BLOCK_BYTES)
-        if is_begun:
-            self.problem = "compressed file is cut short"
+            if not data and decompressor.needs_input:
+                data = file.read(_BLOCK_BYTES)
+        if is_in_frame:
+            self.problem = "compressed file is truncated"
 
 
-def _decompressor() -> zstd.ZstdDecompressor:
+def _new_decompressor() -> zstd.ZstdDecompressor:
     window = int(zstd.DecompressionParameter.window_log_max)
     return zstd.ZstdDecompressor(options={window: _MAX_WINDOW_LOG})

@@ -1,0 +1,123 @@
+"""A turn that may still grow, and the parts that it is built from."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from ccgrep.model import (
+    Blob,
+    Entry,
+    Message,
+    Note,
+    ObjectId,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+)
+from ccgrep.sources.jsonl import Mark
+
+
+class CallDraft(Struct, eq=False):
+    """A tool call that may still wait for its result."""
+
+    name: str
+    input: Any
+    result: ToolResult | None = None
+
+
+class MessageDraft(Struct, eq=False):
+    """An API message of which further fragments may follow."""
+
+    model: str
+    parts: list[Text | Thinking | CallDraft] = []
+
+    def freeze(self) -> Message:
+        parts = (
+            ToolCall(part.name, part.input, part.result) if isinstance(part, CallDraft) else part
+            for part in self.parts
+        )
+        return Message(tuple(parts), self.model)
+
+
+class TurnDraft(Struct, eq=False):
+    """A turn that may still grow."""
+
+    mark: Mark
+    state: object  # the reader's state at `mark`
+    prompt: str
+    attached: tuple[Blob, ...]
+    steps: list[MessageDraft | Note] = []
+    messages: dict[str, MessageDraft] = {}
+    calls: dict[str, CallDraft] = {}
+    orphans: dict[str, ToolResult] = {}  # results whose call has not been read
+    usage: dict[bytes, Usage] = {}
+    uuids: list[bytes] = []
+    started: int | None = None
+    ended: int | None = None
+    cwd: str = ""
+    branch: str = ""
+    end: int = 0
+    is_rolled_back: bool = False
+
+    def is_answered(self) -> bool:
+        """Return whether every call has its result."""
+        return all(call.result is not None for call in self.calls.values())
+
+    def extend(self, end: int, time: int | None, cwd: str, branch: str) -> None:
+        """Extend the turn to a record that belongs to it."""
+        self.end = max(self.end, end)
+        if time is not None:
+            if not self.started or time < self.started:
+                self.started = time
+            if not self.ended or time > self.ended:
+                self.ended = time
+        if not self.cwd:
+            self.cwd = cwd
+        if not self.branch:
+            self.branch = branch
+
+    def freeze(self) -> Turn:
+        steps = [
+            step.freeze() if isinstance(step, MessageDraft) else step
+            for step in self.steps
+            if isinstance(step, Note) or step.parts
+        ]
+        orphans = (ToolCall("unknown", result=result) for result in self.orphans.values())
+        return Turn(self.prompt, self.attached, (*steps, *(Message((call,)) for call in orphans)))
+
+    def make_entry(self, turn: ObjectId, is_open: bool) -> Entry:
+        return Entry(
+            turn=turn,
+            start=self.mark.offset,
+            end=self.end,
+            started=self.started,
+            ended=self.ended,
+            cwd=self.cwd,
+            branch=self.branch,
+            messages=sum(bool(message.parts) for message in self.messages.values())
+            + bool(self.prompt or self.attached),
+            tools=len(self.calls) + len(self.orphans),
+            usage=tuple(self.usage.values()),
+            uuids=b"".join(self.uuids),
+            is_open=is_open,
+            is_rolled_back=self.is_rolled_back,
+        )
+
+
+def merge_usage(a: Usage, b: Usage) -> Usage:
+    """Return the larger of each count, for two reports on one API message."""
+
+    def larger(x: int | None, y: int | None) -> int | None:
+        return max(x or 0, y or 0) if x is not None or y is not None else None
+
+    return Usage(
+        key=a.key,
+        model=a.model or b.model,
+        input=larger(a.input, b.input),
+        output=larger(a.output, b.output),
+        cache_read=larger(a.cache_read, b.cache_read),
+        cache_write=larger(a.cache_write, b.cache_write),
+    )
