@@ -1,7 +1,4 @@
-"""The traps of Claude Code's transcripts, one test each; Codex's are in test_traps_codex.py.
-
-The number is the trap's among the 25 that a census of real transcripts found.
-"""
+"""Peculiarities of Claude Code's transcripts, found by a census of real ones."""
 
 import hashlib
 import json
@@ -37,21 +34,21 @@ def read(home: Home, file: ClaudeFile) -> list[Turn]:
     return home.turns(file.id)
 
 
-def said(*parts: Part | str) -> Message:
+def message(*parts: Part | str) -> Message:
     return Message(tuple(Text(p) if isinstance(p, str) else p for p in parts), MODEL)
 
 
-def ran(command: str, output: str) -> ToolCall:
+def bash_call(command: str, output: str) -> ToolCall:
     return ToolCall("Bash", {"command": command}, ToolResult(output))
 
 
-def queued(file: ClaudeFile, text: str) -> None:
-    """A prompt that was typed while the agent worked, and injected into its turn."""
+def inject(file: ClaudeFile, text: str) -> None:
+    """Type a prompt while the agent works, so that it is injected into the running turn."""
     file.meta("queue-operation", operation="enqueue", timestamp=file.tick(), content=text)
     file.meta("queue-operation", operation="remove", timestamp=file.tick())
 
 
-def test_trap_01_user_lines_are_mostly_tool_results(home: Home) -> None:
+def test_tool_results_in_user_records_do_not_begin_turns(home: Home) -> None:
     file = home.claude()
     file.prompt("why is it slow?")
     for command in ("top", "df", "free"):
@@ -61,33 +58,33 @@ def test_trap_01_user_lines_are_mostly_tool_results(home: Home) -> None:
         Turn(
             "why is it slow?",
             steps=(
-                said(ran("top", "output of top")),
-                said(ran("df", "output of df")),
-                said(ran("free", "output of free")),
-                said("the disk is full"),
+                message(bash_call("top", "output of top")),
+                message(bash_call("df", "output of df")),
+                message(bash_call("free", "output of free")),
+                message("the disk is full"),
             ),
         )
     ]
 
 
-def test_trap_02_prompts_typed_mid_turn_are_in_no_user_line(home: Home) -> None:
+def test_prompts_typed_while_the_agent_works_begin_turns(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first")
-    queued(file, "two")
+    inject(file, "two")
     file.answer("second")
     for prompt in ("three", [{"type": "text", "text": "four"}]):
         queued_command = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt"}
         file.add("attachment", attachment=queued_command)
         file.answer("more")
     assert read(home, file) == [
-        Turn("one", steps=(said("first"),)),
-        Turn("two", steps=(said("second"),)),
-        Turn("three", steps=(said("more"),)),
-        Turn("four", steps=(said("more"),)),
+        Turn("one", steps=(message("first"),)),
+        Turn("two", steps=(message("second"),)),
+        Turn("three", steps=(message("more"),)),
+        Turn("four", steps=(message("more"),)),
     ]
 
 
-def test_trap_03_injected_text_comes_without_is_meta(home: Home) -> None:
+def test_injected_text_without_is_meta_becomes_notes(home: Home) -> None:
     file = home.claude()
     file.turn("fix it", "done")
     file.prompt("<command-name>/model</command-name>\n<command-args></command-args>")
@@ -99,7 +96,7 @@ def test_trap_03_injected_text_comes_without_is_meta(home: Home) -> None:
         Turn(
             "fix it",
             steps=(
-                said("done"),
+                message("done"),
                 Note("command", "/model"),
                 Note("command", "Set model to opus"),
                 Note("notification", "<task-notification>task 7 is done</task-notification>"),
@@ -110,19 +107,19 @@ def test_trap_03_injected_text_comes_without_is_meta(home: Home) -> None:
     ]
 
 
-def test_trap_04_the_prompt_may_stand_behind_ide_context(home: Home) -> None:
+def test_prompt_after_ide_context_begins_a_turn(home: Home) -> None:
     file = home.claude()
     opened = "<ide_opened_file>The user opened a.py</ide_opened_file>"
     file.prompt([{"type": "text", "text": opened}, {"type": "text", "text": "explain this"}])
     file.answer("it adds")
     file.turn("thanks", "welcome")
     assert read(home, file) == [
-        Turn("explain this", steps=(Note("context", "The user opened a.py"), said("it adds"))),
-        Turn("thanks", steps=(said("welcome"),)),
+        Turn("explain this", steps=(Note("context", "The user opened a.py"), message("it adds"))),
+        Turn("thanks", steps=(message("welcome"),)),
     ]
 
 
-def test_trap_05_one_message_is_several_lines_with_repeated_usage(home: Home) -> None:
+def test_message_split_over_records_counts_usage_once(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     ids = {"message_id": "msg_1", "request_id": "req_1"}
@@ -133,7 +130,7 @@ def test_trap_05_one_message_is_several_lines_with_repeated_usage(home: Home) ->
     file.result(call_id, "a.py")
 
     assert read(home, file) == [
-        Turn("go", steps=(said(Thinking("hm"), "well", ran("ls", "a.py")),))
+        Turn("go", steps=(message(Thinking("hm"), "well", bash_call("ls", "a.py")),))
     ]
     (entry,) = home.manifest(file.id).entries
     assert (entry.messages, entry.tools) == (2, 1)
@@ -142,7 +139,7 @@ def test_trap_05_one_message_is_several_lines_with_repeated_usage(home: Home) ->
     assert (session.input_tokens, session.output_tokens) == (100, 40)
 
 
-def test_trap_06_sub_agents_live_in_three_places_and_carry_the_parents_id(home: Home) -> None:
+def test_subagents_in_every_location_name_their_parent(home: Home) -> None:
     main = home.claude()
     main.turn("ask the agents", "they know")
     main.is_sidechain = True
@@ -182,9 +179,7 @@ def test_trap_06_sub_agents_live_in_three_places_and_carry_the_parents_id(home: 
         ("agent-aside_question-1a2b", "what does main.py do?"),
     ],
 )
-def test_trap_07_machine_workers_copy_the_conversation(
-    home: Home, name: str, machine_prompt: str
-) -> None:
+def test_worker_keeps_only_its_own_exchange(home: Home, name: str, machine_prompt: str) -> None:
     main = home.claude()
     main.turn("one", "first")
     main.turn("two", "second")
@@ -197,32 +192,32 @@ def test_trap_07_machine_workers_copy_the_conversation(
 
     turns = read(home, worker)
     assert home.prompts(main.id) == ["one", "two"]
-    assert turns == [Turn(steps=(Note("machine", machine_prompt), said("made by the worker")))]
+    assert turns == [Turn(steps=(Note("machine", machine_prompt), message("made by the worker")))]
     session = home.rows()[worker.id].session
     assert (session.kind, session.parent) == ("worker", main.id)
 
 
-def test_trap_08_progress_repeats_messages_of_sub_agents(home: Home) -> None:
+def test_progress_records_are_ignored(home: Home) -> None:
     file = home.claude(version="2.1.40")
     file.prompt("ask an agent")
     call_id = file.call("Task", {"prompt": "look"})
     inner = ClaudeFile(Path(), 9, session_id=file.session_id)
     inner.turn("look", "the agent's words")
-    for message in inner.records:
-        data = {"type": "agent_progress", "message": message, "prompt": "look"}
+    for record in inner.records:
+        data = {"type": "agent_progress", "message": record, "prompt": "look"}
         file.add("progress", data=data, toolUseID="x", parentToolUseID=call_id)
     file.result(call_id, "found")
     assert read(home, file) == [
         Turn(
             "ask an agent",
-            steps=(said(ToolCall("Task", {"prompt": "look"}, ToolResult("found"))),),
+            steps=(message(ToolCall("Task", {"prompt": "look"}, ToolResult("found"))),),
         )
     ]
     assert list(home.rows()) == [file.id]
     assert home.manifest(file.id).session.unknown_types == {}
 
 
-def test_trap_09_tool_use_result_repeats_the_output_in_any_shape(home: Home) -> None:
+def test_tool_use_result_field_is_ignored(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     shapes: list[dict[str, Any]] = [
@@ -234,48 +229,48 @@ def test_trap_09_tool_use_result_repeats_the_output_in_any_shape(home: Home) -> 
     ]
     for shape in shapes:
         file.result(file.call("Bash", {"command": "ls"}), "a.py", **shape)
-    assert read(home, file) == [Turn("go", steps=(said(ran("ls", "a.py")),) * len(shapes))]
+    assert read(home, file) == [Turn("go", steps=(message(bash_call("ls", "a.py")),) * len(shapes))]
 
 
-def persisted(path: str) -> str:
+def persisted_output(path: str) -> str:
     return (
         f"<persisted-output>\nOutput too large (1.2MB). Full output saved to: {path}\n\n"
         "Preview (first 2KB):\nline 1\n...\n</persisted-output>"
     )
 
 
-def test_trap_10_large_outputs_are_beside_the_file(home: Home) -> None:
+def test_spilled_outputs_are_read_from_their_files(home: Home) -> None:
     file = home.claude()
     folder = file.path.with_suffix("") / "tool-results"
     folder.mkdir(parents=True)
     (folder / "b7x1.txt").write_text("line 1\nand the rest")
     (folder / "shot.png").write_bytes(b"\x89PNG")
     file.prompt("run both")
-    file.result(file.call("Bash", {"command": "make"}), persisted(f"{folder}/b7x1.txt"))
-    file.result(file.call("Bash", {"command": "shot"}), persisted(f"{folder}/shot.png"))
+    file.result(file.call("Bash", {"command": "make"}), persisted_output(f"{folder}/b7x1.txt"))
+    file.result(file.call("Bash", {"command": "shot"}), persisted_output(f"{folder}/shot.png"))
     image = Blob("image/png", 4, hashlib.sha256(b"\x89PNG").hexdigest())
-    shot = ToolResult(persisted(f"{folder}/shot.png"), blobs=(image,))
+    shot = ToolResult(persisted_output(f"{folder}/shot.png"), blobs=(image,))
     assert read(home, file) == [
         Turn(
             "run both",
             steps=(
-                said(ran("make", "line 1\nand the rest")),
-                said(ToolCall("Bash", {"command": "shot"}, shot)),
+                message(bash_call("make", "line 1\nand the rest")),
+                message(ToolCall("Bash", {"command": "shot"}, shot)),
             ),
         )
     ]
 
 
-def test_trap_10_a_spilled_output_is_found_by_its_calls_id(home: Home) -> None:
+def test_spilled_output_is_found_by_its_call_id(home: Home) -> None:
     file = home.claude()
     agent = home.subagent(file, "agent-a1b2c3d4")
     agent.prompt("go")
     call_id = agent.call("Bash", {"command": "make"})
-    agent.result(call_id, persisted(rf"C:\gone\tool-results\{call_id}.txt"))
+    agent.result(call_id, persisted_output(rf"C:\gone\tool-results\{call_id}.txt"))
     folder = file.path.with_suffix("") / "tool-results"
     folder.mkdir(parents=True)
     (folder / f"{call_id}.txt").write_text("everything")
-    assert read(home, agent) == [Turn("go", steps=(said(ran("make", "everything")),))]
+    assert read(home, agent) == [Turn("go", steps=(message(bash_call("make", "everything")),))]
 
 
 @pytest.mark.parametrize(
@@ -293,7 +288,7 @@ def test_trap_10_a_spilled_output_is_found_by_its_calls_id(home: Home) -> None:
         "{folder}/missing.txt",
     ],
 )
-def test_trap_10_a_hostile_path_is_not_followed(home: Home, path: str) -> None:
+def test_hostile_spill_path_is_not_followed(home: Home, path: str) -> None:
     file = home.claude()
     folder = file.path.with_suffix("") / "tool-results"
     (folder / "below").mkdir(parents=True)
@@ -302,14 +297,14 @@ def test_trap_10_a_hostile_path_is_not_followed(home: Home, path: str) -> None:
         (place / "secret.txt").write_text("SECRET")
     (folder / "link.txt").symlink_to(home.projects / "secret.txt")
     os.mkfifo(folder / "pipe.txt")
-    text = persisted(path.format(folder=folder))
+    text = persisted_output(path.format(folder=folder))
     file.prompt("go")
     file.result(file.call("Bash", {"command": "make"}), text)
-    assert read(home, file) == [Turn("go", steps=(said(ran("make", text)),))]
+    assert read(home, file) == [Turn("go", steps=(message(bash_call("make", text)),))]
 
 
-def answers(file: ClaudeFile, *texts: str) -> list[bytes]:
-    """Lines of the agent, without their newlines, to be damaged."""
+def answer_lines(file: ClaudeFile, *texts: str) -> list[bytes]:
+    """Return answers as lines without newlines, to be damaged."""
     for text in texts:
         file.answer(text)
     lines = [encode(r)[:-1] for r in file.records[-len(texts) :] if isinstance(r, dict)]
@@ -317,11 +312,11 @@ def answers(file: ClaudeFile, *texts: str) -> list[bytes]:
     return lines
 
 
-def test_trap_11_bad_lines_are_in_the_middle(home: Home) -> None:
+def test_damaged_lines_lose_only_damaged_records(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     begin = len(b"".join(file.lines()))
-    lost, spliced, first, second, after_nul, torn, last = answers(
+    lost, spliced, first, second, after_nul, torn, last = answer_lines(
         file, "lost", "spliced", "first", "second", "after NUL", "torn", "last"
     )
     cut, tail = lost[:-90], torn[-60:]
@@ -330,7 +325,7 @@ def test_trap_11_bad_lines_are_in_the_middle(home: Home) -> None:
         file.raw(line + b"\n")
 
     assert read(home, file) == [
-        Turn("go", steps=tuple(map(said, ("spliced", "first", "second", "after NUL", "last"))))
+        Turn("go", steps=tuple(map(message, ("spliced", "first", "second", "after NUL", "last"))))
     ]
     nul_at = begin + len(damaged[0]) + len(damaged[1]) + 2
     tail_at = nul_at + len(damaged[2]) + 1
@@ -343,7 +338,7 @@ def test_trap_11_bad_lines_are_in_the_middle(home: Home) -> None:
     assert (manifest.session.bad_lines, manifest.session.is_complete) == (3, False)
 
 
-def test_trap_11_an_object_inside_a_cut_record_is_no_record(home: Home) -> None:
+def test_object_nested_in_a_truncated_record_is_not_a_record(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     inner = ClaudeFile(Path(), 9)
@@ -352,51 +347,51 @@ def test_trap_11_an_object_inside_a_cut_record_is_no_record(home: Home) -> None:
     file.add("progress", data=data)
     whole = file.records.pop()
     assert isinstance(whole, dict)
-    (answer,) = answers(file, "done")
+    (answer,) = answer_lines(file, "done")
     cut = encode(whole)[: encode(whole).index(b"and a tail")]
     file.raw(cut + answer + b"\n")
-    assert read(home, file) == [Turn("go", steps=(said("done"),))]
+    assert read(home, file) == [Turn("go", steps=(message("done"),))]
     assert home.manifest(file.id).session.bad_lines == 1
 
 
-def test_trap_11_a_line_that_is_still_written_is_no_bad_line(home: Home) -> None:
+def test_unfinished_last_line_is_not_a_bad_line(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
-    (answer,) = answers(file, "half of it")
+    (answer,) = answer_lines(file, "half of it")
     file.raw(answer[:-30])
     assert read(home, file) == [Turn("go")]
     assert home.manifest(file.id).bad == ()
     file.raw(answer[-30:] + b"\n")
     file.append()
     home.index()
-    assert home.turns(file.id) == [Turn("go", steps=(said("half of it"),))]
+    assert home.turns(file.id) == [Turn("go", steps=(message("half of it"),))]
     assert_same_as_fresh(home)
 
 
 @pytest.mark.parametrize("separator", ["\u0085", "\u2028", "\u2029", "\u001c", "\v", "\r"])
-def test_trap_13_only_a_newline_ends_a_record(home: Home, separator: str) -> None:
+def test_only_a_newline_ends_a_record(home: Home, separator: str) -> None:
     file = home.claude()
     file.turn(f"one{separator}two", f"three{separator}four")
-    expected = [Turn(f"one{separator}two", steps=(said(f"three{separator}four"),))]
+    expected = [Turn(f"one{separator}two", steps=(message(f"three{separator}four"),))]
     assert read(home, file) == expected
     assert home.manifest(file.id).bad == ()
 
 
-def test_trap_14_lone_surrogates_are_replaced(home: Home) -> None:
+def test_lone_surrogates_are_replaced(home: Home) -> None:
     file = home.claude()
     file.turn("cut \ud83d here", "\udc00 and \ud83d\ude00")
     file.turn("next", "as usual")
-    # What Claude Code writes: each half of a pair as an escape.
+    # Claude Code escapes each half of a pair.
     file.records = [json.dumps(record).encode() + b"\n" for record in file.records]
     assert read(home, file) == [
-        Turn("cut \ufffd here", steps=(said("\ufffd and \U0001f600"),)),
-        Turn("next", steps=(said("as usual"),)),
+        Turn("cut \ufffd here", steps=(message("\ufffd and \U0001f600"),)),
+        Turn("next", steps=(message("as usual"),)),
     ]
     assert home.manifest(file.id).bad == ()
     assert home.rows()[file.id].session.title == "cut \ufffd here"
 
 
-def test_trap_15_lines_are_not_in_order_of_time(home: Home) -> None:
+def test_records_out_of_time_order_give_correct_time_ranges(home: Home) -> None:
     file = home.claude()
     start = file.now_ms
     times = {"later": 60, "answer": 90, "reply": 50, "earlier": 10, "last reply": 30}
@@ -417,7 +412,7 @@ def test_trap_15_lines_are_not_in_order_of_time(home: Home) -> None:
     assert (session.started, session.ended) == (start + 10_000, start + 90_000)
 
 
-def test_trap_16_the_chain_from_the_last_leaf_is_not_everything(home: Home) -> None:
+def test_records_off_the_parent_chain_are_kept(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first")
     before = file.last_uuid
@@ -431,15 +426,15 @@ def test_trap_16_the_chain_from_the_last_leaf_is_not_everything(home: Home) -> N
     file.result(right, "r")
     file.result(left, "l", parentUuid=fork)
     assert read(home, file) == [
-        Turn("one", steps=(said("first"),)),
-        Turn("two", steps=(said("second"),)),
-        Turn("two, better said", steps=(said(ran("left", "l"), ran("right", "r")),)),
+        Turn("one", steps=(message("first"),)),
+        Turn("two", steps=(message("second"),)),
+        Turn("two, better said", steps=(message(bash_call("left", "l"), bash_call("right", "r")),)),
     ]
     rolled_back = [entry.is_rolled_back for entry in home.manifest(file.id).entries]
     assert rolled_back == [False, True, False]
 
 
-def test_trap_17_a_fork_copies_lines_under_a_new_session_id(home: Home) -> None:
+def test_fork_shares_the_turns_it_copied(home: Home) -> None:
     parent = home.claude()
     parent.turn("one", "first")
     parent.turn("two", "second")
@@ -457,7 +452,7 @@ def test_trap_17_a_fork_copies_lines_under_a_new_session_id(home: Home) -> None:
     assert ours[2] != theirs[2]
 
 
-def test_trap_17_a_file_may_hold_lines_of_another_session(home: Home) -> None:
+def test_records_with_another_session_id_belong_to_the_file(home: Home) -> None:
     file = home.claude()
     own_id = file.session_id
     file.session_id = file.uuid()
@@ -470,7 +465,7 @@ def test_trap_17_a_file_may_hold_lines_of_another_session(home: Home) -> None:
     }
 
 
-def test_trap_17_a_session_that_moved_to_another_folder_is_the_same(home: Home) -> None:
+def test_moved_transcript_is_the_same_session(home: Home) -> None:
     file = home.claude(slug="-home-sam-src-shop--worktree")
     file.turn("one", "first")
     old_path = file.write()
@@ -487,8 +482,8 @@ def test_trap_17_a_session_that_moved_to_another_folder_is_the_same(home: Home) 
     assert_same_as_fresh(home)
 
 
-def test_trap_17_a_session_copied_to_another_folder_is_one(home: Home) -> None:
-    file = home.claude(slug="c--src-shop")
+def test_copied_transcript_is_the_same_session(home: Home) -> None:
+    file = home.claude(slug="-mnt-c-src-shop")
     file.turn("one", "first")
     first = file.write()
     file.path = home.projects / "C--src-shop" / first.name
@@ -499,7 +494,7 @@ def test_trap_17_a_session_copied_to_another_folder_is_one(home: Home) -> None:
     assert sorted(known.path for known in row.files) == sorted(map(str, (first, second)))
 
 
-def test_trap_17_a_session_names_the_one_that_it_was_continued_in(home: Home) -> None:
+def test_continued_session_names_its_successor(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first", "ls", "a.py")
     file.meta("continued-in", continuedInSessionId="0f0e0d0c-0000-4000-8000-000000000000")
@@ -509,7 +504,7 @@ def test_trap_17_a_session_names_the_one_that_it_was_continued_in(home: Home) ->
     assert session.unknown_types == {}
 
 
-def test_trap_18_the_folder_name_does_not_give_the_project(home: Home) -> None:
+def test_project_comes_from_the_cwd_not_the_folder_name(home: Home) -> None:
     cwds = {1: "/home/sam/src/my-app", 2: "/home/sam/src/my/app", 3: "/home/sam/src/прог рамм"}
     slugs = {1: "-home-sam-src-my-app", 2: "-home-sam-src-my-app", 3: "-home-sam-src----------"}
     for seed, cwd in cwds.items():
@@ -523,7 +518,7 @@ def test_trap_18_the_folder_name_does_not_give_the_project(home: Home) -> None:
     assert sorted(projects) == sorted(cwds.values())
 
 
-def test_trap_19_a_summary_may_describe_another_session(home: Home) -> None:
+def test_summary_of_another_session_is_not_the_title(home: Home) -> None:
     file = home.claude(version="2.0.30")
     file.meta("summary", summary="about something else", leafUuid=file.uuid())
     file.turn("fix the parser", "done")
@@ -536,7 +531,7 @@ def test_trap_19_a_summary_may_describe_another_session(home: Home) -> None:
     assert home.rows()[file.id].session.title == "Parser fixed"
 
 
-def test_trap_19_titles_repeat_and_the_last_one_wins(home: Home) -> None:
+def test_last_ai_title_wins(home: Home) -> None:
     file = home.claude()
     file.meta("ai-title", aiTitle="First guess")
     file.turn("fix the parser", "done")
@@ -546,7 +541,7 @@ def test_trap_19_titles_repeat_and_the_last_one_wins(home: Home) -> None:
     assert home.rows()[file.id].session.title == "Better guess"
 
 
-def test_trap_20_summaries_are_kept_marked(home: Home) -> None:
+def test_summaries_become_notes(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first")
     file.add("system", subtype="away_summary", content="They did one thing.")
@@ -560,16 +555,16 @@ def test_trap_20_summaries_are_kept_marked(home: Home) -> None:
         Turn(
             "one",
             steps=(
-                said("first"),
+                message("first"),
                 Note("summary", "They did one thing."),
                 Note("summary", paraphrase),
             ),
         ),
-        Turn("two", steps=(said("second"),)),
+        Turn("two", steps=(message("second"),)),
     ]
 
 
-def test_trap_21_signatures_and_base64_are_not_kept(home: Home) -> None:
+def test_signatures_and_base64_are_not_stored(home: Home) -> None:
     file = home.claude(version="2.1.220")
     source = {"type": "base64", "media_type": "image/png", "data": "iVBORyBhbmQgc28gb24="}
     file.prompt([{"type": "image", "source": source}, {"type": "text", "text": "what is this?"}])
@@ -585,8 +580,8 @@ def test_trap_21_signatures_and_base64_are_not_kept(home: Home) -> None:
             "what is this?",
             attached=(blob,),
             steps=(
-                said("a picture"),
-                said(ToolCall("Screenshot", {}, ToolResult("taken", blobs=(blob,)))),
+                message("a picture"),
+                message(ToolCall("Screenshot", {}, ToolResult("taken", blobs=(blob,)))),
             ),
         )
     ]

@@ -1,7 +1,4 @@
-"""The traps of Codex's rollouts, one test each; Claude Code's are in test_traps_claude.py.
-
-The number is the trap's among the 25 that a census of real transcripts found.
-"""
+"""Peculiarities of Codex's rollouts, found by a census of real ones."""
 
 import hashlib
 import json
@@ -30,6 +27,8 @@ from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import CodexFile, iso
 
 MODEL = "gpt-5-codex"
+FUTURE_S = 4_000_000_000
+"""An mtime in the future, which never proves that a file is unchanged."""
 ROLLOUT_ID = "0199f1e2-7d1c-7aa0-9c55-3f2d1b0a9e87"
 
 
@@ -39,21 +38,21 @@ def read(home: Home, file: CodexFile) -> list[Turn]:
     return home.turns(file.id)
 
 
-def said(*parts: Text | Thinking | ToolCall | str) -> Message:
+def message(*parts: Text | Thinking | ToolCall | str) -> Message:
     return Message(tuple(Text(p) if isinstance(p, str) else p for p in parts), MODEL)
 
 
-def ran(command: str, output: str) -> ToolCall:
+def shell_call(command: str, output: str) -> ToolCall:
     return ToolCall("shell", {"command": ["bash", "-lc", command]}, ToolResult(output))
 
 
-def user_item(file: CodexFile, *texts: str) -> None:
+def add_user_item(file: CodexFile, *texts: str) -> None:
     parts = [{"type": "input_text", "text": text} for text in texts]
     file.item("message", role="user", content=parts)
 
 
-def compressed(path: Path) -> Path:
-    """The rollout as Codex leaves it after a week: compressed, the plain file deleted."""
+def compress(path: Path) -> Path:
+    """Replace a rollout by a compressed file, as Codex does after a week."""
     packed = path.with_name(path.name + ".zst")
     packed.write_bytes(zstd.compress(path.read_bytes(), 3))
     path.unlink()
@@ -65,7 +64,7 @@ def only_row(home: Home) -> Row:
     return row
 
 
-def test_trap_12_nul_blocks_and_a_foreign_file_inside_a_rollout(home: Home) -> None:
+def test_nul_bytes_and_foreign_lines_are_bad_lines(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
@@ -78,8 +77,8 @@ def test_trap_12_nul_blocks_and_a_foreign_file_inside_a_rollout(home: Home) -> N
     file.turn("two", "second")
 
     assert read(home, file) == [
-        Turn("one", steps=(said("first"),)),
-        Turn("two", steps=(said("second"),)),
+        Turn("one", steps=(message("first"),)),
+        Turn("two", steps=(message("second"),)),
     ]
     manifest = home.manifest(file.id)
     lengths = [len(line) for line in damage]
@@ -90,7 +89,7 @@ def test_trap_12_nul_blocks_and_a_foreign_file_inside_a_rollout(home: Home) -> N
     assert manifest.session.bad_lines == len(damage)
 
 
-def test_trap_20_replacement_history_of_a_compaction_is_no_prompt(home: Home) -> None:
+def test_replacement_history_of_a_compaction_begins_no_turn(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
@@ -102,12 +101,12 @@ def test_trap_20_replacement_history_of_a_compaction_is_no_prompt(home: Home) ->
     file.turn("two", "second")
     file.add("compacted", message="All that happened.")
     assert read(home, file) == [
-        Turn("one", steps=(said("first"),)),
-        Turn("two", steps=(said("second"), Note("summary", "All that happened."))),
+        Turn("one", steps=(message("first"),)),
+        Turn("two", steps=(message("second"), Note("summary", "All that happened."))),
     ]
 
 
-def test_trap_22_every_message_is_written_twice(home: Home) -> None:
+def test_message_written_twice_is_read_once(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.prompt("one")
@@ -122,39 +121,39 @@ def test_trap_22_every_message_is_written_twice(home: Home) -> None:
     file.turn("go on", "more")
     file.turn("go on", "more")
     assert read(home, file) == [
-        Turn("one", steps=(said(Thinking("hm"), ran("ls", "a.py")), said("cited"))),
-        Turn("go on", steps=(said("more"),)),
-        Turn("go on", steps=(said("more"),)),
+        Turn("one", steps=(message(Thinking("hm"), shell_call("ls", "a.py")), message("cited"))),
+        Turn("go on", steps=(message("more"),)),
+        Turn("go on", steps=(message("more"),)),
     ]
 
 
-def test_trap_22_either_side_may_be_the_only_one(home: Home) -> None:
+def test_message_written_once_on_either_side_is_read(home: Home) -> None:
     file = home.codex()
     file.meta()
-    user_item(file, "item only")
+    add_user_item(file, "item only")
     file.item("message", role="assistant", content=[{"type": "output_text", "text": "a"}])
     file.event("user_message", message="event only")
     file.event("agent_message", message="b")
     file.event("user_message", message="event first")
-    user_item(file, "event first")
+    add_user_item(file, "event first")
     file.answer("c")
     assert read(home, file) == [
-        Turn("item only", steps=(said("a"),)),
-        Turn("event only", steps=(said("b"),)),
-        Turn("event first", steps=(said("c"),)),
+        Turn("item only", steps=(message("a"),)),
+        Turn("event only", steps=(message("b"),)),
+        Turn("event first", steps=(message("c"),)),
     ]
 
 
-def test_trap_22_user_items_that_nobody_typed(home: Home) -> None:
+def test_injected_user_items_begin_no_turn(home: Home) -> None:
     file = home.codex()
     file.meta()
     permissions = [{"type": "input_text", "text": "<permissions instructions>"}]
     file.item("message", role="developer", content=permissions)
     agents = "# AGENTS.md instructions for /home/sam/src/api\n\n<INSTRUCTIONS>\nBe brief."
     environment = "<environment_context>\n<cwd>/home/sam/src/api</cwd>\n</environment_context>"
-    user_item(file, agents, environment)
+    add_user_item(file, agents, environment)
     for injected in ("<user_instructions>x", "<recommended_plugins>x", "<INSTRUCTIONS>x"):
-        user_item(file, injected)
+        add_user_item(file, injected)
     asked = (
         "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nfix a\n"
     )
@@ -167,14 +166,14 @@ def test_trap_22_user_items_that_nobody_typed(home: Home) -> None:
         "<subagent_notification>done</subagent_notification>": "notification",
     }
     for text in notes:
-        user_item(file, text)
+        add_user_item(file, text)
     assert read(home, file) == [
-        Turn("fix a", steps=(said("fixed"), *(Note(kind, text) for text, kind in notes.items())))
+        Turn("fix a", steps=(message("fixed"), *(Note(kind, text) for text, kind in notes.items())))
     ]
     assert only_row(home).session.title == "fix a"
 
 
-def test_trap_22_an_event_may_be_a_part_of_its_item(home: Home) -> None:
+def test_event_with_part_of_its_item_is_the_same_prompt(home: Home) -> None:
     file = home.codex()
     file.meta()
     content = [
@@ -187,98 +186,101 @@ def test_trap_22_an_event_may_be_a_part_of_its_item(home: Home) -> None:
     file.event("user_message", message="what is it?", images=[], local_images=["/tmp/a.png"])
     file.answer("a cat")
     blob = Blob("image/png", 4, hashlib.sha256(b"\x89PNG").hexdigest())
-    assert read(home, file) == [Turn("what is it?", attached=(blob,), steps=(said("a cat"),))]
+    assert read(home, file) == [Turn("what is it?", attached=(blob,), steps=(message("a cat"),))]
 
 
-def completed(file: CodexFile, type: str, **fields: Any) -> None:
+def add_completed_item(file: CodexFile, type: str, **fields: Any) -> None:
     item = {"type": type, "id": f"item_{len(file.records)}", **fields}
     file.event("item_completed", thread_id=file.id, turn_id="1", item=item)
 
 
-def paginated_turn(file: CodexFile, prompt: str, command: str, output: str, answer: str) -> None:
-    user_item(file, prompt)
-    completed(file, "UserMessage", content=[{"type": "text", "text": prompt}])
+def add_paginated_turn(
+    file: CodexFile, prompt: str, command: str, output: str, answer: str
+) -> None:
+    add_user_item(file, prompt)
+    add_completed_item(file, "UserMessage", content=[{"type": "text", "text": prompt}])
     file.command(command, output)
-    completed(file, "CommandExecution", command=command, aggregated_output=output)
+    add_completed_item(file, "CommandExecution", command=command, aggregated_output=output)
     text = [{"type": "output_text", "text": answer}]
     file.item("message", role="assistant", content=text)
-    completed(file, "AgentMessage", content=[{"type": "Text", "text": answer}])
+    add_completed_item(file, "AgentMessage", content=[{"type": "Text", "text": answer}])
 
 
-def test_trap_23_paginated_rollouts_have_no_user_message_events(home: Home) -> None:
+def test_paginated_rollout_is_read_once(home: Home) -> None:
     file = home.codex()
     file.meta(history_mode="paginated", cli_version="0.148.0")
-    paginated_turn(file, "one", "ls", "a.py", "first")
-    paginated_turn(file, "one", "ls", "b.py", "second")
+    add_paginated_turn(file, "one", "ls", "a.py", "first")
+    add_paginated_turn(file, "one", "ls", "b.py", "second")
     for ordinal, record in enumerate(file.records):
         assert isinstance(record, dict)
         record["ordinal"] = ordinal
     assert read(home, file) == [
-        Turn("one", steps=(said(ran("ls", "a.py")), said("first"))),
-        Turn("one", steps=(said(ran("ls", "b.py")), said("second"))),
+        Turn("one", steps=(message(shell_call("ls", "a.py")), message("first"))),
+        Turn("one", steps=(message(shell_call("ls", "b.py")), message("second"))),
     ]
     session = only_row(home).session
     assert (session.title, session.messages, session.tools) == ("one", 6, 2)
 
 
-def test_trap_23_items_completed_are_enough(home: Home) -> None:
+def test_paginated_rollout_with_only_completed_items_is_read(home: Home) -> None:
     file = home.codex()
     file.meta(history_mode="paginated")
-    completed(file, "UserMessage", content=[{"type": "text", "text": "one"}])
-    completed(file, "AgentMessage", content=[{"type": "Text", "text": "first"}])
-    assert read(home, file) == [Turn("one", steps=(said("first"),))]
+    add_completed_item(file, "UserMessage", content=[{"type": "text", "text": "one"}])
+    add_completed_item(file, "AgentMessage", content=[{"type": "Text", "text": "first"}])
+    assert read(home, file) == [Turn("one", steps=(message("first"),))]
 
 
-def test_trap_23_a_paginated_fork_points_into_another_file(home: Home) -> None:
+def test_paginated_fork_names_its_parent(home: Home) -> None:
     parent, fork = home.codex(1), home.codex(2)
     parent.meta(history_mode="paginated")
-    paginated_turn(parent, "one", "ls", "a.py", "first")
+    add_paginated_turn(parent, "one", "ls", "a.py", "first")
     parent.write()
     size = parent.path.stat().st_size
     base = {"thread_id": parent.id, "end_ordinal_exclusive": 9, "end_byte_offset": size}
     fork.meta(history_mode="paginated", history_base=base)
-    paginated_turn(fork, "two", "ls", "b.py", "second")
+    add_paginated_turn(fork, "two", "ls", "b.py", "second")
     read(home, fork)
     session = home.rows()[fork.id].session
     assert (session.kind, session.forked_from) == ("main", parent.id)
     assert home.prompts(fork.id) == ["two"]
 
 
-def test_trap_24_compressed_rollouts_are_read(home: Home) -> None:
+def test_compressed_rollout_is_read(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first", "ls", "a.py")
-    path = compressed(file.write())
+    path = compress(file.write())
     home.index()
-    turn = Turn("one", steps=(said(ran("ls", "a.py")), said("first")))
+    turn = Turn("one", steps=(message(shell_call("ls", "a.py")), message("first")))
     assert home.turns(file.id) == [turn]
     assert only_row(home).files[0].path == str(path)
     assert home.index().bytes_parsed == 0
 
 
-def test_trap_24_a_compressed_rollout_that_is_rewritten_at_its_size_is_noticed(home: Home) -> None:
+def test_compressed_rollout_rewritten_at_equal_size_is_reread(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("aaaa", "first")
-    path = compressed(file.write())
+    path = compress(file.write())
+    os.utime(path, (FUTURE_S, FUTURE_S))
     home.index()
-    stat = path.stat()
+    size = path.stat().st_size
     others = (b"%04d" % number for number in range(10_000))
     plain = b"".join(file.lines())
     packed = ((word, zstd.compress(plain.replace(b"aaaa", word), 3)) for word in others)
-    word, content = next(pair for pair in packed if len(pair[1]) == stat.st_size)
+    word, content = next(pair for pair in packed if len(pair[1]) == size)
     path.write_bytes(content)
-    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    os.utime(path, (FUTURE_S, FUTURE_S))
     home.index()
     assert home.prompts(file.id) == [word.decode()]
     assert_same_as_fresh(home)
 
 
-def test_trap_24_a_plain_file_wins_over_its_compressed_sibling(home: Home) -> None:
+def test_plain_rollout_wins_over_its_compressed_twin(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
-    compressed(file.write())
+    compress(file.write())
     file.turn("two", "second")
     file.write()
     (file.path.parent / f"{file.path.name}.zst.compress.12.1.tmp").write_bytes(b"half")
@@ -289,14 +291,14 @@ def test_trap_24_a_plain_file_wins_over_its_compressed_sibling(home: Home) -> No
     assert home.prompts(file.id) == ["one", "two"]
 
 
-def test_trap_24_compression_adds_neither_object_nor_session(home: Home) -> None:
+def test_compressing_a_rollout_adds_nothing(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
     file.turn("two", "second")
     read(home, file)
     before = home.manifest(file.id).entries
-    path = compressed(file.path)
+    path = compress(file.path)
     report = home.index()
     assert (report.new_objects, report.new_sessions) == (0, 0)
     row = only_row(home)
@@ -305,11 +307,11 @@ def test_trap_24_compression_adds_neither_object_nor_session(home: Home) -> None
     assert_same_as_fresh(home)
 
 
-def test_trap_24_a_resumed_session_is_plain_again(home: Home) -> None:
+def test_resumed_rollout_replaces_its_compressed_file(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
-    path = compressed(file.write())
+    path = compress(file.write())
     home.index()
     path.unlink()
     file.turn("two", "second")
@@ -321,20 +323,20 @@ def test_trap_24_a_resumed_session_is_plain_again(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_trap_24_a_cut_compressed_file_gives_what_it_holds(home: Home) -> None:
+def test_truncated_compressed_rollout_yields_its_readable_turns(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
     noise = random.Random(1).randbytes(400_000).hex()
     file.turn("two", "second", "xxd /dev/random", noise)
-    path = compressed(file.write())
+    path = compress(file.write())
     path.write_bytes(path.read_bytes()[:-100_000])
     home.index()
-    assert home.turns(file.id)[0] == Turn("one", steps=(said("first"),))
+    assert home.turns(file.id)[0] == Turn("one", steps=(message("first"),))
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.zst"])
-def test_trap_24_archived_sessions_are_the_same_sessions(home: Home, ending: str) -> None:
+def test_archived_rollout_is_the_same_session(home: Home, ending: str) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
@@ -344,7 +346,7 @@ def test_trap_24_archived_sessions_are_the_same_sessions(home: Home, ending: str
     moved = archive / file.path.name
     file.path.rename(moved)
     if ending == ".jsonl.zst":
-        moved = compressed(moved)
+        moved = compress(moved)
     report = home.index()
     assert (report.new_objects, report.new_sessions) == (0, 0)
     row = only_row(home)
@@ -352,17 +354,17 @@ def test_trap_24_archived_sessions_are_the_same_sessions(home: Home, ending: str
     assert_same_as_fresh(home)
 
 
-def test_trap_24_a_rollout_id_behind_the_thread_id(home: Home) -> None:
+def test_rollout_id_after_the_thread_id_is_ignored(home: Home) -> None:
     file = home.codex()
     file.path = file.path.with_name(f"{file.path.stem}_{ROLLOUT_ID}.jsonl")
-    user_item(file, "one")
+    add_user_item(file, "one")
     file.answer("first")
     file.write()
     home.index()
     assert {id: home.prompts(id) for id in home.rows()} == {file.id: ["one"]}
 
 
-def test_trap_24_a_reverted_thread_goes_on_in_a_second_file(home: Home) -> None:
+def test_reverted_thread_in_a_second_file_is_another_session(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
@@ -381,16 +383,16 @@ def test_trap_24_a_reverted_thread_goes_on_in_a_second_file(home: Home) -> None:
     ]
 
 
-def test_trap_24_a_folder_named_after_the_session(home: Home) -> None:
+def test_folder_name_is_the_id_of_a_bare_rollout_file(home: Home) -> None:
     file = home.codex()
     file.path = home.codex_sessions / file.id / "rollout.jsonl"
-    user_item(file, "one")
+    add_user_item(file, "one")
     file.write()
     home.index()
     assert list(home.rows()) == [file.id]
 
 
-def test_trap_25_a_resumed_rollout_repeats_its_session_meta(home: Home) -> None:
+def test_repeated_session_meta_is_the_same_session(home: Home) -> None:
     file = home.codex()
     file.meta(cli_version="0.145.0")
     file.turn("one", "first")
@@ -406,9 +408,7 @@ def test_trap_25_a_resumed_rollout_repeats_its_session_meta(home: Home) -> None:
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_trap_25_a_fork_has_the_parents_lines_with_new_timestamps(
-    home: Home, is_named: bool
-) -> None:
+def test_fork_with_new_timestamps_shares_its_parents_turns(home: Home, is_named: bool) -> None:
     parent, fork = home.codex(1), home.codex(2)
     parent.meta()
     parent.turn("one", "first", "ls", "a.py")
@@ -427,7 +427,7 @@ def test_trap_25_a_fork_has_the_parents_lines_with_new_timestamps(
     assert [entry.turn for entry in home.manifest(fork.id).entries][:2] == shared
 
 
-def test_trap_25_a_sub_agents_second_meta_is_its_parents(home: Home) -> None:
+def test_second_session_meta_of_a_subagent_is_its_parents(home: Home) -> None:
     parent, child = home.codex(1), home.codex(2)
     parent.meta()
     parent.turn("one", "first")
@@ -443,7 +443,7 @@ def test_trap_25_a_sub_agents_second_meta_is_its_parents(home: Home) -> None:
     assert home.prompts(parent.id) == ["one"]
 
 
-def test_trap_25_names_are_in_local_time(home: Home) -> None:
+def test_start_time_comes_from_records_not_the_file_name(home: Home) -> None:
     file = home.codex()
     file.path = home.codex_sessions / "2026/09/22" / f"rollout-2026-09-22T07-00-00-{file.id}.jsonl"
     file.meta()
@@ -453,8 +453,8 @@ def test_trap_25_names_are_in_local_time(home: Home) -> None:
     assert only_row(home).session.started == start
 
 
-def bare_rollout(file: CodexFile) -> None:
-    """The form of 2025-08: no payload, no time but the header's."""
+def fill_bare_rollout(file: CodexFile) -> None:
+    """Write the format of 2025-08: no payloads, and no time except in the header."""
     git = {"branch": "main", "commit_hash": "0" * 40}
     header = {"id": file.id, "timestamp": iso(file.now_ms), "instructions": None, "git": git}
     file.records.append(header)
@@ -476,9 +476,9 @@ def bare_rollout(file: CodexFile) -> None:
     item("reasoning", summary=[{"type": "summary_text", "text": "hm"}], encrypted_content="gAA")
 
 
-def test_trap_25_the_bare_form_of_2025_08(home: Home) -> None:
+def test_bare_format_of_2025_08_is_read(home: Home) -> None:
     file = home.codex()
-    bare_rollout(file)
+    fill_bare_rollout(file)
     read(home, file)
     call = ToolCall("shell", {"command": ["bash", "-lc", "ls"]}, ToolResult("a.py\n"))
     assert home.turns(file.id) == [
@@ -492,8 +492,8 @@ def test_trap_25_the_bare_form_of_2025_08(home: Home) -> None:
     assert (session.bad_lines, session.unknown_types) == (0, {})
 
 
-def test_trap_25_the_bare_form_begins_when_its_header_says(home: Home) -> None:
+def test_bare_format_starts_at_its_header_time(home: Home) -> None:
     file = home.codex()
-    bare_rollout(file)
+    fill_bare_rollout(file)
     read(home, file)
     assert only_row(home).session.started == file.now_ms

@@ -1,4 +1,4 @@
-"""What is said of a session as a whole: title, project, counts, and where it came from."""
+"""Session summaries: title, project, totals, parents and forks."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ccgrep.model import Session, Turn
+from ccgrep.model import Session
 from tests.helpers.homes import Home, assert_same_as_fresh
-from tests.helpers.transcripts import ClaudeFile, CodexFile, Lines, encode, iso
+from tests.helpers.transcripts import ClaudeFile, CodexFile, Lines, encode
 
-LOST = "11111111-2222-4333-8444-555555555555"
+PARENT = "11111111-2222-4333-8444-555555555555"
 
 
 def read(home: Home, file: ClaudeFile | CodexFile, *others: Lines) -> Session:
@@ -25,8 +25,8 @@ def read(home: Home, file: ClaudeFile | CodexFile, *others: Lines) -> Session:
 TITLES = ("custom-title", "ai-title", "summary", "slug", "prompt")
 
 
-def titled(home: Home, kinds: tuple[str, ...]) -> ClaudeFile:
-    """A session with titles of these kinds, the weakest last."""
+def with_titles(home: Home, kinds: tuple[str, ...]) -> ClaudeFile:
+    """Return a session with titles of `kinds`."""
     file = home.claude()
     fields = {"slug": "the slug"} if "slug" in kinds else {}
     file.prompt("the prompt", **fields)
@@ -41,14 +41,14 @@ def titled(home: Home, kinds: tuple[str, ...]) -> ClaudeFile:
 
 
 @pytest.mark.parametrize("first", range(len(TITLES)))
-def test_titles_have_an_order(home: Home, first: int) -> None:
-    file = titled(home, TITLES[first:])
+def test_strongest_title_wins(home: Home, first: int) -> None:
+    file = with_titles(home, TITLES[first:])
     assert read(home, file).title == f"the {TITLES[first]}"
 
 
 @pytest.mark.parametrize("first", range(len(TITLES)))
-def test_the_order_of_titles_is_not_the_order_of_lines(home: Home, first: int) -> None:
-    file = titled(home, TITLES[first:])
+def test_strongest_title_wins_in_any_record_order(home: Home, first: int) -> None:
+    file = with_titles(home, TITLES[first:])
     file.records[2:] = reversed(file.records[2:])
     assert read(home, file).title == f"the {TITLES[first]}"
 
@@ -57,7 +57,7 @@ def test_the_order_of_titles_is_not_the_order_of_lines(home: Home, first: int) -
     ("kind", "field"),
     [("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("summary", "summary")],
 )
-def test_the_last_title_of_a_kind_wins(home: Home, kind: str, field: str) -> None:
+def test_last_title_of_a_kind_wins(home: Home, kind: str, field: str) -> None:
     file = home.claude()
     file.turn("hello", "hi")
     for title in ("first", "second", "first", "third"):
@@ -65,7 +65,7 @@ def test_the_last_title_of_a_kind_wins(home: Home, kind: str, field: str) -> Non
     assert read(home, file).title == "third"
 
 
-def test_the_last_slug_wins(home: Home) -> None:
+def test_last_slug_wins(home: Home) -> None:
     file = home.claude()
     for slug in ("bold-plan", "calm-plan"):
         file.prompt("hello", slug=slug)
@@ -85,7 +85,7 @@ def test_only_a_summary_of_this_session_is_its_title(home: Home) -> None:
     assert read(home, file, other).title == "hello"
 
 
-def test_a_summary_may_stand_before_its_leaf(home: Home) -> None:
+def test_summary_before_its_leaf_is_the_title(home: Home) -> None:
     file = home.claude()
     file.turn("hello", "hi")
     file.meta("summary", summary="A greeting", leafUuid=file.last_uuid)
@@ -103,7 +103,7 @@ def test_a_summary_may_stand_before_its_leaf(home: Home) -> None:
         ("<bash-input>ls</bash-input>", "ls"),
     ],
 )
-def test_the_first_user_line_is_not_always_the_first_prompt(
+def test_title_comes_from_the_first_prompt_not_the_first_user_record(
     home: Home, content: Any, title: str
 ) -> None:
     file = home.claude()
@@ -113,7 +113,7 @@ def test_the_first_user_line_is_not_always_the_first_prompt(
     assert read(home, file).title == title
 
 
-def test_a_command_that_the_agent_answered_is_a_first_prompt(home: Home) -> None:
+def test_answered_command_is_a_first_prompt(home: Home) -> None:
     file = home.claude()
     file.prompt("<command-name>/init</command-name>\n<command-args></command-args>")
     file.answer("written")
@@ -122,7 +122,7 @@ def test_a_command_that_the_agent_answered_is_a_first_prompt(home: Home) -> None
     assert (home.prompts(file.id), session.title) == (["/init", "thanks"], "/init")
 
 
-def test_a_queued_prompt_may_be_the_first(home: Home) -> None:
+def test_queued_prompt_can_be_the_first_prompt(home: Home) -> None:
     file = home.claude()
     file.answer("still at it")
     file.meta("queue-operation", operation="enqueue", content="hello", timestamp=file.tick())
@@ -131,7 +131,7 @@ def test_a_queued_prompt_may_be_the_first(home: Home) -> None:
     assert read(home, file).title == "hello"
 
 
-def test_a_title_that_comes_later_costs_no_object(home: Home) -> None:
+def test_later_title_adds_no_object(home: Home) -> None:
     file = home.claude()
     file.turn("hello", "hi")
     file.turn("go on", "more")
@@ -143,7 +143,7 @@ def test_a_title_that_comes_later_costs_no_object(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_a_sub_agents_title_is_its_description(home: Home) -> None:
+def test_subagent_title_is_its_description(home: Home) -> None:
     main = home.claude()
     main.turn("hello", "hi")
     agent = home.subagent(main, "agent-a1b2c3d4")
@@ -155,7 +155,7 @@ def test_a_sub_agents_title_is_its_description(home: Home) -> None:
     assert (session.title, session.agent) == ("Look at the parser", "Explore")
 
 
-def test_a_codex_threads_name_is_its_title(home: Home) -> None:
+def test_codex_thread_name_is_its_title(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("hello", "hi")
@@ -165,10 +165,10 @@ def test_a_codex_threads_name_is_its_title(home: Home) -> None:
     assert read(home, file).title == "A greeting"
 
 
-# Project, place and time.
+# Project, directories and totals.
 
 
-def test_the_project_is_the_first_directory(home: Home) -> None:
+def test_project_is_the_first_directory(home: Home) -> None:
     file = home.claude(cwd="/home/sam/src/shop")
     file.turn("one", "first")
     file.cwd, file.version = "/home/sam/src/api", "2.1.151"
@@ -178,7 +178,7 @@ def test_the_project_is_the_first_directory(home: Home) -> None:
 
 
 @pytest.mark.parametrize("is_worktree", [True, False])
-def test_the_project_is_the_git_root(home: Home, tmp_path: Path, is_worktree: bool) -> None:
+def test_project_is_the_git_root(home: Home, tmp_path: Path, is_worktree: bool) -> None:
     below = tmp_path / "repo" / "src" / "package"
     below.mkdir(parents=True)
     if is_worktree:
@@ -193,7 +193,7 @@ def test_the_project_is_the_git_root(home: Home, tmp_path: Path, is_worktree: bo
         assert (session.project, session.cwd) == (str(tmp_path / "repo"), str(below))
 
 
-def test_each_turn_keeps_its_own_directory_and_branch(home: Home) -> None:
+def test_each_turn_keeps_its_directory_and_branch(home: Home) -> None:
     file = home.claude()
     places = [("/home/sam/src/shop", "main"), ("/home/sam/src/shop/web", "main"), ("/tmp", "fix")]
     for cwd, branch in places:
@@ -206,7 +206,7 @@ def test_each_turn_keeps_its_own_directory_and_branch(home: Home) -> None:
     )
 
 
-def test_a_session_adds_up_its_turns(home: Home) -> None:
+def test_claude_session_sums_up_its_turns(home: Home) -> None:
     file = home.claude(version="2.1.150")
     start = file.now_ms + 1000
     file.turn("one", "first", "ls", "a.py")
@@ -237,7 +237,7 @@ def test_a_session_adds_up_its_turns(home: Home) -> None:
     assert (session.duration_s, session.is_complete) == ((file.now_ms - start) // 1000, True)
 
 
-def test_a_codex_session_adds_up_its_turns(home: Home) -> None:
+def test_codex_session_sums_up_its_turns(home: Home) -> None:
     file = home.codex()
     file.meta()
     start = file.now_ms + 1000
@@ -262,7 +262,7 @@ def test_a_codex_session_adds_up_its_turns(home: Home) -> None:
     )
 
 
-def test_a_session_with_lost_lines_is_not_complete(home: Home) -> None:
+def test_session_with_bad_lines_is_incomplete(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first")
     file.raw(b'{"parentUuid":null,"type":"user","mess\n')
@@ -271,7 +271,7 @@ def test_a_session_with_lost_lines_is_not_complete(home: Home) -> None:
     assert (session.turns, session.bad_lines, session.is_complete) == (2, 1, False)
 
 
-def test_unknown_types_are_counted_by_name(home: Home) -> None:
+def test_unknown_record_types_are_counted(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first")
     for kind in ("hologram", "hologram", "smell"):
@@ -284,7 +284,7 @@ def test_unknown_types_are_counted_by_name(home: Home) -> None:
 # Sub-agents and forks.
 
 
-def in_folder(home: Home, main: ClaudeFile, *folders: str) -> ClaudeFile:
+def agent_in(main: ClaudeFile, *folders: str) -> ClaudeFile:
     folder = main.path.parent.joinpath(*folders)
     return ClaudeFile(
         folder, 7, name="agent-a1b2c3d4", session_id=main.session_id, is_sidechain=True
@@ -296,10 +296,10 @@ def in_folder(home: Home, main: ClaudeFile, *folders: str) -> ClaudeFile:
     [(), ("{id}", "subagents"), ("{id}", "subagents", "workflows", "wf_x")],
     ids=["beside", "subagents", "workflow"],
 )
-def test_a_sub_agent_names_its_parent(home: Home, folders: tuple[str, ...]) -> None:
+def test_claude_subagent_names_its_parent(home: Home, folders: tuple[str, ...]) -> None:
     main = home.claude()
     main.turn("hello", "hi")
-    agent = in_folder(home, main, *(folder.format(id=main.id) for folder in folders))
+    agent = agent_in(main, *(folder.format(id=main.id) for folder in folders))
     agent.turn("look", "seen")
     session = read(home, agent, main)
     assert (session.id, session.kind, session.parent) == ("agent-a1b2c3d4", "subagent", main.id)
@@ -307,7 +307,7 @@ def test_a_sub_agent_names_its_parent(home: Home, folders: tuple[str, ...]) -> N
     assert set(home.rows()) == {main.id, agent.id}
 
 
-def test_the_folder_tells_the_parent_where_the_lines_do_not(home: Home) -> None:
+def test_folder_names_the_parent_if_records_name_another(home: Home) -> None:
     main = home.claude()
     main.turn("hello", "hi")
     agent = home.subagent(main, "agent-a1b2c3d4")
@@ -322,26 +322,26 @@ def test_the_folder_tells_the_parent_where_the_lines_do_not(home: Home) -> None:
         ({"subagent": "review"}, "subagent", "review"),
         ({"subagent": "compact"}, "worker", "compact"),
         (
-            {"subagent": {"thread_spawn": {"parent_thread_id": LOST, "agent_role": "scout"}}},
+            {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_role": "scout"}}},
             "subagent",
             "scout",
         ),
     ],
 )
-def test_a_codex_sub_agent_names_its_parent(home: Home, source: Any, kind: str, agent: str) -> None:
+def test_codex_subagent_names_its_parent(home: Home, source: Any, kind: str, agent: str) -> None:
     file = home.codex()
-    file.meta(source=source, session_id=LOST)
+    file.meta(source=source, session_id=PARENT)
     file.turn("look", "seen")
     session = read(home, file)
     assert (session.id, session.kind, session.parent, session.agent) == (
         file.id,
         kind,
-        LOST,
+        PARENT,
         agent,
     )
 
 
-def test_a_workflows_journal_is_no_session(home: Home) -> None:
+def test_workflow_journal_is_not_a_session(home: Home) -> None:
     main = home.claude()
     main.turn("hello", "hi")
     journal = main.path.with_suffix("") / "subagents" / "workflows" / "wf_x" / "journal.jsonl"
@@ -351,7 +351,7 @@ def test_a_workflows_journal_is_no_session(home: Home) -> None:
     assert list(home.rows()) == [main.id]
 
 
-def test_sidechains_inside_the_main_file_are_sub_agents(home: Home) -> None:
+def test_sidechains_in_the_main_file_are_subagents(home: Home) -> None:
     file = home.claude(version="2.0.10")
     file.turn("hello", "asking two agents")
     main_leaf = file.last_uuid
@@ -376,7 +376,7 @@ def test_sidechains_inside_the_main_file_are_sub_agents(home: Home) -> None:
     assert sessions[file.id].title == "hello"
 
 
-def test_a_file_with_sidechains_can_grow(home: Home) -> None:
+def test_file_with_sidechains_can_grow(home: Home) -> None:
     file = home.claude(version="2.0.10")
     file.turn("hello", "asking")
     main_leaf = file.last_uuid
@@ -392,7 +392,7 @@ def test_a_file_with_sidechains_can_grow(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_a_fork_shares_its_parents_turns(home: Home) -> None:
+def test_fork_shares_its_parents_turns(home: Home) -> None:
     parent = home.claude()
     for number in range(5):
         parent.turn(f"prompt {number}", f"answer {number}", "ls", f"{number}.py")
@@ -407,7 +407,7 @@ def test_a_fork_shares_its_parents_turns(home: Home) -> None:
     assert [entry.turn for entry in home.manifest(fork.id).entries[:5]] == shared
 
 
-def test_a_fork_names_its_parent_where_the_lines_do(home: Home) -> None:
+def test_fork_names_its_parent(home: Home) -> None:
     parent = home.claude()
     parent.turn("one", "first")
     fork = parent.fork(parent.path.parent, records=2, seed=2)
@@ -416,147 +416,3 @@ def test_a_fork_names_its_parent_where_the_lines_do(home: Home) -> None:
         record["forkedFrom"] = {"sessionId": parent.id, "messageUuid": record["uuid"]}
     fork.turn("two", "second")
     assert read(home, fork, parent).forked_from == parent.id
-
-
-# Sessions of which only the prompts are left.
-
-TIME = 1_790_000_000_000
-
-
-def typed(text: str, time: int, id: str = LOST, **fields: Any) -> bytes:
-    record = {"display": text, "pastedContents": {}, "timestamp": time, "project": "/p", **fields}
-    return encode({**record, "sessionId": id})
-
-
-def write_history(home: Home, *lines: bytes) -> None:
-    (home.projects.parent / "history.jsonl").write_bytes(b"".join(lines))
-
-
-def write_index(home: Home, **fields: Any) -> None:
-    entry = {
-        "sessionId": LOST,
-        "fullPath": "/gone.jsonl",
-        "firstPrompt": "fix the parser",
-        "summary": "Parser fixed",
-        "created": iso(TIME),
-        "modified": iso(TIME + 60_000),
-        "gitBranch": "main",
-        "projectPath": "/p",
-        "isSidechain": False,
-        **fields,
-    }
-    path = home.projects / "-p" / "sessions-index.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"version": 1, "originalPath": "/p", "entries": [entry]}))
-
-
-def test_history_recovers_the_prompts_of_a_lost_session(home: Home) -> None:
-    write_history(home, typed("one", TIME), typed("two", TIME + 5_000))
-    home.index()
-    assert home.turns(LOST) == [Turn("one"), Turn("two")]
-    row = home.rows()[LOST]
-    assert row.session == Session(
-        id=LOST,
-        source="claude_code",
-        project="/p",
-        cwd="/p",
-        title="one",
-        started=TIME,
-        ended=TIME + 5_000,
-        turns=2,
-        messages=2,
-        is_prompt_only=True,
-    )
-    assert (row.is_gone, row.session.is_complete) == (True, False)
-
-
-def test_pasted_text_is_put_back(home: Home) -> None:
-    pasted = {"1": {"id": 1, "type": "text", "content": "Traceback ..."}}
-    hashed = {"2": {"id": 2, "type": "text", "contentHash": "abc"}}
-    write_history(
-        home,
-        typed("why? [Pasted text #1 +9 lines]", TIME, pastedContents=pasted),
-        typed("and [Pasted text #2 +9 lines]", TIME + 1, pastedContents=hashed),
-    )
-    home.index()
-    assert home.prompts(LOST) == ["why? Traceback ...", "and [Pasted text #2 +9 lines]"]
-
-
-def test_codex_history_recovers_prompts_too(home: Home) -> None:
-    lines = [
-        encode({"session_id": LOST, "ts": TIME // 1000 + n, "text": f"prompt {n}"}) for n in (0, 1)
-    ]
-    (home.codex_sessions.parent / "history.jsonl").write_bytes(b"".join(lines))
-    home.index()
-    session = home.rows()[LOST].session
-    assert (session.source, session.is_prompt_only, session.started) == ("codex", True, TIME)
-    assert home.prompts(LOST) == ["prompt 0", "prompt 1"]
-
-
-def test_an_index_entry_recovers_title_and_first_prompt(home: Home) -> None:
-    write_index(home)
-    home.index()
-    assert home.turns(LOST) == [Turn("fix the parser")]
-    assert home.rows()[LOST].session == Session(
-        id=LOST,
-        source="claude_code",
-        project="/p",
-        cwd="/p",
-        branch="main",
-        title="Parser fixed",
-        started=TIME,
-        ended=TIME + 60_000,
-        turns=1,
-        messages=1,
-        is_prompt_only=True,
-    )
-
-
-def test_history_and_index_together_give_prompts_and_title(home: Home) -> None:
-    write_index(home)
-    write_history(home, typed("fix the parser", TIME), typed("and the lexer", TIME + 1))
-    home.index()
-    assert home.rows()[LOST].session.title == "Parser fixed"
-    assert home.prompts(LOST) == ["fix the parser", "and the lexer"]
-
-
-def test_a_transcript_says_more_than_the_hints(home: Home) -> None:
-    file = home.claude(session_id=LOST)
-    file.turn("one", "first")
-    write_history(home, typed("one", TIME), typed("typed but not sent", TIME + 1))
-    write_index(home)
-    session = read(home, file)
-    assert (session.title, session.is_prompt_only) == ("one", False)
-    assert (list(home.rows()), home.prompts(LOST)) == ([LOST], ["one"])
-
-
-def test_a_transcript_that_appears_later_replaces_the_hints(home: Home) -> None:
-    write_history(home, typed("one", TIME))
-    home.index()
-    file = home.claude(session_id=LOST)
-    file.turn("one", "first")
-    session = read(home, file)
-    assert (session.is_prompt_only, home.rows()[LOST].is_gone) == (False, False)
-    assert list(home.rows()) == [LOST]
-    assert_same_as_fresh(home)
-
-
-def test_a_session_that_was_read_before_it_vanished_keeps_everything(home: Home) -> None:
-    file = home.claude(session_id=LOST)
-    file.turn("one", "first")
-    write_history(home, typed("one", TIME))
-    before = (read(home, file), home.turns(LOST))
-    file.path.unlink()
-    write_history(home, typed("one", TIME), typed("two", TIME + 1))
-    home.index()
-    row = home.rows()[LOST]
-    assert ((row.session, home.turns(LOST)), row.is_gone) == (before, True)
-
-
-def test_an_index_that_is_no_json_is_passed_over(home: Home) -> None:
-    file = home.claude()
-    file.turn("one", "first")
-    (home.projects / "-p").mkdir()
-    (home.projects / "-p" / "sessions-index.json").write_text('{"version": 1, "entr')
-    read(home, file)
-    assert list(home.rows()) == [file.id]

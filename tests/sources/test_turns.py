@@ -1,4 +1,4 @@
-"""What begins a turn, what belongs to it, and what it cost: for both agents."""
+"""What begins a turn, what belongs to it, and its usage, for both sources."""
 
 import base64
 import hashlib
@@ -31,20 +31,20 @@ def read(home: Home, file: ClaudeFile) -> list[Turn]:
     return home.turns(file.id)
 
 
-def prompts_of(home: Home, file: ClaudeFile) -> list[str]:
+def read_prompts(home: Home, file: ClaudeFile) -> list[str]:
     return [turn.prompt for turn in read(home, file)]
 
 
-def said(text: str) -> Message:
+def message(text: str) -> Message:
     return Message((Text(text),), MODEL)
 
 
-def text(*texts: str) -> list[dict[str, Any]]:
+def text_blocks(*texts: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": item} for item in texts]
 
 
 def command(name: str, args: str | None = None, message_first: bool = False) -> str:
-    """What Claude Code writes for a slash command; skills have their message first."""
+    """Return Claude Code's text for a slash command. Skills have their message first."""
     name_tag = f"<command-name>{name}</command-name>"
     message = f"<command-message>{name.strip('/')}</command-message>"
     tags = [message, name_tag] if message_first else [name_tag, message]
@@ -53,12 +53,16 @@ def command(name: str, args: str | None = None, message_first: bool = False) -> 
     return "\n            ".join(tags)
 
 
-# What a person wrote begins a turn.
+# Typed text begins a turn.
 
 TYPED: dict[str, tuple[str | list[dict[str, Any]], dict[str, Any], str]] = {
     "a string": ("fix the parser", {}, "fix the parser"),
-    "a block": (text("fix the parser"), {}, "fix the parser"),
-    "two blocks": (text("fix the parser", "and the lexer"), {}, "fix the parser\nand the lexer"),
+    "a block": (text_blocks("fix the parser"), {}, "fix the parser"),
+    "two blocks": (
+        text_blocks("fix the parser", "and the lexer"),
+        {},
+        "fix the parser\nand the lexer",
+    ),
     "a heading": ("# Plan\n1. parse", {}, "# Plan\n1. parse"),
     "a plan": ("Implement the following plan: parse", {}, "Implement the following plan: parse"),
     "words about a tag": ("what is <command-name>?", {}, "what is <command-name>?"),
@@ -79,20 +83,20 @@ TYPED: dict[str, tuple[str | list[dict[str, Any]], dict[str, Any], str]] = {
     "typed": ("yes", {"promptSource": "typed"}, "yes"),
     "queued": ("yes", {"promptSource": "queued"}, "yes"),
     "an accepted suggestion": ("yes", {"promptSource": "suggestion_accepted"}, "yes"),
-    "a number for an image": (text("[Image #1] what is it?"), {}, "[Image #1] what is it?"),
+    "a number for an image": (text_blocks("[Image #1] what is it?"), {}, "[Image #1] what is it?"),
 }
 
 
 @pytest.mark.parametrize("case", TYPED)
-def test_what_a_person_wrote_begins_a_turn(home: Home, case: str) -> None:
+def test_typed_text_begins_a_turn(home: Home, case: str) -> None:
     content, fields, prompt = TYPED[case]
     file = home.claude()
     file.turn("hello", "hi")
     file.prompt(content, **fields)
     file.answer("done")
     assert read(home, file) == [
-        Turn("hello", steps=(said("hi"),)),
-        Turn(prompt, steps=(said("done"),)),
+        Turn("hello", steps=(message("hi"),)),
+        Turn(prompt, steps=(message("done"),)),
     ]
 
 
@@ -107,34 +111,36 @@ CONTEXT = {
 
 @pytest.mark.parametrize("context", CONTEXT)
 @pytest.mark.parametrize("is_one_text", [True, False])
-def test_context_before_a_prompt_is_noted_in_its_turn(
+def test_context_before_a_prompt_is_a_note_in_its_turn(
     home: Home, context: str, is_one_text: bool
 ) -> None:
     file = home.claude()
     file.turn("hello", "hi")
     prompt = "explain it"
-    file.prompt(text(f"{context}\n{prompt}") if is_one_text else text(context, prompt))
+    file.prompt(
+        text_blocks(f"{context}\n{prompt}") if is_one_text else text_blocks(context, prompt)
+    )
     file.answer("it adds")
     note = Note("context", CONTEXT[context])
-    assert read(home, file)[1] == Turn("explain it", steps=(note, said("it adds")))
+    assert read(home, file)[1] == Turn("explain it", steps=(note, message("it adds")))
 
 
-def test_an_image_alone_begins_a_turn(home: Home) -> None:
+def test_image_alone_begins_a_turn(home: Home) -> None:
     file = home.claude()
     file.prompt([IMAGE])
-    file.prompt(text("[Image: source: /tmp/shot.png]"), isMeta=True)
+    file.prompt(text_blocks("[Image: source: /tmp/shot.png]"), isMeta=True)
     file.answer("a cat")
-    assert read(home, file) == [Turn("", attached=(BLOB,), steps=(said("a cat"),))]
+    assert read(home, file) == [Turn("", attached=(BLOB,), steps=(message("a cat"),))]
 
 
-def test_the_same_words_twice_are_two_turns(home: Home) -> None:
+def test_equal_prompts_begin_separate_turns(home: Home) -> None:
     file = home.claude()
     for _ in range(3):
         file.turn("go on", "more")
-    assert read(home, file) == [Turn("go on", steps=(said("more"),))] * 3
+    assert read(home, file) == [Turn("go on", steps=(message("more"),))] * 3
 
 
-# What nobody wrote does not.
+# Injected text does not.
 
 INJECTED: dict[str, tuple[str | list[dict[str, Any]], dict[str, Any], Note | None]] = {
     "caveat": ("<local-command-caveat>Caveat: x</local-command-caveat>", {"isMeta": True}, None),
@@ -170,12 +176,12 @@ INJECTED: dict[str, tuple[str | list[dict[str, Any]], dict[str, Any], Note | Non
     "coordinator": ("work!", {"origin": {"kind": "coordinator"}}, Note("notification", "work!")),
     "system": ("tick", {"promptSource": "system"}, Note("notification", "tick")),
     "interruption": (
-        text("[Request interrupted by user]"),
+        text_blocks("[Request interrupted by user]"),
         {},
         Note("interrupted", "[Request interrupted by user]"),
     ),
     "interruption of a tool": (
-        text("[Request interrupted by user for tool use]"),
+        text_blocks("[Request interrupted by user for tool use]"),
         {},
         Note("interrupted", "[Request interrupted by user for tool use]"),
     ),
@@ -200,26 +206,26 @@ INJECTED: dict[str, tuple[str | list[dict[str, Any]], dict[str, Any], Note | Non
         Note("summary", "What happened so far: everything."),
     ),
     "skill": (
-        text("Base directory for this skill: /s\n\nDo it so."),
+        text_blocks("Base directory for this skill: /s\n\nDo it so."),
         {"isMeta": True},
         Note("context", "Base directory for this skill: /s\n\nDo it so."),
     ),
-    "injected heading": (text("# Init"), {"isMeta": True}, Note("context", "# Init")),
+    "injected heading": (text_blocks("# Init"), {"isMeta": True}, Note("context", "# Init")),
     "injected words": ("so it is", {"isMeta": True}, Note("context", "so it is")),
     "another session": (
         "Another Claude session sent: hi",
         {"isMeta": True, "origin": {"kind": "peer"}},
         Note("notification", "Another Claude session sent: hi"),
     ),
-    "image path": (text("[Image: source: /tmp/a.png]"), {"isMeta": True}, None),
-    "continuation": (text("Continue from where you left off."), {"isMeta": True}, None),
+    "image path": (text_blocks("[Image: source: /tmp/a.png]"), {"isMeta": True}, None),
+    "continuation": (text_blocks("Continue from where you left off."), {"isMeta": True}, None),
     "reminder": (
         "<system-reminder>be brief</system-reminder>",
         {"isMeta": True},
         Note("context", "be brief"),
     ),
     "opened file alone": (
-        text("<ide_opened_file>a.py</ide_opened_file>"),
+        text_blocks("<ide_opened_file>a.py</ide_opened_file>"),
         {},
         Note("context", "a.py"),
     ),
@@ -227,7 +233,7 @@ INJECTED: dict[str, tuple[str | list[dict[str, Any]], dict[str, Any], Note | Non
 
 
 @pytest.mark.parametrize("case", INJECTED)
-def test_what_nobody_wrote_begins_no_turn(home: Home, case: str) -> None:
+def test_injected_text_begins_no_turn(home: Home, case: str) -> None:
     content, fields, note = INJECTED[case]
     file = home.claude()
     file.turn("hello", "hi")
@@ -235,21 +241,21 @@ def test_what_nobody_wrote_begins_no_turn(home: Home, case: str) -> None:
     file.answer("done")
     (turn,) = read(home, file)
     notes = [step for step in turn.steps if isinstance(step, Note)]
-    assert [turn.prompt, *turn.messages()] == ["hello", said("hi"), said("done")]
+    assert [turn.prompt, *turn.messages()] == ["hello", message("hi"), message("done")]
     assert notes == ([note] if note else [])
 
 
-def test_what_comes_before_the_first_prompt_has_an_empty_one(home: Home) -> None:
+def test_answer_before_the_first_prompt_gets_an_empty_prompt(home: Home) -> None:
     file = home.claude()
     file.answer("left over from before")
     file.turn("hello", "hi")
     assert read(home, file) == [
-        Turn("", steps=(said("left over from before"),)),
-        Turn("hello", steps=(said("hi"),)),
+        Turn("", steps=(message("left over from before"),)),
+        Turn("hello", steps=(message("hi"),)),
     ]
 
 
-def test_a_session_without_any_message_has_no_turn(home: Home) -> None:
+def test_session_without_messages_has_no_turn(home: Home) -> None:
     file = home.claude()
     file.meta("file-history-snapshot", messageId="m", snapshot={}, isSnapshotUpdate=False)
     file.meta("ai-title", aiTitle="Nothing")
@@ -257,10 +263,10 @@ def test_a_session_without_any_message_has_no_turn(home: Home) -> None:
     assert read(home, file) == []
 
 
-# Commands: whether the agent answers tells a prompt from machinery.
+# A command is a prompt if the agent answers it.
 
 
-def test_a_built_in_command_without_arguments_is_machinery(home: Home) -> None:
+def test_unanswered_built_in_command_is_a_note(home: Home) -> None:
     file = home.claude()
     file.turn("hello", "hi")
     file.prompt("<local-command-caveat>Caveat</local-command-caveat>", isMeta=True)
@@ -269,25 +275,25 @@ def test_a_built_in_command_without_arguments_is_machinery(home: Home) -> None:
     file.turn("and now?", "better")
     notes = (Note("command", "/model"), Note("command", "Set model to opus"))
     assert read(home, file) == [
-        Turn("hello", steps=(said("hi"), *notes)),
-        Turn("and now?", steps=(said("better"),)),
+        Turn("hello", steps=(message("hi"), *notes)),
+        Turn("and now?", steps=(message("better"),)),
     ]
 
 
-def test_a_built_in_command_that_the_agent_answers_is_a_prompt(home: Home) -> None:
+def test_answered_built_in_command_is_a_prompt(home: Home) -> None:
     file = home.claude()
     file.turn("hello", "hi")
     file.prompt(command("/init", ""))
-    file.prompt(text("Please analyze this codebase"), isMeta=True)
+    file.prompt(text_blocks("Please analyze this codebase"), isMeta=True)
     file.answer("written")
     note = Note("context", "Please analyze this codebase")
     assert read(home, file) == [
-        Turn("hello", steps=(said("hi"),)),
-        Turn("/init", steps=(note, said("written"))),
+        Turn("hello", steps=(message("hi"),)),
+        Turn("/init", steps=(note, message("written"))),
     ]
 
 
-def test_a_local_command_of_newer_versions_begins_no_turn(home: Home) -> None:
+def test_local_command_in_a_system_record_begins_no_turn(home: Home) -> None:
     file = home.claude()
     file.turn("hello", "hi")
     file.add("system", subtype="local_command", content=command("/status", ""))
@@ -296,75 +302,86 @@ def test_a_local_command_of_newer_versions_begins_no_turn(home: Home) -> None:
     file.turn("go on", "more")
     notes = (Note("command", "/status"), Note("command", "all well"))
     assert read(home, file) == [
-        Turn("hello", steps=(said("hi"), *notes)),
-        Turn("go on", steps=(said("more"),)),
+        Turn("hello", steps=(message("hi"), *notes)),
+        Turn("go on", steps=(message("more"),)),
     ]
 
 
-def test_a_shell_commands_output_is_noted_in_its_turn(home: Home) -> None:
+def test_shell_output_is_a_note_in_its_turn(home: Home) -> None:
     file = home.claude()
     file.prompt("<bash-input>git status</bash-input>")
     file.prompt("<bash-stdout>clean\n</bash-stdout><bash-stderr>warning</bash-stderr>")
     file.turn("commit it", "done")
     assert read(home, file) == [
         Turn("git status", steps=(Note("command", "clean\nwarning"),)),
-        Turn("commit it", steps=(said("done"),)),
+        Turn("commit it", steps=(message("done"),)),
     ]
 
 
-# Prompts that were typed while the agent worked.
+def test_command_before_a_result_without_a_call_is_a_note(home: Home) -> None:
+    file = home.claude()
+    file.prompt(command("/model", ""))
+    file.result("toolu_gone", "still useful")
+    file.answer("done")
+    kept = ToolCall("unknown", result=ToolResult("still useful"))
+    assert read(home, file) == [
+        Turn("", steps=(Note("command", "/model"), message("done"), Message((kept,))))
+    ]
 
 
-def operation(file: ClaudeFile, name: str, **fields: Any) -> None:
+# Prompts typed while the agent works.
+
+
+def add_operation(file: ClaudeFile, name: str, **fields: Any) -> None:
     file.meta("queue-operation", operation=name, timestamp=file.tick(), **fields)
 
 
-def attached(file: ClaudeFile, prompt: Any, **fields: Any) -> None:
+def attach(file: ClaudeFile, prompt: Any, **fields: Any) -> None:
     queued = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **fields}
     file.add("attachment", attachment=queued)
 
 
 def by_remove(file: ClaudeFile) -> None:
-    operation(file, "enqueue", content="also the lexer")
-    operation(file, "remove")
+    add_operation(file, "enqueue", content="also the lexer")
+    add_operation(file, "remove")
 
 
 def by_remove_with_content(file: ClaudeFile) -> None:
-    operation(file, "enqueue", content="also the lexer")
-    operation(file, "remove", content="also the lexer")
+    add_operation(file, "enqueue", content="also the lexer")
+    add_operation(file, "remove", content="also the lexer")
 
 
 def by_list(file: ClaudeFile) -> None:
-    operation(file, "enqueue", content=text("also the lexer"))
-    operation(file, "remove")
+    add_operation(file, "enqueue", content=text_blocks("also the lexer"))
+    add_operation(file, "remove")
 
 
 def by_dequeue(file: ClaudeFile) -> None:
-    operation(file, "enqueue", content="also the lexer")
-    operation(file, "dequeue")
+    add_operation(file, "enqueue", content="also the lexer")
+    add_operation(file, "dequeue")
     file.prompt("also the lexer")
 
 
 def by_attachment(file: ClaudeFile) -> None:
-    operation(file, "enqueue")
-    operation(file, "remove")
-    attached(file, "also the lexer")
+    add_operation(file, "enqueue")
+    add_operation(file, "remove")
+    attach(file, "also the lexer")
 
 
 def by_operation_and_attachment(file: ClaudeFile) -> None:
     by_remove(file)
-    attached(file, "also the lexer")
+    attach(file, "also the lexer")
 
 
 def by_attachment_and_operation(file: ClaudeFile) -> None:
-    operation(file, "enqueue", content="also the lexer")
-    attached(file, "also the lexer")
-    operation(file, "remove")
+    add_operation(file, "enqueue", content="also the lexer")
+    attach(file, "also the lexer")
+    add_operation(file, "remove")
 
 
 def by_all_three(file: ClaudeFile) -> None:
     by_remove(file)
-    attached(file, "also the lexer")
+    attach(file, "also the lexer")
     file.prompt("also the lexer", promptSource="queued")
 
 
@@ -381,21 +398,21 @@ QUEUED = [
 
 
 @pytest.mark.parametrize("inject", QUEUED)
-def test_a_queued_prompt_begins_one_turn(home: Home, inject: Callable[[ClaudeFile], None]) -> None:
+def test_queued_prompt_begins_one_turn(home: Home, inject: Callable[[ClaudeFile], None]) -> None:
     file = home.claude()
     file.turn("fix the parser", "on it")
     inject(file)
     file.answer("both done")
     file.turn("thanks", "welcome")
     assert read(home, file) == [
-        Turn("fix the parser", steps=(said("on it"),)),
-        Turn("also the lexer", steps=(said("both done"),)),
-        Turn("thanks", steps=(said("welcome"),)),
+        Turn("fix the parser", steps=(message("on it"),)),
+        Turn("also the lexer", steps=(message("both done"),)),
+        Turn("thanks", steps=(message("welcome"),)),
     ]
 
 
 @pytest.mark.parametrize("inject", QUEUED)
-def test_a_queued_prompt_begins_one_turn_wherever_reading_stopped(
+def test_queued_prompt_begins_one_turn_when_read_record_by_record(
     home: Home, inject: Callable[[ClaudeFile], None]
 ) -> None:
     file = home.claude()
@@ -413,7 +430,7 @@ def test_a_queued_prompt_begins_one_turn_wherever_reading_stopped(
 
 
 @pytest.mark.parametrize("inject", QUEUED)
-def test_a_result_goes_to_the_turn_of_its_call(
+def test_result_goes_to_the_turn_of_its_call(
     home: Home, inject: Callable[[ClaudeFile], None]
 ) -> None:
     file = home.claude()
@@ -425,11 +442,11 @@ def test_a_result_goes_to_the_turn_of_its_call(
     call = ToolCall("Bash", {"command": "make"}, ToolResult("ok"))
     assert read(home, file) == [
         Turn("fix the parser", steps=(Message((call,), MODEL),)),
-        Turn("also the lexer", steps=(said("both done"),)),
+        Turn("also the lexer", steps=(message("both done"),)),
     ]
 
 
-def test_a_result_goes_to_the_turn_of_its_call_however_late(home: Home) -> None:
+def test_late_result_goes_to_the_turn_of_its_call(home: Home) -> None:
     file = home.claude()
     file.prompt("fix the parser")
     call_id = file.call("Bash", {"command": "make"})
@@ -439,11 +456,11 @@ def test_a_result_goes_to_the_turn_of_its_call_however_late(home: Home) -> None:
     call = ToolCall("Bash", {"command": "make"}, ToolResult("ok"))
     assert read(home, file) == [
         Turn("fix the parser", steps=(Message((call,), MODEL),)),
-        Turn("also the lexer", steps=(said("looking at it"),)),
+        Turn("also the lexer", steps=(message("looking at it"),)),
     ]
 
 
-def test_fragments_of_a_message_stay_together(home: Home) -> None:
+def test_fragments_of_a_message_stay_in_one_turn(home: Home) -> None:
     file = home.claude()
     file.prompt("fix the parser")
     ids = {"message_id": "msg_1", "request_id": "req_1"}
@@ -455,11 +472,11 @@ def test_fragments_of_a_message_stay_together(home: Home) -> None:
     call = ToolCall("Bash", {"command": "make"}, ToolResult("ok"))
     assert read(home, file) == [
         Turn("fix the parser", steps=(Message((Text("I will run it"), call), MODEL),)),
-        Turn("also the lexer", steps=(said("both done"),)),
+        Turn("also the lexer", steps=(message("both done"),)),
     ]
 
 
-def test_a_message_from_before_the_injection_may_be_written_after_it(home: Home) -> None:
+def test_message_begun_before_an_injection_stays_in_its_turn(home: Home) -> None:
     file = home.claude()
     file.prompt("fix the parser")
     before = file.tick()
@@ -467,107 +484,107 @@ def test_a_message_from_before_the_injection_may_be_written_after_it(home: Home)
     file.answer("parser done", timestamp=before)
     file.answer("both done")
     assert read(home, file) == [
-        Turn("fix the parser", steps=(said("parser done"),)),
-        Turn("also the lexer", steps=(said("both done"),)),
+        Turn("fix the parser", steps=(message("parser done"),)),
+        Turn("also the lexer", steps=(message("both done"),)),
     ]
 
 
-def test_a_prompt_that_was_taken_back_is_none(home: Home) -> None:
+def test_withdrawn_prompt_begins_no_turn(home: Home) -> None:
     file = home.claude()
     file.turn("fix the parser", "on it")
-    operation(file, "enqueue", content="also the lexer")
-    operation(file, "enqueue", content="and the tests")
-    operation(file, "popAll", content="also the lexer\nand the tests")
+    add_operation(file, "enqueue", content="also the lexer")
+    add_operation(file, "enqueue", content="and the tests")
+    add_operation(file, "popAll", content="also the lexer\nand the tests")
     file.answer("parser done")
     file.turn("also the tests", "done")
     assert read(home, file) == [
-        Turn("fix the parser", steps=(said("on it"), said("parser done"))),
-        Turn("also the tests", steps=(said("done"),)),
+        Turn("fix the parser", steps=(message("on it"), message("parser done"))),
+        Turn("also the tests", steps=(message("done"),)),
     ]
 
 
-def test_a_prompt_taken_back_and_sent_again_is_one(home: Home) -> None:
+def test_prompt_withdrawn_and_sent_again_begins_one_turn(home: Home) -> None:
     file = home.claude()
     file.turn("fix the parser", "on it")
-    operation(file, "enqueue", content="also the lexer")
-    operation(file, "popAll")
+    add_operation(file, "enqueue", content="also the lexer")
+    add_operation(file, "popAll")
     file.answer("parser done")
     file.turn("also the lexer", "done")
-    assert prompts_of(home, file) == ["fix the parser", "also the lexer"]
+    assert read_prompts(home, file) == ["fix the parser", "also the lexer"]
 
 
-def test_equal_prompts_that_were_queued_apart_are_two_turns(home: Home) -> None:
+def test_equal_prompts_queued_apart_begin_separate_turns(home: Home) -> None:
     file = home.claude()
     file.turn("begin", "on it")
     for _ in range(2):
-        operation(file, "enqueue", content="go on")
-        operation(file, "remove")
-        attached(file, "go on")
+        add_operation(file, "enqueue", content="go on")
+        add_operation(file, "remove")
+        attach(file, "go on")
         file.answer("more")
     file.turn("go on", "and more")
-    assert prompts_of(home, file) == ["begin", "go on", "go on", "go on"]
+    assert read_prompts(home, file) == ["begin", "go on", "go on", "go on"]
 
 
-def test_two_prompts_in_the_queue_are_two_turns(home: Home) -> None:
+def test_two_queued_prompts_begin_two_turns(home: Home) -> None:
     file = home.claude()
     file.turn("begin", "on it")
-    operation(file, "enqueue", content="one")
-    operation(file, "enqueue", content="two")
-    operation(file, "remove")
-    operation(file, "remove")
+    add_operation(file, "enqueue", content="one")
+    add_operation(file, "enqueue", content="two")
+    add_operation(file, "remove")
+    add_operation(file, "remove")
     file.answer("both done")
-    assert read(home, file)[1:] == [Turn("one"), Turn("two", steps=(said("both done"),))]
+    assert read(home, file)[1:] == [Turn("one"), Turn("two", steps=(message("both done"),))]
 
 
-def test_a_queued_prompt_at_the_end_begins_a_turn(home: Home) -> None:
+def test_queued_prompt_at_the_end_begins_a_turn(home: Home) -> None:
     file = home.claude()
     file.turn("begin", "on it")
-    operation(file, "enqueue", content="one more thing")
-    operation(file, "remove")
-    assert prompts_of(home, file) == ["begin", "one more thing"]
+    add_operation(file, "enqueue", content="one more thing")
+    add_operation(file, "remove")
+    assert read_prompts(home, file) == ["begin", "one more thing"]
 
 
-def test_what_waits_in_the_queue_is_no_prompt_yet(home: Home) -> None:
+def test_waiting_prompt_begins_no_turn(home: Home) -> None:
     file = home.claude()
     file.turn("begin", "on it")
-    operation(file, "enqueue", content="not yet")
-    assert prompts_of(home, file) == ["begin"]
+    add_operation(file, "enqueue", content="not yet")
+    assert read_prompts(home, file) == ["begin"]
 
 
-def test_a_prompt_after_an_injected_one_undoes_nothing(home: Home) -> None:
+def test_prompt_after_an_injected_one_rolls_nothing_back(home: Home) -> None:
     file = home.claude()
     file.turn("begin", "on it")
-    operation(file, "enqueue", content="also this")
-    operation(file, "remove")
-    file.prompt(text("[Request interrupted by user]"))
+    add_operation(file, "enqueue", content="also this")
+    add_operation(file, "remove")
+    file.prompt(text_blocks("[Request interrupted by user]"))
     file.turn("no, that", "done")
-    assert prompts_of(home, file) == ["begin", "also this", "no, that"]
+    assert read_prompts(home, file) == ["begin", "also this", "no, that"]
     entries = home.manifest(file.id).entries
     assert [entry.is_rolled_back for entry in entries] == [False, False, False]
 
 
-def test_a_notification_in_the_queue_is_no_prompt(home: Home) -> None:
+def test_queued_notification_begins_no_turn(home: Home) -> None:
     file = home.claude()
     file.turn("begin", "on it")
     notification = "<task-notification>task 7 is done</task-notification>"
-    operation(file, "enqueue", content=notification)
-    operation(file, "remove")
-    attached(file, notification, commandMode="task-notification")
-    attached(file, "by a peer", origin={"kind": "peer"})
-    attached(file, "by the client", isMeta=True)
+    add_operation(file, "enqueue", content=notification)
+    add_operation(file, "remove")
+    attach(file, notification, commandMode="task-notification")
+    attach(file, "by a peer", origin={"kind": "peer"})
+    attach(file, "by the client", isMeta=True)
     file.answer("seen")
-    assert prompts_of(home, file) == ["begin"]
+    assert read_prompts(home, file) == ["begin"]
 
 
-def test_a_queued_image_comes_with_its_prompt(home: Home) -> None:
+def test_queued_image_is_attached_to_its_prompt(home: Home) -> None:
     file = home.claude()
     file.turn("begin", "on it")
-    attached(file, [*text("like this"), IMAGE])
+    attach(file, [*text_blocks("like this"), IMAGE])
     file.answer("so")
-    assert read(home, file)[1] == Turn("like this", attached=(BLOB,), steps=(said("so"),))
+    assert read(home, file)[1] == Turn("like this", attached=(BLOB,), steps=(message("so"),))
 
 
-# Machine workers and sub-agents.
+# Workers and sub-agents.
 
 
 @pytest.mark.parametrize(
@@ -581,29 +598,41 @@ def test_a_queued_image_comes_with_its_prompt(home: Home) -> None:
         ("agent-a1b2c3d4", "Your task is to create a detailed summary of it all"),
     ],
 )
-def test_a_machines_prompt_begins_no_turn(home: Home, name: str, prompt: str) -> None:
+def test_machine_prompt_begins_no_turn(home: Home, name: str, prompt: str) -> None:
     main = home.claude()
     main.turn("hello", "hi")
     main.write()
     worker = home.subagent(main, name)
     worker.turn(prompt, "made by a machine")
     note = Note("machine", prompt)
-    assert read(home, worker) == [Turn("", steps=(note, said("made by a machine")))]
+    assert read(home, worker) == [Turn("", steps=(note, message("made by a machine")))]
 
 
-def test_a_sub_agents_prompt_begins_a_turn(home: Home) -> None:
+def test_command_that_a_worker_copied_is_discarded(home: Home) -> None:
+    main = home.claude()
+    main.turn("hello", "hi")
+    main.write()
+    worker = home.subagent(main, "agent-acompact-1a2b")
+    worker.prompt("<local-command-stdout>set</local-command-stdout>")
+    worker.prompt(command("/model", ""))
+    worker.turn("Your task is to create a detailed summary", "the summary")
+    note = Note("machine", "Your task is to create a detailed summary")
+    assert read(home, worker) == [Turn("", steps=(note, message("the summary")))]
+
+
+def test_subagent_prompt_begins_a_turn(home: Home) -> None:
     main = home.claude()
     main.turn("hello", "hi")
     main.write()
     agent = home.subagent(main, "agent-a1b2c3d4")
     agent.turn("look into the parser", "it is fine")
-    assert read(home, agent) == [Turn("look into the parser", steps=(said("it is fine"),))]
+    assert read(home, agent) == [Turn("look into the parser", steps=(message("it is fine"),))]
 
 
-# Lines out of order, and turns that were undone.
+# Records out of order, and turns that were rolled back.
 
 
-def test_a_result_may_stand_before_its_call(home: Home) -> None:
+def test_result_before_its_call_is_matched(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     call_id = file.call("Bash", {"command": "make"})
@@ -613,11 +642,11 @@ def test_a_result_may_stand_before_its_call(home: Home) -> None:
     file.answer("done")
     made = ToolCall("Bash", {"command": "make"}, ToolResult("ok"))
     assert read(home, file) == [
-        Turn("go", steps=(Message((made,), MODEL), said("done"))),
+        Turn("go", steps=(Message((made,), MODEL), message("done"))),
     ]
 
 
-def test_a_result_without_a_call_is_kept(home: Home) -> None:
+def test_result_without_a_call_is_kept(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     file.result("toolu_gone", "still useful", is_error=True)
@@ -625,21 +654,21 @@ def test_a_result_without_a_call_is_kept(home: Home) -> None:
     assert read(home, file) == [Turn("go", steps=(Message((kept,)),))]
 
 
-def test_words_beside_a_result_begin_a_turn(home: Home) -> None:
+def test_text_beside_a_result_begins_a_turn(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     call_id = file.call("Bash", {"command": "rm x"})
     result = {"type": "tool_result", "tool_use_id": call_id, "content": "no", "is_error": True}
-    file.prompt([result, *text("move it instead")])
+    file.prompt([result, *text_blocks("move it instead")])
     file.answer("moved")
     refused = ToolCall("Bash", {"command": "rm x"}, ToolResult("no", is_error=True))
     assert read(home, file) == [
         Turn("go", steps=(Message((refused,), MODEL),)),
-        Turn("move it instead", steps=(said("moved"),)),
+        Turn("move it instead", steps=(message("moved"),)),
     ]
 
 
-def test_a_result_in_a_line_of_the_agent_goes_to_its_call(home: Home) -> None:
+def test_result_in_an_assistant_record_is_matched(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     call_id = file.call("web_search", {"query": "x"}, model="glm-4.7", message_id="m")
@@ -649,7 +678,7 @@ def test_a_result_in_a_line_of_the_agent_goes_to_its_call(home: Home) -> None:
     assert read(home, file) == [Turn("go", steps=(Message((call,), "glm-4.7"),))]
 
 
-def test_claude_turns_that_were_undone_stay_marked(home: Home) -> None:
+def test_claude_turns_that_were_rolled_back_are_marked(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first")
     after_one = file.last_uuid
@@ -658,22 +687,22 @@ def test_claude_turns_that_were_undone_stay_marked(home: Home) -> None:
     file.last_uuid = after_one
     file.turn("two again", "better")
     file.turn("four", "fourth")
-    assert prompts_of(home, file) == ["one", "two", "three", "two again", "four"]
+    assert read_prompts(home, file) == ["one", "two", "three", "two again", "four"]
     entries = home.manifest(file.id).entries
     assert [entry.is_rolled_back for entry in entries] == [False, True, True, False, False]
 
 
-def test_replayed_records_are_skipped(home: Home) -> None:
+def test_repeated_records_are_skipped(home: Home) -> None:
     file = home.claude()
     file.turn("one", "first", "ls", "a.py")
     file.turn("two", "second")
     file.records += file.records[:]
     file.turn("three", "third")
-    assert prompts_of(home, file) == ["one", "two", "three"]
+    assert read_prompts(home, file) == ["one", "two", "three"]
     assert home.rows()[file.id].session.input_tokens == 40
 
 
-def test_codex_turns_that_were_undone_stay_marked(home: Home) -> None:
+def test_codex_turns_that_were_rolled_back_are_marked(home: Home) -> None:
     file = home.codex()
     file.meta()
     for prompt in ("one", "two", "three"):
@@ -689,17 +718,17 @@ def test_codex_turns_that_were_undone_stay_marked(home: Home) -> None:
     assert [entry.is_rolled_back for entry in entries] == [False, True, True, True, False]
 
 
-# What a turn cost.
+# Usage.
 
 
-def usages(home: Home, file: ClaudeFile) -> tuple[list[Usage], int | None, int | None]:
+def read_usage(home: Home, file: ClaudeFile) -> tuple[list[Usage], int | None, int | None]:
     read(home, file)
     manifest = home.manifest(file.id)
     found = [usage for entry in manifest.entries for usage in entry.usage]
     return found, manifest.session.input_tokens, manifest.session.output_tokens
 
 
-def test_usage_counts_once_with_its_maximum(home: Home) -> None:
+def test_repeated_usage_counts_once_with_its_maximum(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     ids = {"message_id": "msg_1", "request_id": "req_1"}
@@ -707,15 +736,15 @@ def test_usage_counts_once_with_its_maximum(home: Home) -> None:
         usage = {"input_tokens": 100, "output_tokens": output, "cache_read_input_tokens": cached}
         file.answer(f"part {output}", usage=usage, **ids)
     key = usage_key("msg_1", "req_1")
-    assert usages(home, file) == ([Usage(key, MODEL, 100, 40, 7, None)], 100, 40)
+    assert read_usage(home, file) == ([Usage(key, MODEL, 100, 40, 7, None)], 100, 40)
 
 
-def test_a_message_that_was_requested_twice_costs_twice(home: Home) -> None:
+def test_message_requested_twice_counts_twice(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     file.answer("a", message_id="msg_1", request_id="req_1")
     file.answer("b", message_id="msg_1", request_id="req_2")
-    found, input_tokens, output_tokens = usages(home, file)
+    found, input_tokens, output_tokens = read_usage(home, file)
     assert [usage.key for usage in found] == [
         usage_key("msg_1", "req_1"),
         usage_key("msg_1", "req_2"),
@@ -723,37 +752,37 @@ def test_a_message_that_was_requested_twice_costs_twice(home: Home) -> None:
     assert (input_tokens, output_tokens) == (20, 10)
 
 
-def test_a_message_that_is_repeated_later_costs_once(home: Home) -> None:
+def test_message_repeated_later_counts_once(home: Home) -> None:
     file = home.claude()
     file.prompt("one")
     file.answer("first", message_id="msg_1", request_id="req_1")
     file.turn("two", "second")
     file.prompt("three")
     file.answer("first", message_id="msg_1", request_id="req_1")
-    assert usages(home, file)[1:] == (20, 10)
+    assert read_usage(home, file)[1:] == (20, 10)
 
 
-def test_unknown_usage_is_not_zero(home: Home) -> None:
+def test_unknown_usage_is_none_not_zero(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     file.answer("from another vendor", usage=None)
-    assert usages(home, file) == ([], None, None)
+    assert read_usage(home, file) == ([], None, None)
     file.answer("half known", usage={"output_tokens": 0}, message_id="m", request_id="r")
     expected = Usage(usage_key("m", "r"), MODEL, None, 0, None, None)
-    assert usages(home, file) == ([expected], None, 0)
+    assert read_usage(home, file) == ([expected], None, 0)
 
 
-def test_an_error_of_the_api_costs_nothing(home: Home) -> None:
+def test_api_error_has_no_usage(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     zero = {"input_tokens": 0, "output_tokens": 0}
     file.answer("API Error: 529", model="<synthetic>", isApiErrorMessage=True, usage=zero)
-    assert usages(home, file) == ([], None, None)
+    assert read_usage(home, file) == ([], None, None)
     assert home.turns(file.id) == [Turn("go", steps=(Note("error", "API Error: 529"),))]
     assert home.rows()[file.id].session.models == ()
 
 
-def test_codex_counters_are_cumulative_and_repeated(home: Home) -> None:
+def test_repeated_cumulative_codex_counters_count_once(home: Home) -> None:
     file = home.codex()
     file.meta()
     file.turn("one", "first")
