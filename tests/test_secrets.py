@@ -13,7 +13,7 @@ from ccgrep import secrets
 from ccgrep.fulltext.document import MAX_INDEXED_CHARS
 from ccgrep.output.record_line import join_pieces, plain_snippet
 from ccgrep.output.style import Style
-from ccgrep.search.snippet import Span, around
+from ccgrep.search.snippet import Span, make_snippet
 from ccgrep.secrets import RULES
 from ccgrep.text import clean, escape, one_line, redact, redact_spans, redact_values, set_redaction
 from tests.helpers import scale
@@ -152,7 +152,7 @@ def test_no_cut_colour_or_place_lets_a_part_slip_through(data: st.DataObject) ->
     apart = [b for a, b in pairwise([Span(0, 0), *spans]) if b.start >= a.end and b.end > b.start]
     known = grams([secret])
     width = data.draw(st.integers(1, 400))
-    pieces = around(text, apart, width)
+    pieces = make_snippet(text, apart, width)
     style = Style(data.draw(st.booleans()))
     made = [
         "".join(piece.text for piece in pieces),

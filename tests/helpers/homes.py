@@ -215,7 +215,7 @@ def held(config: Config, but: Collection[str] = ()) -> Held:
     answers: Answers = []
     relaxed = []
     for request in QUERIES if _has_vectors(config) else QUERIES[:BY_WORDS]:
-        filters = request.filters._replace(without=others)
+        filters = request.filters._replace(except_ids=others)
         try:
             answer = searcher.run(request._replace(filters=filters))[0]
             hits = answer.hits

@@ -37,8 +37,8 @@ chosen_filters = st.fixed_dictionaries(
         "model": some("OPUS", "claude", "gpt", "none"),
         "tool": some("bash", "READ", "any", "none"),
         "sessions": st.none() | st.lists(st.integers(0, 30), min_size=1, max_size=3),
-        "only": st.none() | st.frozensets(st.integers(0, 30)),
-        "without": st.frozensets(st.integers(0, 30), max_size=3),
+        "only_ids": st.none() | st.frozensets(st.integers(0, 30)),
+        "except_ids": st.frozensets(st.integers(0, 30), max_size=3),
         "subagents": st.sampled_from(["include", "include", "only", "exclude"]),
         "max_sessions": st.sampled_from([0, 0, 0, 1, 3, 8]),
         "since": times,
@@ -70,8 +70,8 @@ def passes(turn: Said, filters: Filters) -> bool:
         and (not filters.model or any(filters.model.lower() in m for m in turn.models))
         and (filters.tool is None or filters.tool.lower() in used)
         and (filters.sessions is None or turn.place.session in filters.sessions)
-        and (filters.only is None or turn.place.session in filters.only)
-        and turn.place.session not in filters.without
+        and (filters.only_ids is None or turn.place.session in filters.only_ids)
+        and turn.place.session not in filters.except_ids
         and (filters.subagents == "include" or turn.is_subagent == (filters.subagents == "only"))
         and (filters.since is None or started(turn) >= filters.since)
         and (filters.until is None or started(turn) <= filters.until)
@@ -87,7 +87,7 @@ def meant(corpus: Corpus, chosen: dict[str, Any]) -> Filters:
             chosen[name] = started(corpus.turns[at % len(corpus.turns)]) + delta
     if chosen["sessions"] is not None:
         chosen["sessions"] = tuple(corpus.ids[n % len(corpus.ids)] for n in chosen["sessions"])
-    for name in ("only", "without"):
+    for name in ("only_ids", "except_ids"):
         if chosen[name] is not None:
             chosen[name] = frozenset(corpus.ids[n % len(corpus.ids)] for n in chosen[name])
     return Filters(**chosen)

@@ -22,7 +22,7 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.model import Session, Turn
 from ccgrep.refs import short_ids
-from ccgrep.search.filters import scope
+from ccgrep.search.filters import filter_clauses
 from ccgrep.search.regex import whole_words
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreLookup, StoreScan
@@ -112,9 +112,8 @@ class FileHistory:
 
     def _indexed(self) -> Iterator[_Match]:
         assert self._reader is not None
-        limits = scope(self._reader, self._filters)
-        query = _candidate_query(self._reader, self._path)
-        query = self._reader.filtered(query, limits.must, limits.never)
+        clauses = filter_clauses(self._reader, self._filters)
+        query = clauses.apply(_candidate_query(self._reader, self._path))
         for document in sorted(self._reader.search(query), key=_newest_first):
             place = Place(*self._reader.place(document.address))
             turn = self._turns.turn(*place)

@@ -75,12 +75,12 @@ def search_conversations(
         mode=mode,
         filters=filters._replace(
             sessions=(session_id,) if session_id is not None else None,
-            without=frozenset() if is_own else serving.asking(),
+            except_ids=frozenset() if is_own else serving.asking(),
         ),
         types=types,
         limit=start + limit + 1,  # One more tells whether there are more.
-        is_own_left_out=not is_own,
-        is_counted=False,
+        excludes_own_output=not is_own,
+        needs_total=False,
     )
     notes: list[str] = []
     options = SearchOptions(embed_pending=True, warn=notes.append)
@@ -225,7 +225,7 @@ def _filters(serving: Serving, narrowed: Narrowed) -> Filters:
         source=narrowed.source,
         tool=narrowed.tool,
         subagents=serving.config.subagents,
-        only=_served(serving),
+        only_ids=_served(serving),
     )
 
 

@@ -7,7 +7,7 @@ from ccgrep.blame.file_access import SHELL_TOOLS
 from ccgrep.config import Config
 from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.refs import short_ids
-from ccgrep.search.filters import scope
+from ccgrep.search.filters import filter_clauses
 from ccgrep.search.index_opener import open_current_reader
 from ccgrep.search.request import Filters
 from ccgrep.search.turn_reader import TurnReader
@@ -63,7 +63,6 @@ def past_commands(config: Config, filters: Filters) -> Iterator[str]:
 def _newest_hits(
     reader: TextReader, filters: Filters, limit: int, tools: frozenset[str] = frozenset()
 ) -> list[Hit]:
-    limits = scope(reader, filters)
-    must = [*limits.must, *([reader.any_value("tool_name", tools)] if tools else [])]
-    query = reader.filtered(reader.everything(), must, limits.never)
+    must = [reader.any_value("tool_name", tools)] if tools else []
+    query = filter_clauses(reader, filters).apply(reader.everything(), must)
     return reader.search(query, limit, order_by="started")

@@ -15,7 +15,7 @@ from ccgrep.search.index_opener import (
 )
 from ccgrep.search.request import SEMANTIC_MODES, Answer, Coverage, Request
 from ccgrep.search.searcher import FoundHit, Searcher, SearchOptions
-from ccgrep.search.snippet import Marks
+from ccgrep.search.snippet import MatchFinder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,17 +29,17 @@ class Result(NamedTuple):
     """An answer, with what is needed to show it."""
 
     answer: Answer
-    marks: Marks
+    finder: MatchFinder
     coverage: Coverage
     seconds: float
     searcher: Searcher
 
     def found(self, kinds: Sequence[TextKind]) -> list[FoundHit]:
         """Return the hits with their texts."""
-        return self.searcher.found(self.answer, self.marks, kinds)
+        return self.searcher.found(self.answer, self.finder, kinds)
 
 
-Found = tuple[Searcher, Answer, Marks]
+Found = tuple[Searcher, Answer, MatchFinder]
 
 
 def search(
@@ -76,9 +76,9 @@ def search(
         found = _search_index(config, request, options) or _search_repaired(
             config, request, options
         )
-    searcher, answer, marks = found
+    searcher, answer, finder = found
     coverage = coverage._replace(is_whole=searcher.is_whole, embedded=searcher.embedded)
-    return Result(answer, marks, coverage, time.monotonic() - started, searcher)
+    return Result(answer, finder, coverage, time.monotonic() - started, searcher)
 
 
 def _search_index(

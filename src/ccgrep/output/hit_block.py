@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ccgrep.output.formatting import long_age, pluralize, project_name
 from ccgrep.output.style import Style
 from ccgrep.search.searcher import FoundHit
-from ccgrep.search.snippet import Marked, SnippetPart, around
+from ccgrep.search.snippet import MatchedText, SnippetPart, make_snippet
 from ccgrep.text import clip, columns, make_visible, one_line, redact
 
 _MESSAGE_CHARS = 400
@@ -59,15 +59,15 @@ def block_lines(
     yield ""
 
 
-def _message_lines(label: str, marked: Marked, style: Style) -> Iterator[str]:
-    if not marked.text.strip():
+def _message_lines(label: str, matched: MatchedText, style: Style) -> Iterator[str]:
+    if not matched.text.strip():
         return
-    pieces = around(marked.text, marked.spans, _MESSAGE_CHARS // 2)
+    pieces = make_snippet(matched.text, matched.spans, _MESSAGE_CHARS // 2)
     lines = "".join(_format_piece(piece, style) for piece in pieces).strip().splitlines()
     yield f"  {label} {lines[0]}"
     yield from (f"  {line}" for line in lines[1:])
     shown_chars = sum(len(piece.text) for piece in pieces if piece.text != "…")
-    hidden_chars = len(redact(marked.text)) - shown_chars
+    hidden_chars = len(redact(matched.text)) - shown_chars
     if hidden_chars > 0:
         yield style.dim(f"  [truncated - {hidden_chars} more chars]")
     yield ""

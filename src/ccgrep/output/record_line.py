@@ -11,7 +11,7 @@ from __future__ import annotations
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.output.style import Style
 from ccgrep.search.searcher import FoundHit
-from ccgrep.search.snippet import SnippetPart, around, best_start
+from ccgrep.search.snippet import SnippetPart, best_window, make_snippet
 from ccgrep.text import clip, columns, make_visible, redact_spans
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def snippet_pieces(found: FoundHit, width: int) -> list[SnippetPart]:
     texts = [text for text in found.texts if text.text.strip()]
     if not texts:
         return []
-    best = max(texts, key=lambda text: best_start(text.spans, width)[1])
-    return around(best.text, best.spans, width)
+    best = max(texts, key=lambda text: best_window(text.spans, width)[1])
+    return make_snippet(best.text, best.spans, width)
 
 
 def plain_snippet(text: str, width: int) -> str:
     """Return the start of a text in one line."""
-    return join_pieces(around(text, (), 2 * width), width, Style())
+    return join_pieces(make_snippet(text, (), 2 * width), width, Style())
 
 
 def join_pieces(pieces: Iterable[SnippetPart], width: int, style: Style) -> str:
@@ -75,9 +75,9 @@ def join_pieces(pieces: Iterable[SnippetPart], width: int, style: Style) -> str:
 
 def match_lines(found: FoundHit) -> Iterator[str]:
     """Yield each match of a hit on a line of its own."""
-    for marked in found.texts:
-        spans = [(span.start, span.end) for span in marked.spans if marked.kind != "title"]
-        text, spans = redact_spans(marked.text, spans)
+    for matched in found.texts:
+        spans = [(span.start, span.end) for span in matched.spans if matched.kind != "title"]
+        text, spans = redact_spans(matched.text, spans)
         # Matches inside one secret have the same span after redaction.
         yield from (make_visible(_collapse_space(text[at:end])) for at, end in dict.fromkeys(spans))
 

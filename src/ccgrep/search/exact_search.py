@@ -13,7 +13,7 @@ from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.search.filters import scope
+from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import SUPERSEDED, WORKER, RankedHit, limit_hits, rank
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Hit, Place, Request
@@ -118,9 +118,9 @@ def indexed_candidates(
 ) -> Iterator[Candidate]:
     """Yield the turns that the full-text index cannot rule out."""
     types = request.types or DEFAULT_TYPES
-    limits = scope(reader, request.filters)
+    clauses = filter_clauses(reader, request.filters)
     query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
-    for document in reader.search(reader.filtered(query, limits.must, limits.never)):
+    for document in reader.search(clauses.apply(query)):
         session_and_turn, said = reader.said_at(document.address)
         place = Place(*session_and_turn)
         known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from ccgrep.errors import NotFoundError
 from ccgrep.fulltext.document_id import KINDS
-from ccgrep.fulltext.reader import Query, Stored, TextReader
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.fulltext.reader import Query, TextReader
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import find_session
 from ccgrep.search.request import Filters
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _FIRST_FETCH = 1000
 
 
-class TurnLookup(Protocol):
-    """Looks up what a hit's output needs, in the full-text index or in the store."""
-
-    def session_ids(self, prefix: str, /) -> Collection[str]: ...
-
-    def stored(self, session: str, turn: int, /) -> Stored | None: ...
-
-
-class Scope(NamedTuple):
+class FilterClauses(NamedTuple):
     """Queries of which a document must match all, and queries of which it must match none."""
 
     must: list[Query]
     never: list[Query]
 
+    def apply(self, query: Query, must: Iterable[Query] = (), never: Iterable[Query] = ()) -> Query:
+        """Return a query for the documents of `query` that pass these and further clauses."""
+        return TextReader.filtered(query, [*self.must, *must], [*self.never, *never])
 
-def scope(reader: TextReader, filters: Filters) -> Scope:
+
+def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
     """Return the filters as queries on documents."""
     must = [*_session_queries(reader, filters), *_value_queries(reader, filters)]
     never: list[Query] = []
@@ -39,11 +35,11 @@ def scope(reader: TextReader, filters: Filters) -> Scope:
         must.append(reader.term("kind", KINDS.index("subagent")))
     elif filters.subagents == "exclude":
         never += [reader.term("kind", KINDS.index(kind)) for kind in ("subagent", "worker")]
-    if filters.without:
-        never.append(reader.any_value("session", filters.without))
+    if filters.except_ids:
+        never.append(reader.any_value("session", filters.except_ids))
     if filters.max_sessions:
-        must.append(_most_recent_sessions(reader, Scope(must, never), filters.max_sessions))
-    return Scope(must, never)
+        must.append(_most_recent_sessions(reader, FilterClauses(must, never), filters.max_sessions))
+    return FilterClauses(must, never)
 
 
 def _session_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
@@ -55,8 +51,8 @@ def _session_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
     if filters.sessions is not None:
         ids = [find_session(ref, reader.session_ids, reader.title) for ref in filters.sessions]
         yield reader.any_value("session", ids)
-    if filters.only is not None:
-        yield reader.any_value("session", filters.only)
+    if filters.only_ids is not None:
+        yield reader.any_value("session", filters.only_ids)
 
 
 def _value_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
@@ -108,9 +104,9 @@ def _tool(reader: TextReader, name: str) -> Query:
     return reader.term("tool_name", name.lower())
 
 
-def _most_recent_sessions(reader: TextReader, scope: Scope, number: int) -> Query:
-    """Return a query for the `number` sessions with the most recent turns in `scope`."""
-    query = reader.filtered(reader.everything(), scope.must, scope.never)
+def _most_recent_sessions(reader: TextReader, clauses: FilterClauses, number: int) -> Query:
+    """Return a query for the `number` sessions with the most recent turns that pass."""
+    query = clauses.apply(reader.everything())
     limit = _FIRST_FETCH
     while True:
         documents = reader.search(query, limit, order_by="started")

@@ -11,7 +11,7 @@ from ccgrep.kinds import TextKind
 from ccgrep.model import Message, Step, ToolCall
 from ccgrep.search.request import Answer, Hit, Request
 from ccgrep.search.searcher import Searcher
-from ccgrep.search.snippet import Marks
+from ccgrep.search.snippet import MatchFinder
 
 TOOLS = ("search_conversations", "list_conversations", "read_turn", "read_conversation")
 _ALL: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
@@ -20,24 +20,24 @@ _COMMAND = re.compile(r"(?:^|[;&|(\n`])\s*(?:\w+=\S*\s+)*(?:\S*/)?ccgrep(?=\s|$)
 
 
 def without_own(
-    run: Callable[[Request], tuple[Answer, Marks]], searcher: Searcher, request: Request
-) -> tuple[Answer, Marks]:
+    run: Callable[[Request], tuple[Answer, MatchFinder]], searcher: Searcher, request: Request
+) -> tuple[Answer, MatchFinder]:
     """The answer without hits in ccgrep's own output, with as many others as are wanted."""
     limit = request.limit
     while True:
-        answer, marks = run(request._replace(limit=limit))
-        kept = [hit for hit in answer.hits if not _is_own(searcher, hit, marks, request.types)]
+        answer, finder = run(request._replace(limit=limit))
+        kept = [hit for hit in answer.hits if not _is_own(searcher, hit, finder, request.types)]
         if not limit or len(kept) >= request.limit or len(answer.hits) < limit:
             left_out = len(answer.hits) - len(kept)
             kept = kept[: request.limit or None]
-            return answer._replace(hits=kept, total=answer.total - left_out), marks
+            return answer._replace(hits=kept, total=answer.total - left_out), finder
         limit *= 4
 
 
-def _is_own(searcher: Searcher, hit: Hit, marks: Marks, kinds: tuple[TextKind, ...]) -> bool:
+def _is_own(searcher: Searcher, hit: Hit, finder: MatchFinder, kinds: tuple[TextKind, ...]) -> bool:
     stored = searcher.stored(hit.place)
     said = (stored.prompt, stored.answer, stored.title) if stored is not None else ()
-    if hit.passage is not None or (not kinds and any(marks.spans(text) for text in said)):
+    if hit.passage is not None or (not kinds and any(finder.spans(text) for text in said)):
         return False
     turn = searcher.turn(hit.place)
     if turn is None or not any(map(is_call, turn.calls())):
@@ -45,7 +45,7 @@ def _is_own(searcher: Searcher, hit: Hit, marks: Marks, kinds: tuple[TextKind, .
     rest = replace(turn, steps=tuple(map(_without_calls, turn.steps)))
     texts = [turn_text(rest, kind) for kind in kinds or _ALL]
     texts += () if kinds else (field_text(rest, "note"),)
-    return not any(marks.spans(text) for text in texts)
+    return not any(finder.spans(text) for text in texts)
 
 
 def _without_calls(step: Step) -> Step:

@@ -1,4 +1,4 @@
-"""What a search is asked for, and what it answers: plain values, cheap to import."""
+"""Requests and answers: the values that go into a search and come out. Cheap to import."""
 
 from __future__ import annotations
 
@@ -12,50 +12,52 @@ SEMANTIC_MODES = ("semantic", "hybrid")
 
 
 class Filters(NamedTuple):
-    """Which turns are meant; every one that is set must hold."""
+    """Which turns to search; a turn must pass every filter that is set."""
 
     project: str | None = None
-    here: str | None = None  # a directory: its project, those below it and above it
+    here: str | None = None  # a directory in, above or below a project
     since: int | None = None
     until: int | None = None
     source: SourceName | None = None
-    sessions: tuple[str, ...] | None = None
+    sessions: tuple[str, ...] | None = None  # REFs
     tool: str | None = None
     branch: str | None = None
     model: str | None = None
     subagents: Subagents = "include"
     max_sessions: int = 0
-    only: frozenset[str] | None = None  # whole ids: these sessions alone
-    without: frozenset[str] = frozenset()  # whole ids: never these
+    only_ids: frozenset[str] | None = None  # whole session ids, as in `except_ids`
+    except_ids: frozenset[str] = frozenset()
 
 
 class Request(NamedTuple):
-    """A search. Several patterns are alternatives."""
+    """A search for one or more patterns, which are alternatives."""
 
     patterns: tuple[str, ...]
     mode: Mode = "words"
     filters: Filters = Filters()
     types: tuple[TextKind, ...] = ()
-    limit: int = 10  # 0 is all
+    limit: int = 10  # 0 for all
     per_session: int = 0
     ignore_case: bool = False
     whole_word: bool = False
     invert: bool = False
-    is_every_match: bool = False  # whether each match is shown, or some of them are enough
-    is_own_left_out: bool = False  # whether ccgrep's own output counts for nothing
-    is_counted: bool = True  # whether the total must be right, or may be what was looked at
-    surfaces: tuple[str, ...] = ()  # what is compared by meaning; none is what is usual
-    alpha: float | None = None  # the weight of meaning in a hybrid search
-    deadline: float | None = None  # on time.monotonic()'s clock
+    finds_every_match: bool = False  # otherwise only the first in each text
+    excludes_own_output: bool = False  # leaves out turns that match only in calls of ccgrep
+    needs_total: bool = True  # otherwise the search may stop at the limit
+    surfaces: tuple[str, ...] = ()  # for semantic search; empty for the default
+    alpha: float | None = None  # the weight of the semantic score in a hybrid search
+    deadline: float | None = None  # of time.monotonic()
 
 
 class Place(NamedTuple):
+    """The address of a turn: a session id and a turn number."""
+
     session: str
     turn: int
 
 
 class Passage(NamedTuple):
-    """The part of a turn's text that is nearest to the query, in characters."""
+    """The part of a turn's text that is most similar to the query, in characters."""
 
     surface: str
     start: int
@@ -63,26 +65,26 @@ class Passage(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A turn that was found, at the most recent of its places."""
+    """A matching turn, at the most recent of its places."""
 
     place: Place
     score: float
     started: int
     kind: str
     also_in: tuple[Place, ...] = ()
-    matches: int = 1  # in the exact modes
-    passage: Passage | None = None  # when searched by meaning
-    parts: tuple[tuple[str, float], ...] = ()  # what the score is made of
+    matches: int = 1  # counted by exact searches
+    passage: Passage | None = None  # for semantic searches
+    parts: tuple[tuple[str, float], ...] = ()  # of the score
 
 
 class Answer(NamedTuple):
-    """Hits, the best first. `total` counts those that the limit cut off too."""
+    """Hits, the best first; `total` also counts those beyond the limit."""
 
     hits: list[Hit]
     total: int
     tier: Tier
-    relaxed: tuple[str, ...] = ()  # the words of which a hit has most
-    is_cut_short: bool = False  # the time was up
+    relaxed: tuple[str, ...] = ()  # the words, if hits have most but not all of them
+    is_cut_short: bool = False  # at the deadline
 
 
 class Embedded(NamedTuple):

@@ -11,10 +11,10 @@ from ccgrep.errors import UsageError
 from ccgrep.fulltext.reader import Stored, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import short_ids
-from ccgrep.search.filters import scope
+from ccgrep.search.filters import filter_clauses
 from ccgrep.search.index_opener import OpenIndex, open_store_texts
 from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Hit, Place, Request
-from ccgrep.search.snippet import Marked, Marks, WordMarks
+from ccgrep.search.snippet import MatchedText, MatchFinder, WordFinder
 from ccgrep.text import redact_spans
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class FoundHit(NamedTuple):
     hit: Hit
     short_id: str
     stored: Stored
-    texts: list[Marked]
+    texts: list[MatchedText]
 
 
 class SearchOptions(NamedTuple):
@@ -57,15 +57,15 @@ class Searcher:
         self._turns: TurnReader | None = None
         self._is_loss_reported = False
 
-    def run(self, request: Request) -> tuple[Answer, Marks]:
+    def run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request; leave out hits in ccgrep's own output if the request says so."""
-        if not request.is_own_left_out or request.invert:
+        if not request.excludes_own_output or request.invert:
             return self._run(request)
         from ccgrep.search.own_output import without_own  # noqa: PLC0415 - only for agents
 
         return without_own(self._run, self, request)
 
-    def _run(self, request: Request) -> tuple[Answer, Marks]:
+    def _run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request. A query without any word becomes a literal search."""
         if request.mode in SEMANTIC_MODES:
             return self._run_semantic(request)
@@ -74,11 +74,11 @@ class Searcher:
 
             answer = search_words(self._texts, request, self._newest, self._field_text)
             if answer is not None:
-                return answer, _word_marks(self._texts, request, answer)
+                return answer, _word_finder(self._texts, request, answer)
             request = request._replace(mode="literal")
         return self._run_exact(request)
 
-    def _run_semantic(self, request: Request) -> tuple[Answer, Marks]:
+    def _run_semantic(self, request: Request) -> tuple[Answer, MatchFinder]:
         if not self._options.use_index or not isinstance(self._texts, TextReader):
             raise UsageError("--no-index reads turns, not embeddings: drop --semantic or --hybrid")
         from ccgrep.search.semantic_search import search_by_meaning  # noqa: PLC0415 - imports numpy
@@ -86,51 +86,51 @@ class Searcher:
         answer, self.embedded = search_by_meaning(
             self._config, self._texts, request, self._newest, self._options
         )
-        return answer, _word_marks(self._texts, request, answer)
+        return answer, _word_finder(self._texts, request, answer)
 
-    def _run_exact(self, request: Request) -> tuple[Answer, Marks]:
+    def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:
         from ccgrep.search.exact_search import indexed_candidates, search_exact  # noqa: PLC0415
         from ccgrep.search.regex import Matcher  # noqa: PLC0415
-        from ccgrep.search.snippet import MAX_SPANS, PatternMarks  # noqa: PLC0415
+        from ccgrep.search.snippet import MAX_SPANS, PatternFinder  # noqa: PLC0415
 
         is_literal = request.mode != "regex"
         matcher = Matcher(request.patterns, is_literal, request.ignore_case, request.whole_word)
-        marks = PatternMarks(matcher, None if request.is_every_match else MAX_SPANS)
+        finder = PatternFinder(matcher, None if request.finds_every_match else MAX_SPANS)
         if isinstance(self._texts, TextReader):
             found = indexed_candidates(self._texts, matcher, request, self.turn_text)
-            return search_exact(found, matcher, request, self._newest), marks
+            return search_exact(found, matcher, request, self._newest), finder
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
         scan = StoreScan(open_store(self._config.store_dir), request.filters, self._warn_of_loss)
-        return search_exact(scan.candidates(request), matcher, request, scan.newest), marks
+        return search_exact(scan.candidates(request), matcher, request, scan.newest), finder
 
-    def found(self, answer: Answer, marks: Marks, kinds: Sequence[TextKind]) -> list[FoundHit]:
+    def found(
+        self, answer: Answer, finder: MatchFinder, kinds: Sequence[TextKind]
+    ) -> list[FoundHit]:
         """Return the hits of an answer with their texts."""
         short = self.short_ids(hit.place.session for hit in answer.hits)
         return [
             FoundHit(
-                hit, short[hit.place.session], stored, self._texts_of(hit, stored, kinds, marks)
+                hit, short[hit.place.session], stored, self._texts_of(hit, stored, kinds, finder)
             )
             for hit in answer.hits
             if (stored := self.stored(hit.place)) is not None
         ]
 
     def _texts_of(
-        self, hit: Hit, stored: Stored, kinds: Sequence[TextKind], marks: Marks
-    ) -> list[Marked]:
+        self, hit: Hit, stored: Stored, kinds: Sequence[TextKind], finder: MatchFinder
+    ) -> list[MatchedText]:
         if hit.passage is not None:
-            return _marked([self._passage(hit.place, hit.passage, stored)], marks)
-        said = [("user", stored.prompt), ("assistant", stored.answer)]
+            return _find_matches([self._passage(hit.place, hit.passage, stored)], finder)
+        discussion = [("user", stored.prompt), ("assistant", stored.answer)]
         if kinds:
-            known = dict(said)
+            known = dict(discussion)
             texts = [(k, known[k] if k in known else self.turn_text(hit.place, k)) for k in kinds]
-            return _marked(texts, marks)
-        marked = _marked([*said, ("title", stored.title)], marks)
-        if any(one.spans for one in marked):
-            return marked
-        turn = self.turn(hit.place)
-        return marked if turn is None else [*marked, *_marked(_rest(turn), marks)]
+            return _find_matches(texts, finder)
+        matched = _find_matches([*discussion, ("title", stored.title)], finder)
+        turn = None if any(one.spans for one in matched) else self.turn(hit.place)
+        return matched if turn is None else [*matched, *_find_matches(_other_texts(turn), finder)]
 
     def _passage(self, place: Place, passage: Passage, stored: Stored) -> tuple[str, str]:
         from ccgrep.fulltext.surfaces import surface_text  # noqa: PLC0415
@@ -163,8 +163,7 @@ class Searcher:
     def sessions(self, filters: Filters) -> list[str]:
         """Return every session with a turn that passes the filters."""
         if isinstance(self._texts, TextReader):
-            limits = scope(self._texts, filters)
-            query = self._texts.filtered(self._texts.everything(), limits.must, limits.never)
+            query = filter_clauses(self._texts, filters).apply(self._texts.everything())
             return sorted(self._texts.values("session", "", query))
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
@@ -201,8 +200,8 @@ class Searcher:
         """Return the text that a field of the index was built from."""
         if field in ("said", "user", "assistant"):
             stored = self.stored(place)
-            said = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
-            return said[field] if field in said else "\n".join(said.values())
+            sides = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
+            return sides[field] if field in sides else "\n".join(sides.values())
         from ccgrep.fulltext.document import field_text  # noqa: PLC0415
 
         turn = self.turn(place)
@@ -220,11 +219,11 @@ def make_searcher(config: Config, reader: TextReader | None) -> Searcher:
     return Searcher(config, OpenIndex(reader) if reader else open_store_texts(config.store_dir))
 
 
-def _marked(texts: Iterable[tuple[str, str]], marks: Marks) -> list[Marked]:
-    return [Marked(kind, text, marks.spans(text)) for kind, text in texts if text]
+def _find_matches(texts: Iterable[tuple[str, str]], finder: MatchFinder) -> list[MatchedText]:
+    return [MatchedText(kind, text, finder.spans(text)) for kind, text in texts if text]
 
 
-def _rest(turn: Turn) -> Iterator[tuple[str, str]]:
+def _other_texts(turn: Turn) -> Iterator[tuple[str, str]]:
     from ccgrep.fulltext.document import field_text, turn_text  # noqa: PLC0415
 
     yield "tool", turn_text(turn, "tool")
@@ -232,8 +231,8 @@ def _rest(turn: Turn) -> Iterator[tuple[str, str]]:
     yield "note", field_text(turn, "note")
 
 
-def _word_marks(reader: TextReader, request: Request, answer: Answer) -> Marks:
+def _word_finder(reader: TextReader, request: Request, answer: Answer) -> MatchFinder:
     from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
 
     units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
-    return WordMarks(units if answer.tier == "all" else content_units(units))
+    return WordFinder(units if answer.tier == "all" else content_units(units))

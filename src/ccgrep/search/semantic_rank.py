@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
-from ccgrep.search.filters import scope
+from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import SUPERSEDED, WORKER, limit_hits, rank, recency
 from ccgrep.search.request import Answer, Hit, Passage, Place
 from ccgrep.search.word_search import has_known_word, score_words
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.reader import Hit as DocumentHit
     from ccgrep.fulltext.reader import TextReader
     from ccgrep.kinds import Tier
-    from ccgrep.search.filters import Scope
     from ccgrep.search.rank import RankedHit
     from ccgrep.search.request import Request
 
@@ -140,7 +139,7 @@ class _CandidateScorer:
     ) -> None:
         self._reader = reader
         self._request = request
-        self._limits: Scope = scope(reader, request.filters)
+        self._clauses = filter_clauses(reader, request.filters)
         self._query = query
         self._surfaces = surfaces
 
@@ -163,8 +162,8 @@ class _CandidateScorer:
         return turns
 
     def _similar(self) -> Sequence[DocumentHit]:
-        reader, limits = self._reader, self._limits
-        passing = reader.filtered(reader.everything(), limits.must, limits.never)
+        reader = self._reader
+        passing = self._clauses.apply(reader.everything())
         if reader.count(passing) <= _MAX_COMPARED:
             return reader.search(passing)
         limit = _FIRST_FETCH
@@ -172,7 +171,7 @@ class _CandidateScorer:
             nearest = self._query.nearest(limit)
             keys = [key for key, one in nearest.items() if one.similarity >= MIN_SIMILARITY]
             query = reader.with_keys(self._surfaces, keys)
-            documents = reader.search(reader.filtered(query, limits.must, limits.never))
+            documents = reader.search(self._clauses.apply(query))
             is_all = len(keys) < limit or limit >= self._query.count
             if is_all or self._is_enough(documents):
                 return documents

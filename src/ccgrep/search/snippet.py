@@ -33,7 +33,7 @@ class Span(NamedTuple):
     word: int = 0
 
 
-class Marked(NamedTuple):
+class MatchedText(NamedTuple):
     """A kind of text of a turn with the matches in it."""
 
     kind: str
@@ -48,13 +48,13 @@ class SnippetPart(NamedTuple):
     is_match: bool
 
 
-class Marks(Protocol):
+class MatchFinder(Protocol):
     """Finds the matches in a text."""
 
     def spans(self, text: str) -> list[Span]: ...
 
 
-class WordMarks:
+class WordFinder:
     """Finds the words of a query, in any inflected form."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
@@ -143,7 +143,7 @@ def _shared_prefix(stem: str, word: str) -> str:
     return word[: max(length, 1)]
 
 
-class PatternMarks:
+class PatternFinder:
     """Finds the matches of an exact pattern."""
 
     def __init__(self, matcher: Matcher, limit: int | None = MAX_SPANS) -> None:
@@ -164,7 +164,7 @@ class PatternMarks:
         return found
 
 
-def best_start(spans: Sequence[Span], width: int) -> tuple[int, int]:
+def best_window(spans: Sequence[Span], width: int) -> tuple[int, int]:
     """Return where the first window of `width` with the most different words starts, and their
     number."""
     best, most = 0, 0
@@ -175,9 +175,9 @@ def best_start(spans: Sequence[Span], width: int) -> tuple[int, int]:
     return best, most
 
 
-def around(text: str, spans: Sequence[Span], width: int) -> list[SnippetPart]:
+def make_snippet(text: str, spans: Sequence[Span], width: int) -> list[SnippetPart]:
     """Return about `width` characters around the best matches, redacted."""
-    first, _ = best_start(spans, width * 3 // 4)
+    first, _ = best_window(spans, width * 3 // 4)
     start = _word_start(text, max(first - width // 4, 0)) if spans else 0
     end = start + 2 * width
     parts = [SnippetPart("…", False)] if start else []

@@ -81,8 +81,8 @@ class StoreScan:
             (self._projects is None or session.project in self._projects)
             and (filters.source is None or session.source == filters.source)
             and (self._sessions is None or session.id in self._sessions)
-            and (filters.only is None or session.id in filters.only)
-            and session.id not in filters.without
+            and (filters.only_ids is None or session.id in filters.only_ids)
+            and session.id not in filters.except_ids
             and is_kept[filters.subagents]
         )
 

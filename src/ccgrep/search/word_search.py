@@ -14,7 +14,7 @@ from ccgrep.fulltext.document_id import KINDS, key_of
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.search.filters import Scope, scope
+from ccgrep.search.filters import FilterClauses, filter_clauses
 from ccgrep.search.phrases import PhraseVerifier, Requirement
 from ccgrep.search.query import Unit, content_units, min_units, parse
 from ccgrep.search.rank import (
@@ -76,7 +76,8 @@ def search_words(
     queries = _parse_patterns(reader, request)
     if not queries:
         return None
-    search = _WordSearch(reader, request, scope(reader, request.filters), newest, load)
+    clauses = filter_clauses(reader, request.filters)
+    search = _WordSearch(reader, request, clauses, newest, load)
     answer = search.answer("all", [Requirement(units, len(units)) for units in queries])
     if answer.hits:
         return answer
@@ -100,7 +101,8 @@ def score_words(
     queries = _parse_patterns(reader, request)
     if not queries:
         return []
-    search = _WordSearch(reader, request, scope(reader, request.filters), 0, lambda *_: "")
+    clauses = filter_clauses(reader, request.filters)
+    search = _WordSearch(reader, request, clauses, 0, lambda *_: "")
     required = [
         Requirement(units, min_units(len(units)) if needs_most else 1)
         for units in map(content_units, queries)
@@ -127,14 +129,19 @@ class _WordSearch:
     """Builds the bands of a request and searches them."""
 
     def __init__(
-        self, reader: TextReader, request: Request, limits: Scope, newest: int, load: LoadField
+        self,
+        reader: TextReader,
+        request: Request,
+        clauses: FilterClauses,
+        newest: int,
+        load: LoadField,
     ) -> None:
         self._reader = reader
         self._request = request
-        self._limits = limits
+        self._clauses = clauses
         self._newest = newest
         self._phrases = PhraseVerifier(reader, load)
-        self._limit = 0 if request.is_counted else request.limit
+        self._limit = 0 if request.needs_total else request.limit
 
     def answer(
         self, tier: Tier, required: list[Requirement], stop_words: Sequence[Unit] = ()
@@ -155,8 +162,7 @@ class _WordSearch:
         self, required: list[Requirement], stop_words: Sequence[Unit], limit: int
     ) -> list[DocumentHit]:
         query = self._bands(required, stop_words)[0].query
-        limits = self._limits
-        return self._reader.search(self._reader.filtered(query, limits.must, limits.never), limit)
+        return self._reader.search(self._clauses.apply(query), limit)
 
     def _is_enough(self, ranked: Iterable[RankedHit]) -> bool:
         return bool(self._limit) and len(self._first(ranked)) == self._limit
@@ -174,9 +180,7 @@ class _WordSearch:
 
     def _search(self, band: Band, required: list[Requirement], tier: Tier) -> list[RankedHit]:
         """Return the hits of a band, at least as many as the limit if there are that many."""
-        query = self._reader.filtered(
-            band.query, self._limits.must, [*self._limits.never, *band.never]
-        )
+        query = self._clauses.apply(band.query, never=band.never)
         has_phrase = any(unit.is_phrase for one in required for unit in one.units)
         fetch = max(_FIRST_FETCH, 4 * self._limit) if self._limit else 0
         while True:

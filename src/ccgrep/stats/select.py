@@ -53,10 +53,10 @@ def _sessions(tables: Tables, filters: Filters) -> Array | None:
         masks.append(~np.isin(tables["session.kind"], served))
     if filters.sessions is not None:
         masks.append(_by_refs(tables, filters.sessions))
-    if filters.only is not None:
-        masks.append(_by_ids(tables, filters.only))
-    if filters.without:
-        masks.append(~_by_ids(tables, filters.without))
+    if filters.only_ids is not None:
+        masks.append(_by_ids(tables, filters.only_ids))
+    if filters.except_ids:
+        masks.append(~_by_ids(tables, filters.except_ids))
     return np.logical_and.reduce(masks) if masks else None
 
 

@@ -69,7 +69,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     # Who names a session means it, also if it is the one that asks.
     is_own = arguments.include_self or bool(arguments.session) or not is_agent(context.environment)
     if not is_own:
-        filters = filters._replace(without=asking(context.environment, config))
+        filters = filters._replace(except_ids=asking(context.environment, config))
     mode = _mode(arguments)
     if arguments.files_without_match and (arguments.json or arguments.jsonl):
         raise UsageError("-L prints session ids: it has no JSON form")
@@ -85,9 +85,9 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         ignore_case=arguments.ignore_case,
         whole_word=arguments.word_regexp,
         invert=arguments.invert_match,
-        is_every_match=arguments.only_matching,
-        is_own_left_out=not is_own,
-        is_counted=arguments.json,
+        finds_every_match=arguments.only_matching,
+        excludes_own_output=not is_own,
+        needs_total=arguments.json,
         surfaces=tuple(dict.fromkeys(arguments.surface or ())),
         alpha=_alpha(arguments.alpha),
         deadline=time.monotonic() + timeout_s if timeout_s and not _is_ranked(mode) else None,
