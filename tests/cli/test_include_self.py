@@ -10,7 +10,7 @@ import pytest
 
 from ccgrep.cli.calling_session import asking
 from tests.helpers.homes import Home
-from tests.mcp.client import Asked, asked
+from tests.helpers.mcp_client import ServerClient, run_with_server
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_over_mcp_the_same_is_left_out(office: Home) -> None:
     office.rest()
     office.index()
 
-    async def work(server: Asked) -> list[set[str]]:
+    async def work(server: ServerClient) -> list[set[str]]:
         ways: list[dict[str, Any]] = [
             {},
             {"include_self": True},
@@ -129,7 +129,7 @@ def test_over_mcp_the_same_is_left_out(office: Home) -> None:
         ]
         return [{s for s, _ in await server.search("zebra", **given)} for given in ways]
 
-    default, whole, named = asked(office, work, CLAUDE_CODE_SESSION_ID=id["running"])
+    default, whole, named = run_with_server(office, work, CLAUDE_CODE_SESSION_ID=id["running"])
     assert default == {id["solved"], id["codex"]}
     assert whole == set(id.values())
     assert named == {id["running"]}

@@ -13,7 +13,7 @@ from tests.cli.test_hostile import on_terminal
 from tests.helpers import scale
 from tests.helpers.canaries import FAMILIES, Canary, canary, grams, is_whole, leaks
 from tests.helpers.homes import Home
-from tests.mcp.client import Asked, asked
+from tests.helpers.mcp_client import ServerClient, run_with_server
 
 PLACES = ("prompt", "answer", "tool input", "tool output", "thinking", "title", "late prompt")
 ROUNDS = scale.of(1, 5)
@@ -166,20 +166,20 @@ def test_every_secret_is_shown_when_asked_for(shop: Shop, name: str) -> None:
 def test_the_setting_shows_them_but_not_to_an_agent(shop: Shop, known: dict[str, Canary]) -> None:
     for name in ("record lines", "sessions to complete", "hits to pick"):
         assert leaks(known, printed(shop, name, CCGREP_REDACT="never"))
-    assert leaks(known, asked(shop, everything(shop), CCGREP_REDACT="never")) == []
+    assert leaks(known, run_with_server(shop, everything(shop), CCGREP_REDACT="never")) == []
 
 
-def everything(shop: Shop) -> Callable[[Asked], Awaitable[str]]:
-    async def ask(server: Asked) -> str:
+def everything(shop: Shop) -> Callable[[ServerClient], Awaitable[str]]:
+    async def ask(server: ServerClient) -> str:
         texts = [
-            await server.text("search_conversations", query="commonword", limit=500),
-            await server.text("search_conversations", query="deploy", type="tool", limit=500),
-            await server.text("list_conversations", limit=500),
-            await server.text("read_turn", session_id="nosuch", turn_number=0),
+            await server.call_text("search_conversations", query="commonword", limit=500),
+            await server.call_text("search_conversations", query="deploy", type="tool", limit=500),
+            await server.call_text("list_conversations", limit=500),
+            await server.call_text("read_turn", session_id="nosuch", turn_number=0),
         ]
         for id in shop.ids:
-            texts.append(await server.text("read_turn", session_id=id, turn_number=0))
-            texts.append(await server.text("read_conversation", session_id=id))
+            texts.append(await server.call_text("read_turn", session_id=id, turn_number=0))
+            texts.append(await server.call_text("read_conversation", session_id=id))
         return "\n".join(texts)
 
     return ask
@@ -188,8 +188,8 @@ def everything(shop: Shop) -> Callable[[Asked], Awaitable[str]]:
 def test_the_server_shows_no_secret_unless_it_was_started_so(
     shop: Shop, known: dict[str, Canary]
 ) -> None:
-    assert leaks(known, asked(shop, everything(shop))) == []
-    shown = asked(shop, everything(shop), "--no-redact")
+    assert leaks(known, run_with_server(shop, everything(shop))) == []
+    shown = run_with_server(shop, everything(shop), "--no-redact")
     wanted = [one for (_, _, place), one in shop.secrets.items() if place in ("prompt", "answer")]
     assert [one for one in wanted if not is_whole(one, shown)] == []
 

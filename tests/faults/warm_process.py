@@ -30,10 +30,10 @@ vectors._ALL_COMPARED = 0  # graphs are used, however few vectors there are
 semantic_search._query_encoder(semantic_search.found_model(make_config(os.environ)))
 
 def asked(query):
-    serving = tools.Serving(make_config(os.environ), None, int, frozenset)
+    context = tools.ServerContext(make_config(os.environ), None, int, frozenset)
     try:
         made = tools.search_conversations(
-            serving, query, 10, None, tools.Narrowed(), (), "words", True, None
+            context, query, 10, None, tools.FilterArguments(), (), "words", True, None
         )
     except CcgrepError as error:
         sys.stderr.write(str(error))

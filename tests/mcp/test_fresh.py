@@ -1,4 +1,4 @@
-"""What is written while the server runs is found within three seconds, by one writer of many."""
+"""A running server finds what is written meanwhile; of several servers, one indexes."""
 
 import asyncio
 import os
@@ -6,69 +6,69 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import AsyncExitStack
+from functools import partial
 
 import pytest
 from mcp import Client
 
 from ccgrep.refresh import watch
 from tests.helpers.homes import Home, assert_same_as_fresh
-from tests.mcp.client import Asked, asked, parameters, processes_of
+from tests.helpers.mcp_client import (
+    LIMIT_S,
+    ServerClient,
+    needs_proc,
+    processes_of,
+    run_with_server,
+    server_parameters,
+    wait_until,
+)
 
-FRESH_S = 3.0
 
-
-def test_what_is_appended_and_what_is_new_is_found_within_three_seconds(home: Home) -> None:
+def test_server_finds_new_turns_sessions_and_projects(home: Home) -> None:
     old = home.claude(1)
     old.turn("where is the zebra", "in the zoo")
     old.write()
     home.rest()
     home.index()
 
-    async def work(server: Asked) -> None:
+    async def work(server: ServerClient) -> None:
         assert await server.search("okapi") == []
         old.turn("and the okapi", "there too")
         old.append()
-        await server.until("okapi", [(old.id, 1)], FRESH_S)
+        await server.wait_for("okapi", [(old.id, 1)])
         new = home.claude(2)
         new.turn("a quagga", "is extinct")
         new.write()
-        await server.until("quagga", [(new.id, 0)], FRESH_S)
-        folder = home.claude(3, slug="-home-sam-src-farm", cwd="/home/sam/src/farm")
-        folder.turn("a tapir", "is shy")
-        folder.write()
-        await server.until("tapir", [(folder.id, 0)], FRESH_S)
-        folder.turn("a second tapir", "is shy too")
-        folder.append()
-        await server.until("second", [(folder.id, 1)], FRESH_S)
+        await server.wait_for("quagga", [(new.id, 0)])
+        farm = home.claude(3, slug="-home-sam-src-farm", cwd="/home/sam/src/farm")
+        farm.turn("a tapir", "is shy")
+        farm.write()
+        await server.wait_for("tapir", [(farm.id, 0)])
+        farm.turn("a second tapir", "is shy too")
+        farm.append()
+        await server.wait_for("second", [(farm.id, 1)])
         codex = home.codex(4)
         codex.meta()
         codex.turn("a gnu", "is a gnu")
         codex.write()
-        await server.until("gnu", [(codex.id, 0)], FRESH_S)
+        await server.wait_for("gnu", [(codex.id, 0)])
 
-    asked(home, work)
+    run_with_server(home, work)
     assert_same_as_fresh(home)
 
 
-def test_a_server_on_an_empty_home_finds_the_first_session(home: Home) -> None:
-    async def work(server: Asked) -> None:
+def test_server_on_an_empty_home_finds_the_first_session(home: Home) -> None:
+    async def work(server: ServerClient) -> None:
         file = home.claude()
         file.turn("where is the zebra", "in the zoo")
         file.write()
-        deadline = time.monotonic() + FRESH_S
-        while True:  # Until there is a store, that is what is said.
-            made = await server.tool("search_conversations", query="zebra")
-            if made.get("results") or time.monotonic() > deadline:
-                break
-            await asyncio.sleep(0.05)
-        assert [hit["session_id"] for hit in made["results"]] == [file.id]
+        await server.wait_for("zebra", [(file.id, 0)])
 
-    asked(home, work)
+    run_with_server(home, work)
 
 
-def test_of_ten_servers_one_indexes_and_another_follows_it(
+def test_one_of_ten_servers_indexes_and_another_takes_over(
     home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = home.claude()
@@ -78,29 +78,45 @@ def test_of_ten_servers_one_indexes_and_another_follows_it(
 
     async def work() -> None:
         async with AsyncExitStack() as stack:
-            clients = [await stack.enter_async_context(Client(parameters(home))) for _ in range(10)]
-            servers = [Asked(client) for client in clients]
+            clients = [
+                await stack.enter_async_context(Client(server_parameters(home))) for _ in range(10)
+            ]
+            servers = [ServerClient(client) for client in clients]
             for number in range(3):
                 file.turn(f"okapi{number}", "yes")
                 file.append()
                 for server in servers:
-                    await server.until(f"okapi{number}", [(file.id, number + 1)], FRESH_S)
+                    await server.wait_for(f"okapi{number}", [(file.id, number + 1)])
             (watcher,) = _watchers(home)
             os.kill(watcher, signal.SIGKILL)
             file.turn("quagga", "yes")
             file.append()
-            left = [server for server in servers if await _is_alive(server)]
-            assert len(left) == 9
-            for server in left:
-                await server.until("quagga", [(file.id, 4)], 2 * FRESH_S)
+            alive = [server for server in servers if await _is_alive(server)]
+            assert len(alive) == 9
+            for server in alive:
+                await server.wait_for("quagga", [(file.id, 4)])
 
     asyncio.run(work())
     assert capfd.readouterr().err == ""
-    assert processes_of(home) == {}
+    wait_until(lambda: not processes_of(home))
     assert_same_as_fresh(home)
 
 
-def test_where_the_system_does_not_tell_of_changes_they_are_looked_for(
+def _watchers(home: Home) -> list[int]:
+    """Return the processes that hold a watch lock: its file ends with the owner's id."""
+    owners = [path.read_text() for path in home.store_dir.glob("watch-*.lock")]
+    return [int(owner.split()[-1]) for owner in owners]
+
+
+async def _is_alive(server: ServerClient) -> bool:
+    try:
+        await asyncio.wait_for(server.client.list_tools(), LIMIT_S)
+    except Exception:
+        return False
+    return True
+
+
+def test_watcher_polls_where_the_kernel_does_not_report_changes(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -111,101 +127,83 @@ def test_where_the_system_does_not_tell_of_changes_they_are_looked_for(
     file.turn("where is the zebra", "in the zoo")
     file.write()
     stop = threading.Event()
-    notes: list[str] = []
-    watcher = threading.Thread(target=watch.keep_fresh, args=(home.config, stop, notes.append))
+    warnings: list[str] = []
+    watcher = threading.Thread(target=watch.keep_fresh, args=(home.config, stop, warnings.append))
     watcher.start()
     try:
-        for number in range(1, 4):
-            deadline = time.monotonic() + FRESH_S
-            while number not in _turn_counts(home):
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+        for count in (1, 2, 3):
+            wait_until(partial(_has_session_of, home, count))
             file.turn("and now", "too")
             file.append()
     finally:
         stop.set()
         watcher.join()
-    (note,) = notes
-    assert "watch limit reached" in note
+    (warning,) = warnings
+    assert "watch limit reached" in warning
 
 
-def _turn_counts(home: Home) -> list[int]:
-    if not (home.store_dir / "HEAD").exists():
-        return []
-    return [row.session.turns for row in home.rows().values()]
+def _has_session_of(home: Home, turns: int) -> bool:
+    is_created = (home.store_dir / "FORMAT").exists()
+    return is_created and any(row.session.turns == turns for row in home.rows().values())
 
 
-def _watchers(home: Home) -> list[int]:
-    """The processes that hold the lock of who watches, from the owner's name in it."""
-    owners = [path.read_text() for path in home.store_dir.glob("watch-*.lock")]
-    return [int(owner.split()[-1]) for owner in owners]
+_SERVER_KILLED_AT = """
+import os, signal, sys
+from ccgrep import cli
+from ccgrep.store import fsio
+
+def hook(operation, path):
+    if operation == "rename" and path.endswith(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+fsio.hook = hook
+cli.main(["mcp"])
+"""
 
 
-async def _is_alive(server: Asked) -> bool:
-    try:
-        await asyncio.wait_for(server.client.list_tools(), 5)
-    except Exception:
-        return False
-    return True
-
-
-def test_a_kill_in_the_middle_of_indexing_leaves_a_store_that_the_next_server_heals(
-    home: Home,
-) -> None:
-    files = []
-    for seed in range(1, 20):
-        file = home.claude(seed)
-        for number in range(20):
-            file.turn(f"prompt {seed} {number}", "answer " * 200, "make", "out " * 500)
+def test_next_server_recovers_from_kills_while_indexing(home: Home) -> None:
+    files = [home.claude(seed) for seed in range(1, 6)]
+    for file in files:
+        for number in range(3):
+            file.turn(f"prompt {file.id} {number}", "answer", "make", "ok")
         file.write()
-        files.append(file)
-    for delay_s in (0.0, 0.3, 0.8):
-        server = subprocess.Popen(
-            [sys.executable, "-m", "ccgrep", "mcp"],
+    for published in (".pack", "/HEAD", "/SYNCED", "/seen"):
+        with subprocess.Popen(
+            [sys.executable, "-c", _SERVER_KILLED_AT, published],
             env=home.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-        )
-        while not (home.store_dir / "lock").exists():
-            time.sleep(0.01)
-        time.sleep(delay_s)
-        server.kill()
-        server.wait()
-    deadline = time.monotonic() + 10
-    while processes_of(home) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert processes_of(home) == {}
+        ) as server:
+            assert server.wait(LIMIT_S) == -signal.SIGKILL
+    wait_until(lambda: not processes_of(home))
 
-    async def work(server: Asked) -> None:
-        deadline = time.monotonic() + 30
-        while True:
-            made = await server.tool("list_conversations")
-            if made.get("total_conversations") == len(files) or time.monotonic() > deadline:
-                break
-            await asyncio.sleep(0.1)
-        await server.until('"prompt 19 19"', [(files[-1].id, 19)], 30)
+    async def work(server: ServerClient) -> None:
+        await server.wait_for(f'"prompt {files[-1].id} 2"', [(files[-1].id, 2)])
+        listed = await server.call("list_conversations")
+        assert listed["total_conversations"] == len(files)
 
-    asked(home, work)
+    run_with_server(home, work)
     assert_same_as_fresh(home)
 
 
-def test_the_server_ends_when_its_input_is_closed(home: Home) -> None:
+def test_server_exits_when_its_input_is_closed(home: Home) -> None:
     file = home.claude()
     file.turn("where is the zebra", "in the zoo")
     file.write()
-    server = subprocess.Popen(
+    done = subprocess.run(
         [sys.executable, "-m", "ccgrep", "mcp"],
         env=home.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        input="",
+        capture_output=True,
         text=True,
+        check=False,
+        timeout=LIMIT_S,
     )
-    out, error = server.communicate("", timeout=20)
-    assert (server.returncode, out, error) == (0, "", "")
-    assert processes_of(home) == {}
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    wait_until(lambda: not processes_of(home))
 
 
+@needs_proc
 def test_memory_stays_flat_over_a_thousand_calls(home: Home) -> None:
     for seed in range(1, 20):
         file = home.claude(seed)
@@ -214,27 +212,36 @@ def test_memory_stays_flat_over_a_thousand_calls(home: Home) -> None:
         file.write()
     home.index()
 
-    async def work(server: Asked) -> list[int]:
-        (process,) = processes_of(home)
+    async def work(server: ServerClient) -> list[int]:
+        (process,) = (pid for pid in processes_of(home) if _parent(pid) == os.getpid())
         sizes = []
         for number in range(1000):
             if number in (300, 999):
-                sizes.append(_resident_bytes(process))
+                sizes.append(_anonymous_kb(process))
             match number % 4:
                 case 0:
-                    await server.tool("search_conversations", query=f"zebra {number}", limit=20)
+                    await server.call("search_conversations", query=f"zebra {number}", limit=20)
                 case 1:
-                    await server.tool("list_conversations")
+                    await server.call("list_conversations")
                 case 2:
-                    await server.tool("read_conversation", session_id=file.id)
+                    await server.call("read_conversation", session_id=file.id)
                 case 3:
-                    await server.tool("read_turn", session_id=file.id, turn_number=number % 10)
+                    await server.call("read_turn", session_id=file.id, turn_number=number % 10)
         return sizes
 
-    early, late = asked(home, work)
-    assert late < early + 8_000_000
+    early, late = run_with_server(home, work)
+    assert late < early + 8_000
 
 
-def _resident_bytes(process: int) -> int:
-    with open(f"/proc/{process}/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def _parent(process: int) -> int:
+    return _status_field(process, "PPid")
+
+
+def _anonymous_kb(process: int) -> int:
+    return _status_field(process, "RssAnon")
+
+
+def _status_field(process: int, name: str) -> int:
+    with open(f"/proc/{process}/status", encoding="utf-8") as file:
+        (line,) = (line for line in file if line.startswith(f"{name}:"))
+    return int(line.split()[1])

@@ -1,4 +1,4 @@
-"""The four tools answer as the command line does, in the shape that their descriptions promise."""
+"""The tools give the answers of the command line, in the documented form."""
 
 import json
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.helpers.homes import Home
-from tests.mcp.client import Asked, asked
+from tests.helpers.mcp_client import ServerClient, run_with_server
 
 
 @pytest.fixture
 def shop(home: Home) -> Home:
-    """Two projects of Claude Code and one of Codex, indexed and at rest."""
+    """Return a home with two projects of Claude Code and one of Codex, indexed."""
     cart = home.claude(1)
     cart.meta("ai-title", aiTitle="Rounding in the cart")
     cart.turn("why is the cart total wrong", "rounding of the zebra tax", "make test", "1 failed")
@@ -59,11 +59,11 @@ SEARCHES: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-def test_a_search_finds_what_the_command_line_finds(shop: Home) -> None:
-    async def work(server: Asked) -> list[list[tuple[Any, ...]]]:
+def test_search_finds_what_the_command_line_finds(shop: Home) -> None:
+    async def work(server: ServerClient) -> list[list[tuple[Any, ...]]]:
         answers = []
         for given, _ in SEARCHES:
-            made = await server.tool("search_conversations", **given)
+            made = await server.call("search_conversations", **given)
             answers.append(
                 [
                     (r["session_id"], r["turn_number"], r["score"], r["project"], r["timestamp"])
@@ -83,12 +83,14 @@ def test_a_search_finds_what_the_command_line_finds(shop: Home) -> None:
                 for r in results
             ]
         )
-    assert asked(shop, work) == expected
+    assert run_with_server(shop, work) == expected
     assert sum(map(bool, expected)) == len(SEARCHES) - 2
 
 
-def test_a_hit_has_the_fields_that_are_promised(shop: Home) -> None:
-    found = asked(shop, lambda server: server.tool("search_conversations", query="stripes"))
+def test_hit_has_the_documented_fields(shop: Home) -> None:
+    found = run_with_server(
+        shop, lambda server: server.call("search_conversations", query="stripes")
+    )
     api = shop.claude(2, slug="-home-sam-src-api").session_id
     assert found == {
         "results": [
@@ -105,16 +107,16 @@ def test_a_hit_has_the_fields_that_are_promised(shop: Home) -> None:
     }
 
 
-def test_conversations_are_listed_as_the_command_line_does(shop: Home) -> None:
-    async def work(server: Asked) -> list[dict[str, Any]]:
+def test_list_equals_the_list_of_the_command_line(shop: Home) -> None:
+    async def work(server: ServerClient) -> list[dict[str, Any]]:
         return [
-            await server.tool("list_conversations"),
-            await server.tool("list_conversations", project="api"),
-            await server.tool("list_conversations", limit=1),
-            await server.tool("list_conversations", source="codex"),
+            await server.call("list_conversations"),
+            await server.call("list_conversations", project="api"),
+            await server.call("list_conversations", limit=1),
+            await server.call("list_conversations", source="codex"),
         ]
 
-    whole, api, one, codex = asked(shop, work)
+    whole, api, one, codex = run_with_server(shop, work)
     expected = [
         {
             "session_id": session["id"],
@@ -138,9 +140,9 @@ def test_conversations_are_listed_as_the_command_line_does(shop: Home) -> None:
     assert [c["source"] for c in codex["conversations"]] == ["codex"]
 
 
-def test_a_turn_is_read_in_full_with_its_tools_in_short(shop: Home) -> None:
+def test_read_turn_returns_full_texts_and_tool_summaries(shop: Home) -> None:
     cart = shop.claude(1).session_id
-    turn = asked(shop, lambda s: s.tool("read_turn", session_id=cart, turn_number=1))
+    turn = run_with_server(shop, lambda s: s.call("read_turn", session_id=cart, turn_number=1))
     assert turn == {
         "session_id": cart,
         "turn_number": 1,
@@ -163,23 +165,23 @@ def test_a_turn_is_read_in_full_with_its_tools_in_short(shop: Home) -> None:
     assert turn["tools_used"] == shown["turns"][0]["tools_used"]
 
 
-def test_a_conversation_is_read_page_by_page(shop: Home) -> None:
+def test_read_conversation_continues_at_the_cursor(shop: Home) -> None:
     cart = shop.claude(1).session_id
 
-    async def work(server: Asked) -> list[dict[str, Any]]:
-        first = await server.tool("read_conversation", session_id=cart, limit=1)
-        second = await server.tool(
+    async def work(server: ServerClient) -> list[dict[str, Any]]:
+        first = await server.call("read_conversation", session_id=cart, limit=1)
+        second = await server.call(
             "read_conversation", session_id=cart, limit=1, cursor=first["next_cursor"]
         )
         return [
             first,
             second,
-            await server.tool("read_conversation", session_id=cart[:8], offset=1),
-            await server.tool("read_conversation", session_id=cart, offset=9),
-            await server.tool("read_turn", session_id=cart, turn_number=1),
+            await server.call("read_conversation", session_id=cart[:8], offset=1),
+            await server.call("read_conversation", session_id=cart, offset=9),
+            await server.call("read_turn", session_id=cart, turn_number=1),
         ]
 
-    first, second, by_offset, behind, turn = asked(shop, work)
+    first, second, by_offset, behind, turn = run_with_server(shop, work)
     texts = [first.pop("turns")[0]["user_text"], second.pop("turns")[0]["user_text"]]
     assert texts == ["why is the cart total wrong", "fix it then"]
     head = {
@@ -205,21 +207,21 @@ ERRORS: list[tuple[str, dict[str, Any], str, str]] = [
     ("search_conversations", {"query": "  "}, "Query required: give a word to search for",
      "bad_argument"),
     ("search_conversations", {"query": "zebra", "cursor": "x"},
-     "cursor is not one that this tool gave as next_cursor", "bad_cursor"),
+     "invalid cursor 'x': pass next_cursor of a reply", "bad_cursor"),
 ]  # fmt: skip
 
 
-def test_errors_are_told_in_band_with_their_type(shop: Home) -> None:
+def test_errors_are_replies_with_a_type(shop: Home) -> None:
     cart = shop.claude(1).session_id
 
-    async def work(server: Asked) -> list[dict[str, Any]]:
-        made = [await server.tool(name, **given) for name, given, _, _ in ERRORS]
+    async def work(server: ServerClient) -> list[dict[str, Any]]:
+        made = [await server.call(name, **given) for name, given, _, _ in ERRORS]
         for number in (2, -1):
-            made.append(await server.tool("read_turn", session_id=cart, turn_number=number))
-        made.append(await server.tool("search_conversations", query="zebra", since="never"))
+            made.append(await server.call("read_turn", session_id=cart, turn_number=number))
+        made.append(await server.call("search_conversations", query="zebra", since="never"))
         return made
 
-    *made, behind, before, when = asked(shop, work)
+    *made, behind, before, when = run_with_server(shop, work)
     assert made == [{"error": text, "type": kind} for _, _, text, kind in ERRORS]
     assert behind == {
         "error": "Turn 2 out of range (session has 2 turns)", "type": "out_of_range",
@@ -228,54 +230,54 @@ def test_errors_are_told_in_band_with_their_type(shop: Home) -> None:
     assert when["error"].startswith("never is not a time: ")
 
 
-def test_a_glob_chooses_project_directories(shop: Home) -> None:
+def test_glob_selects_project_directories(shop: Home) -> None:
     cart, api = shop.claude(1).session_id, shop.claude(2, slug="-home-sam-src-api").session_id
 
-    async def work(server: Asked) -> list[Any]:
-        listed = await server.tool("list_conversations")
+    async def work(server: ServerClient) -> list[Any]:
+        listed = await server.call("list_conversations")
         return [
             await server.search("zebra"),
             [c["session_id"] for c in listed["conversations"]],
-            await server.tool("read_turn", session_id=cart, turn_number=0),
+            await server.call("read_turn", session_id=cart, turn_number=0),
         ]
 
-    found, listed, hidden = asked(shop, work, "-home-*-api")
+    found, listed, hidden = run_with_server(shop, work, "-home-*-api")
     assert found == [(api, 0)]
     assert listed == [api]
     assert hidden == {"error": f"Unknown session_id: {cart}", "type": "unknown_session"}
 
 
-def test_hits_go_on_behind_a_cursor(home: Home) -> None:
+def test_search_continues_at_the_cursor(home: Home) -> None:
     file = home.claude()
     for number in range(25):
         file.turn(f"zebra number {number}", "yes")
     file.write()
     home.index()
 
-    async def work(server: Asked) -> list[tuple[str, int]]:
+    async def work(server: ServerClient) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
         cursor = None
         while True:
-            made = await server.tool("search_conversations", query="zebra", cursor=cursor)
+            made = await server.call("search_conversations", query="zebra", cursor=cursor)
             found += [(r["session_id"], r["turn_number"]) for r in made["results"]]
             cursor = made.get("next_cursor")
             if cursor is None:
                 return found
 
-    found = asked(home, work)
+    found = run_with_server(home, work)
     lines = home.run("zebra", "-n", "0", "--full-id").stdout.splitlines()
     assert found == [(line.split(":")[0], int(line.split(":")[1])) for line in lines]
     assert len(found) == 25
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_search_by_meaning_finds_what_the_command_line_finds(shop: Home, mode: str) -> None:
+def test_semantic_search_finds_what_the_command_line_finds(shop: Home, mode: str) -> None:
     query = "how are animals with stripes handled in the shop"
     done = shop.run(query, f"--{mode}", "--jsonl")
     expected = [json.loads(line) for line in done.stdout.splitlines()]
     assert expected, done.stderr
 
-    async def work(server: Asked) -> list[tuple[str, int]]:
+    async def work(server: ServerClient) -> list[tuple[str, int]]:
         return await server.search(query, mode=mode)
 
-    assert asked(shop, work) == [(one["session_id"], one["turn"]) for one in expected]
+    assert run_with_server(shop, work) == [(one["session_id"], one["turn"]) for one in expected]

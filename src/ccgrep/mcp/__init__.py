@@ -1,1 +1,1 @@
-"""The MCP server: an agent asks the same questions as the command line, over `ops`."""
+"""The MCP server: agents search past conversations with the same `ops` as the command line."""

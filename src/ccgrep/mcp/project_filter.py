@@ -1,4 +1,4 @@
-"""Which sessions belong to project directories of Claude Code, chosen by a glob of their names."""
+"""Finds the sessions of Claude Code's project directories whose names match a glob."""
 
 import os
 from fnmatch import fnmatchcase
@@ -9,26 +9,26 @@ from ccgrep.store.lifecycle import open_store
 from ccgrep.store.refs import read_head
 
 
-def sessions_in(config: Config, glob: str) -> frozenset[str]:
-    """The ids of the sessions whose project directory has such a name."""
+def find_project_sessions(config: Config, glob: str) -> frozenset[str]:
+    """Return the ids of the sessions in matching project directories."""
     tops = tuple(
         os.path.join(os.path.realpath(root.path), "projects", "")
         for root in config.roots
         if root.source == "claude_code"
     )
-    return _sessions_in(config.store_dir, read_head(config.store_dir), tops, glob)
+    return _find_sessions(config.store_dir, read_head(config.store_dir), tops, glob)
 
 
 @lru_cache(maxsize=1)
-def _sessions_in(store_dir: str, _head: str, tops: tuple[str, ...], glob: str) -> frozenset[str]:
+def _find_sessions(store_dir: str, _head: str, tops: tuple[str, ...], glob: str) -> frozenset[str]:
     return frozenset(
         row.session.id
         for row in open_store(store_dir).rows()
-        if any(fnmatchcase(_folder(file.path, tops), glob) for file in row.files)
+        if any(fnmatchcase(_project_dir(file.path, tops), glob) for file in row.files)
     )
 
 
-def _folder(path: str, tops: tuple[str, ...]) -> str:
-    """The project directory that a transcript is in; nothing if it is in none."""
+def _project_dir(path: str, tops: tuple[str, ...]) -> str:
+    """Return the name of a transcript's project directory, or an empty text if it has none."""
     top = next((top for top in tops if path.startswith(top)), None)
     return path[len(top) :].partition(os.sep)[0] if top is not None else ""

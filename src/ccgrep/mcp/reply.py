@@ -1,8 +1,7 @@
-"""What leaves the server: JSON of a bounded size, in which transcript text is only ever a string.
+"""Encodes replies: JSON of bounded size, in which transcript text occurs only in strings.
 
-Transcripts are untrusted, and an agent reads what is said here. So every string is cleaned of
-characters that hide or act, and what does not fit is cut and named by a cursor, an opaque text
-that the same tool takes to go on.
+Transcripts are untrusted and an agent reads the reply. So strings lose all invisible and control
+characters. Whatever does not fit is cut; a cursor, opaque to the agent, continues the reply.
 """
 
 from collections.abc import Sequence
@@ -12,74 +11,70 @@ import msgspec
 
 from ccgrep.text import clean
 
-MAX_CHARS = 32_000
-"""About 10,000 tokens, from where on Claude Code warns of a large reply."""
+MAX_CHARS = 32_000  # about 10,000 tokens: Claude Code warns of larger replies
 MAX_FIELD_CHARS = 1000
-_ENVELOPE_CHARS = 8 * MAX_FIELD_CHARS
-"""Left for what stands around the items of a reply."""
-ROOM = MAX_CHARS - _ENVELOPE_CHARS
-LEAST_ROOM = 4 * MAX_FIELD_CHARS
-"""With less, the next item waits for the next reply; one tool call always fits into this."""
-TURN_PARTS = ("user_text", "assistant_text", "tools_used")
+_ENVELOPE_CHARS = 8 * MAX_FIELD_CHARS  # for the fields around the items
+ITEM_CHARS = MAX_CHARS - _ENVELOPE_CHARS
+MIN_TURN_CHARS = 4 * MAX_FIELD_CHARS  # any summary of one tool call fits
+_TURN_PARTS = ("user_text", "assistant_text", "tools_used")
 
 T = TypeVar("T", str, list[Any])
 
 
 class Page(NamedTuple):
-    """What fits into a reply, and where the next one goes on; None: that was all."""
+    """The items that fit into a reply, and the position of the next item, if any."""
 
     items: list[Any]
     next: int | None
 
 
-def encoded(fields: dict[str, Any]) -> str:
+def encode(fields: dict[str, Any]) -> str:
     return msgspec.json.encode(fields).decode()
 
 
-def size(value: Any) -> int:
+def encoded_size(value: Any) -> int:
     return len(msgspec.json.encode(value).decode())
 
 
-def field(value: Any) -> Any:
-    """A value of a transcript as a field: a number, or text of a bounded length."""
+def clean_field(value: Any) -> Any:
+    """Return a value from a transcript as a number, or as clean text of bounded length."""
     if value is None or isinstance(value, bool | int):
         return value
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    text = clean(text)
+    text = clean(value if isinstance(value, str) else msgspec.json.encode(value).decode())
     return text if len(text) <= MAX_FIELD_CHARS else clean(text[: MAX_FIELD_CHARS - 1]) + "…"
 
 
-def page(items: Sequence[dict[str, Any]], start: int, total: int) -> Page:
-    """As many of the items as fit; `start` is the place of the first among `total`."""
-    kept = _fitting(list(items), ROOM)
+def fit_items(items: Sequence[dict[str, Any]], start: int, total: int) -> Page:
+    """Return as many items as fit; `start` is the position of the first among `total`."""
+    kept = _longest_prefix(list(items), ITEM_CHARS)
     end = start + len(kept)
     return Page(kept, end if end < total else None)
 
 
-def part_of_turn(turn: dict[str, Any], start: int, room: int) -> tuple[dict[str, Any], int | None]:
-    """A turn from `start` on as far as there is room, and where it goes on.
+def fit_turn(turn: dict[str, Any], start: int, room: int) -> tuple[dict[str, Any], int | None]:
+    """Return the part of a turn from `start` that fits, and where the next part starts, if any.
 
-    Places are counted through `TURN_PARTS`: characters of the texts, then calls.
+    A position counts the characters of both texts, then the tool calls.
     """
-    made = dict(turn)
+    fitted = dict(turn)
     base = 0
-    for position, name in enumerate(TURN_PARTS):
+    for index, name in enumerate(_TURN_PARTS):
         whole = turn[name]
         skip = min(max(start - base, 0), len(whole))
-        part = _fitting(whole[skip:], room)
-        made[name] = clean(part) if isinstance(part, str) else part
+        part = _longest_prefix(whole[skip:], room)
+        fitted[name] = clean(part) if isinstance(part, str) else part
         if skip + len(part) < len(whole):
-            made |= {later: type(turn[later])() for later in TURN_PARTS[position + 1 :]}
-            return made, base + skip + len(part)
-        room -= size(part)
+            fitted |= {later: type(turn[later])() for later in _TURN_PARTS[index + 1 :]}
+            return fitted, base + skip + len(part)
+        room -= encoded_size(part)
         base += len(whole)
-    return made, None
+    return fitted, None
 
 
-def _fitting(whole: T, room: int) -> T:
-    """The longest beginning that takes no more than `room` characters as JSON."""
+def _longest_prefix(whole: T, room: int) -> T:
+    """Return the longest prefix that takes at most `room` characters as JSON."""
     low, high = 0, min(len(whole), max(room, 0))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(whole[:middle]) <= room else (low, middle - 1)
+        low, high = (middle, high) if encoded_size(whole[:middle]) <= room else (low, middle - 1)
     return whole[:low]

@@ -1,8 +1,8 @@
-"""The four tools: what each is asked, and what it answers, as values of JSON.
+"""The four tools: functions from arguments to JSON fields.
 
-They know nothing of the protocol, and call `ops` as the command line does, so both give the same
-answers. Names, fields and error texts are those of Claude Code's conversation-search servers, so
-that an agent which knows one knows this one.
+They know nothing of the protocol and call `ops` like the command line, so that both give the same
+answers. Names, fields and error texts follow other conversation-search servers for Claude Code:
+an agent that knows one of them knows this one.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, NotFoundError, RefError
 from ccgrep.kinds import Mode, SourceName, TextKind
 from ccgrep.mcp import reply
-from ccgrep.mcp.project_filter import sessions_in
+from ccgrep.mcp.project_filter import find_project_sessions
 from ccgrep.ops.list import list_sessions
 from ccgrep.ops.search import search
 from ccgrep.ops.show import Conversation, PlacedTurn, show_range
@@ -30,24 +30,24 @@ Fields = dict[str, Any]
 
 
 class ToolError(CcgrepError):
-    """What a tool says instead of an answer; `kind` is for programs."""
+    """An error in the arguments of a tool. `type` identifies it for programs."""
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, type: str, message: str) -> None:
         super().__init__(message)
-        self.kind = kind
+        self.type = type
 
 
-class Serving(NamedTuple):
-    """Whose conversations are served, and what the process around knows."""
+class ServerContext(NamedTuple):
+    """What the tools need to know about the server."""
 
     config: Config
-    glob: str | None  # of project directories; None is every session of every agent
-    parse_when: Callable[[str], int]
-    asking: Callable[[], frozenset[str]]  # the sessions that a call comes from
+    glob: str | None  # of project directories to serve; None serves every session
+    parse_time: Callable[[str], int]
+    calling_sessions: Callable[[], frozenset[str]]
 
 
-class Narrowed(NamedTuple):
-    """The filters that several tools have, as they were given."""
+class FilterArguments(NamedTuple):
+    """The filter arguments that several tools share."""
 
     project: str | None = None
     since: str | None = None
@@ -56,54 +56,53 @@ class Narrowed(NamedTuple):
 
 
 def search_conversations(
-    serving: Serving,
+    context: ServerContext,
     query: str,
     limit: int,
     session_id: str | None,
-    narrowed: Narrowed,
+    arguments: FilterArguments,
     types: tuple[TextKind, ...],
     mode: Mode,
     include_self: bool,
     cursor: str | None,
 ) -> Fields:
-    start, limit = _position(cursor), _limit(limit)
-    filters = _filters(serving, narrowed)
-    # Who names a session means it, also if it is the one that asks.
-    is_own = include_self or session_id is not None
+    start, limit = _parse_position(cursor), _clamp_limit(limit)
+    # An agent that names a session means it, even if it is the calling one.
+    include_self = include_self or session_id is not None
     request = Request(
         patterns=(query,),
         mode=mode,
-        filters=filters._replace(
+        filters=_filters(context, arguments)._replace(
             sessions=(session_id,) if session_id is not None else None,
-            except_ids=frozenset() if is_own else serving.asking(),
+            except_ids=frozenset() if include_self else context.calling_sessions(),
         ),
         types=types,
-        limit=start + limit + 1,  # One more tells whether there are more.
-        excludes_own_output=not is_own,
+        limit=start + limit + 1,  # One more hit shows that there is a next page.
+        excludes_own_output=not include_self,
         needs_total=False,
     )
     notes: list[str] = []
     options = SearchOptions(embed_pending=True, warn=notes.append)
     try:
-        result = search(serving.config, request, options)
-    except NotFoundError as none:
-        return {"results": [], "tier": None, **_notes([str(none)])}
+        result = search(context.config, request, options)
+    except NotFoundError as error:
+        return {"results": [], "tier": None, **_note_fields([str(error)])}
     except RefError:
-        raise _unknown(session_id or "") from None
-    found = result.found(types)[start:]
-    made = reply.page([_hit(one) for one in found[:limit]], start, start + len(found))
+        raise _unknown_session(session_id or "") from None
+    hits = result.found(types)[start:]
+    page = reply.fit_items([_hit_fields(hit) for hit in hits[:limit]], start, start + len(hits))
     return {
-        "results": made.items,
+        "results": page.items,
         "tier": result.answer.tier,
-        **_next(made.next),
-        **_notes(notes),
+        **_cursor_fields(page.next),
+        **_note_fields(notes),
     }
 
 
-def _hit(found: FoundHit) -> Fields:
+def _hit_fields(found: FoundHit) -> Fields:
     return {
         "session_id": found.hit.place.session,
-        "project": reply.field(project_name(found.stored.project)),
+        "project": reply.clean_field(project_name(found.stored.project)),
         "turn_number": found.hit.place.turn,
         "score": round(found.hit.score, 4),
         "snippet": _snippet(found),
@@ -112,21 +111,21 @@ def _hit(found: FoundHit) -> Fields:
 
 
 def _snippet(found: FoundHit) -> str:
-    """One line around the match."""
+    """Return one line around the match."""
     text = "".join(piece.text for piece in snippet_pieces(found, SNIPPET_CHARS))
     line = clean(" ".join(clean(text).split()))
     return line if len(line) <= SNIPPET_CHARS else clean(line[: SNIPPET_CHARS - 1]) + "…"
 
 
 def list_conversations(
-    serving: Serving, limit: int, narrowed: Narrowed, cursor: str | None
+    context: ServerContext, limit: int, arguments: FilterArguments, cursor: str | None
 ) -> Fields:
-    start = _position(cursor)
-    listed = list_sessions(serving.config, _filters(serving, narrowed))
-    entries = []
-    for item in listed[start : start + _limit(limit)]:
+    start = _parse_position(cursor)
+    listed = list_sessions(context.config, _filters(context, arguments))
+    items = []
+    for item in listed[start : start + _clamp_limit(limit)]:
         session = item.row.session
-        entry = {
+        fields = {
             "session_id": session.id,
             "project": project_name(session.project),
             "summary": session.title,
@@ -138,128 +137,137 @@ def list_conversations(
             "git_branch": session.branch or None,
             "source": session.source,
         }
-        entries.append({name: reply.field(value) for name, value in entry.items()})
-    made = reply.page(entries, start, len(listed))
-    return {"conversations": made.items, "total_conversations": len(listed), **_next(made.next)}
+        items.append({name: reply.clean_field(value) for name, value in fields.items()})
+    page = reply.fit_items(items, start, len(listed))
+    return {
+        "conversations": page.items,
+        "total_conversations": len(listed),
+        **_cursor_fields(page.next),
+    }
 
 
-def read_turn(serving: Serving, session_id: str, turn_number: int, cursor: str | None) -> Fields:
-    shown = _part(serving, session_id, max(turn_number, 0), 1)
-    assert shown.session is not None
-    if turn_number < 0 or not shown.turns:
-        total = shown.session.turns
+def read_turn(
+    context: ServerContext, session_id: str, turn_number: int, cursor: str | None
+) -> Fields:
+    conversation = _show_range(context, session_id, max(turn_number, 0), 1)
+    assert conversation.session is not None
+    if turn_number < 0 or not conversation.turns:
+        total = conversation.session.turns
         raise ToolError(
             "out_of_range", f"Turn {turn_number} out of range (session has {total} turns)"
         )
-    whole = _turn(shown.session.id, shown.turns[0])
-    made, rest = reply.part_of_turn(whole, _position(cursor), reply.ROOM)
-    return {**made, **_next(rest)}
+    turn = _turn_fields(conversation.session.id, conversation.turns[0])
+    fitted, rest = reply.fit_turn(turn, _parse_position(cursor), reply.ITEM_CHARS)
+    return {**fitted, **_cursor_fields(rest)}
 
 
 def read_conversation(
-    serving: Serving, session_id: str, offset: int, limit: int, cursor: str | None
+    context: ServerContext, session_id: str, offset: int, limit: int, cursor: str | None
 ) -> Fields:
-    """A page holds at most `limit` turns; its last one may be a part, on which the next goes on."""
-    first, begun = _place(cursor) if cursor else (max(offset, 0), 0)
-    shown = _part(serving, session_id, first, _limit(limit))
-    session = shown.session
+    """Return at most `limit` turns. The last may be cut; the cursor continues within it."""
+    first, start = _parse_place(cursor) if cursor else (max(offset, 0), 0)
+    limit = _clamp_limit(limit)
+    conversation = _show_range(context, session_id, first, limit)
+    session = conversation.session
     assert session is not None
     turns: list[Fields] = []
-    room, rest = reply.ROOM, None
-    for place in shown.turns:
-        if turns and room < reply.LEAST_ROOM:
-            rest = f"{place.number}:0"
+    room, rest = reply.ITEM_CHARS, None
+    for placed in conversation.turns:
+        if turns and room < reply.MIN_TURN_CHARS:
+            rest = f"{placed.number}:0"
             break
-        made, left = reply.part_of_turn(_turn(session.id, place), begun, room)
-        turns.append(made)
-        room, begun = room - reply.size(made), 0
-        if left is not None:
-            rest = f"{place.number}:{left}"
+        turn, end = reply.fit_turn(_turn_fields(session.id, placed), start, room)
+        turns.append(turn)
+        room, start = room - reply.encoded_size(turn), 0
+        if end is not None:
+            rest = f"{placed.number}:{end}"
             break
     if rest is None and first + len(turns) < session.turns and turns:
         rest = f"{first + len(turns)}:0"
     return {
         "session_id": session.id,
-        "project": reply.field(project_name(session.project)),
-        "cwd": reply.field(session.cwd),
-        "git_branch": reply.field(session.branch or None),
+        "project": reply.clean_field(project_name(session.project)),
+        "cwd": reply.clean_field(session.cwd),
+        "git_branch": reply.clean_field(session.branch or None),
         "total_turns": session.turns,
         "offset": first,
-        "limit": _limit(limit),
+        "limit": limit,
         "turns": turns,
-        **_next(rest),
+        **_cursor_fields(rest),
     }
 
 
-def _part(serving: Serving, session_id: str, start: int, count: int) -> Conversation:
+def _show_range(context: ServerContext, session_id: str, start: int, count: int) -> Conversation:
     try:
-        shown = show_range(serving.config, session_id, start, count)
+        conversation = show_range(context.config, session_id, start, count)
     except RefError:
-        raise _unknown(session_id) from None
-    served = _served(serving)
-    if shown.session is None or (served is not None and shown.session.id not in served):
-        raise _unknown(session_id)
-    return shown
+        raise _unknown_session(session_id) from None
+    served = _served_sessions(context)
+    session = conversation.session
+    if session is None or (served is not None and session.id not in served):
+        raise _unknown_session(session_id)
+    return conversation
 
 
-def _turn(session_id: str, place: PlacedTurn) -> Fields:
-    turn = place.turn
+def _turn_fields(session_id: str, placed: PlacedTurn) -> Fields:
+    turn = placed.turn
     return {
         "session_id": session_id,
-        "turn_number": place.number,
-        "timestamp": iso_time(place.entry.started),
+        "turn_number": placed.number,
+        "timestamp": iso_time(placed.entry.started),
         "user_text": clean(turn.prompt) if turn else "",
         "assistant_text": clean("\n".join(turn.assistant_texts())) if turn else "",
         "tools_used": [
-            {name: reply.field(value) for name, value in summarize(call).items()}
+            {name: reply.clean_field(value) for name, value in summarize(call).items()}
             for call in (turn.calls() if turn else ())
         ],
         **({} if turn else {"is_lost": True}),
     }
 
 
-def _filters(serving: Serving, narrowed: Narrowed) -> Filters:
+def _filters(context: ServerContext, arguments: FilterArguments) -> Filters:
     return Filters(
-        project=narrowed.project,
-        since=serving.parse_when(narrowed.since) if narrowed.since else None,
-        source=narrowed.source,
-        tool=narrowed.tool,
-        subagents=serving.config.subagents,
-        only_ids=_served(serving),
+        project=arguments.project,
+        since=context.parse_time(arguments.since) if arguments.since else None,
+        source=arguments.source,
+        tool=arguments.tool,
+        subagents=context.config.subagents,
+        only_ids=_served_sessions(context),
     )
 
 
-def _served(serving: Serving) -> frozenset[str] | None:
-    return sessions_in(serving.config, serving.glob) if serving.glob is not None else None
+def _served_sessions(context: ServerContext) -> frozenset[str] | None:
+    """Return the sessions that the server's glob selects, or None if it serves all."""
+    return find_project_sessions(context.config, context.glob) if context.glob is not None else None
 
 
-def _limit(limit: int) -> int:
+def _clamp_limit(limit: int) -> int:
     return min(max(limit, 1), MAX_LIMIT)
 
 
-def _position(cursor: str | None) -> int:
-    return _numbers(cursor, 1)[0] if cursor else 0
+def _parse_position(cursor: str | None) -> int:
+    return _parse_numbers(cursor, 1)[0] if cursor else 0
 
 
-def _place(cursor: str) -> tuple[int, int]:
-    turn, position = _numbers(cursor, 2)
+def _parse_place(cursor: str) -> tuple[int, int]:
+    turn, position = _parse_numbers(cursor, 2)
     return turn, position
 
 
-def _numbers(cursor: str, count: int) -> list[int]:
+def _parse_numbers(cursor: str, count: int) -> list[int]:
     parts = cursor.split(":")
     if len(parts) != count or not all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts):
-        raise ToolError("bad_cursor", "cursor is not one that this tool gave as next_cursor")
+        raise ToolError("bad_cursor", f"invalid cursor '{cursor}': pass next_cursor of a reply")
     return [int(part) for part in parts]
 
 
-def _next(cursor: int | str | None) -> Fields:
+def _cursor_fields(cursor: int | str | None) -> Fields:
     return {} if cursor is None else {"next_cursor": str(cursor)}
 
 
-def _notes(notes: list[str]) -> Fields:
-    return {"notes": [reply.field(note) for note in notes]} if notes else {}
+def _note_fields(notes: list[str]) -> Fields:
+    return {"notes": [reply.clean_field(note) for note in notes]} if notes else {}
 
 
-def _unknown(session_id: str) -> ToolError:
+def _unknown_session(session_id: str) -> ToolError:
     return ToolError("unknown_session", f"Unknown session_id: {session_id}")

@@ -14,7 +14,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     context.prepare_encoders()
     try:
         from ccgrep.mcp.server import serve  # noqa: PLC0415 - in an extra
-        from ccgrep.mcp.tools import Serving  # noqa: PLC0415
+        from ccgrep.mcp.tools import ServerContext  # noqa: PLC0415
         from ccgrep.refresh.watch import keep_fresh  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise UsageError(
@@ -27,11 +27,11 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
 
     Thread(target=keep_fresh, args=(config, Event(), warn), daemon=True).start()
     serve(
-        Serving(
+        ServerContext(
             config=config,
             glob=arguments.glob,
-            parse_when=lambda text: parse_when(text, context.now_ms),
-            asking=lambda: asking(context.environment, config, is_guessed=True),
+            parse_time=lambda text: parse_when(text, context.now_ms),
+            calling_sessions=lambda: asking(context.environment, config, is_guessed=True),
         )
     )
     return 0
