@@ -144,7 +144,8 @@ def _build(one: Contender) -> None:
         if run is None:
             return
         one.record("build", [run.seconds])
-        one.record("build_memory", [run.peak_bytes])
+        one.record("build_memory", [run.peak.resident])
+        one.record("build_anonymous", [run.peak.anonymous])
         one.record("disk", [bytes_in(one.home)])
     if one.peer.start:
         one.start()
@@ -163,9 +164,11 @@ def _search(contenders: list[Contender], _growing: Growing, limits: Limits) -> N
         runs = found[one.peer.name]
         one.record("search", [run.seconds for run in runs])
         one.record("first_byte", [run.first_s for run in runs])
-        # What ends between two looks was never seen.
-        seen = [run.peak_bytes for run in runs if run.peak_bytes]
-        one.record("search_memory", [max(seen)] if seen else [])
+        # A run that ends between two samples has no peak.
+        peaks = [run.peak for run in runs if run.peak.resident]
+        if peaks:
+            one.record("search_memory", [max(peak.resident for peak in peaks)])
+            one.record("search_anonymous", [max(peak.anonymous for peak in peaks)])
 
 
 def _search_often(contenders: list[Contender], _growing: Growing, limits: Limits) -> None:

@@ -75,8 +75,8 @@ class Server:
         return made
 
     @property
-    def resident_bytes(self) -> int:
-        return measure.resident_bytes(self._process.pid)
+    def memory(self) -> measure.Memory:
+        return measure.memory(self._process.pid)
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -130,16 +130,15 @@ def report(home: Path, store: Path, runs: int) -> None:
 
 def _report_many(server: Server) -> None:
     """Searches again and again, by other words each time."""
-    early, begun = 0, 0.0
+    early, begun = measure.Memory(0, 0), 0.0
     for number in range(_CALLS):
         if number == _CALLS // 5:
-            early, begun = server.resident_bytes, time.monotonic()
+            early, begun = server.memory, time.monotonic()
         server.search(f"{TERMS[number % len(TERMS)]} {TERMS[number // 7 % len(TERMS)]}")
     each = (time.monotonic() - begun) / (_CALLS - _CALLS // 5)
-    grown = server.resident_bytes - early
+    late = server.memory
     print(f"  a search when it is running     {each * 1e3:8.1f} ms")
-    after = f"memory after {_CALLS // 5} and {_CALLS} calls"
-    print(f"  {after:<32}{early / 1e6:8.0f} MB  {grown / 1e6:+.1f} MB")
+    print(f"  memory after {_CALLS // 5} calls: {early}, after {_CALLS}: {late}")
 
 
 if __name__ == "__main__":

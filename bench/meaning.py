@@ -171,6 +171,7 @@ def _figures(way: Way, runs: list[measure.Run]) -> dict[str, Figure]:
         return {}
     return {
         "search": figure([run.seconds for run in runs]),
-        "search_memory": figure([max(run.peak_bytes for run in runs)]),
+        "search_memory": figure([max(run.peak.resident for run in runs)]),
+        "search_anonymous": figure([max(run.peak.anonymous for run in runs)]),
         "disk": figure([way.disk]),
     }

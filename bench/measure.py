@@ -14,11 +14,10 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _SAMPLE_S = 0.02
 _LEAST_RUNS = 3
 
@@ -27,10 +26,20 @@ class FailedError(RuntimeError):
     """A command ended badly, or not in time."""
 
 
+class Memory(NamedTuple):
+    """Bytes. The kernel can reclaim pages of mapped files at any time: they are not anonymous."""
+
+    resident: int
+    anonymous: int
+
+    def __str__(self) -> str:
+        return f"{self.anonymous / 1e6:.0f} MB ({self.resident / 1e6:.0f} resident)"
+
+
 @dataclass(frozen=True)
 class Run:
     seconds: float
-    peak_bytes: int
+    peak: Memory  # of all its processes together
     output: str
     first_s: float = 0.0
 
@@ -65,7 +74,8 @@ def run(
         said = _text(errors)
     if child.returncode not in codes:
         raise FailedError(f"{' '.join(command)} failed: {said.strip()[-500:]}")
-    return Run(seconds, watch.peak_bytes, output.decode("utf-8", "replace") + said, first_s)
+    text = output.decode("utf-8", "replace") + said
+    return Run(seconds, watch.peak, text, first_s)
 
 
 def _read(
@@ -85,13 +95,13 @@ def _text(file: IO[bytes]) -> str:
 
 
 class _Watch:
-    """Looks at a process tree from time to time."""
+    """Samples the memory of a process tree."""
 
     def __init__(self, pid: int) -> None:
-        self.peak_bytes = 0
+        self.peak = Memory(0, 0)
         self._pid = pid
         self._is_done = threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self._thread = threading.Thread(target=self._sample)
 
     def __enter__(self) -> "_Watch":
         self._thread.start()
@@ -101,9 +111,9 @@ class _Watch:
         self._is_done.set()
         self._thread.join()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while not self._is_done.wait(_SAMPLE_S):
-            self.peak_bytes = max(self.peak_bytes, _tree_bytes(self._pid))
+            self.peak = Memory(*map(max, zip(self.peak, tree_memory(self._pid), strict=True)))
 
 
 def best(command: Sequence[str], environment: Mapping[str, str] | None, times: int) -> Run:
@@ -139,17 +149,20 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
 
 
-def resident_bytes(pid: int) -> int:
-    """Resident bytes of a process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+def memory(pid: int) -> Memory:
+    """Return the memory of a process in bytes; Linux only. Raises OSError if it has ended."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    sizes = (int(fields.get(name, "0 kB").split()[0]) * 1024 for name in ("VmRSS", "RssAnon"))
+    return Memory(*sizes)
 
 
-def _tree_bytes(pid: int) -> int:
-    """Resident bytes of a process and its descendants; shared pages count each time."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
+def tree_memory(pid: int) -> Memory:
+    """Return the memory of a process and its descendants; shared pages count several times."""
     try:
-        own = resident_bytes(pid)
-        below = [int(child) for child in children.read_text().split()]
-    except (FileNotFoundError, ProcessLookupError, IndexError):
-        return 0
-    return own + sum(map(_tree_bytes, below))
+        own = memory(pid)
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return Memory(0, 0)
+    trees = [own, *(tree_memory(int(child)) for child in children)]
+    return Memory(*map(sum, zip(*trees, strict=True)))

@@ -51,6 +51,7 @@ def fill(text: str, results: Sequence[Result]) -> str:
 def ratios(result: Result, axes: Sequence[Axis] = AXES) -> list[Row]:
     """Ours as they are; those of others as multiples of ours."""
     ours = next((tool for tool in result.tools if tool.name.split()[0] == OURS), None)
+    axes = _measured(result, axes)
     rows = [["", *(axis.title for axis in axes)]]
     for tool in result.tools:
         cells = [_ratio(tool, ours, axis) for axis in axes]
@@ -60,6 +61,7 @@ def ratios(result: Result, axes: Sequence[Axis] = AXES) -> list[Row]:
 
 
 def absolutes(result: Result, axes: Sequence[Axis] = AXES) -> list[Row]:
+    axes = _measured(result, axes)
     rows = [["", *(axis.title for axis in axes)]]
     for tool in result.tools:
         if tool.figures:
@@ -67,6 +69,11 @@ def absolutes(result: Result, axes: Sequence[Axis] = AXES) -> list[Row]:
             shown = zip(found, axes, strict=True)
             rows.append([tool.name, *(_cell(one, axis) if one else "–" for one, axis in shown)])
     return rows
+
+
+def _measured(result: Result, axes: Sequence[Axis]) -> list[Axis]:
+    """Return the axes that have a figure: older results have no anonymous memory."""
+    return [axis for axis in axes if any(axis.key in tool.figures for tool in result.tools)]
 
 
 def as_text(result: Result) -> str:

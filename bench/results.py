@@ -41,7 +41,9 @@ AXES = (
     Axis("no_op", "refresh, nothing changed", "s"),
     Axis("build", "first build", "s"),
     Axis("build_memory", "peak memory, build", "B"),
+    Axis("build_anonymous", "of it anonymous", "B"),
     Axis("search_memory", "peak memory, search", "B"),
+    Axis("search_anonymous", "of it anonymous", "B"),
     Axis("disk", "disk", "B"),
 )
 KINDS = ("prompts", "answers", "thinking", "tool input", "tool output", "sub-agents", "Codex")
@@ -49,6 +51,7 @@ KINDS = ("prompts", "answers", "thinking", "tool input", "tool output", "sub-age
 MEANING_AXES = (
     Axis("search", "query", "s"),
     Axis("search_memory", "peak memory", "B"),
+    Axis("search_anonymous", "of it anonymous", "B"),
     Axis("disk", "disk", "B"),
 )
 

@@ -174,8 +174,8 @@ def report_build(bench: Bench) -> None:
     _row("some discussion is searchable", f"{first:.2f} s")
     _row("all discussion is searchable", f"{said:.2f} s", *ratios)
     _row("index", f"{build.seconds:.2f} s", Ratio(build.seconds / once, 8, "decode"))
-    peak = build.peak_bytes
-    _row("index, peak memory", f"{peak / 1e6:.0f} MB", Ratio(peak / 400e6, 1, "400 MB"))
+    ratio = Ratio(build.peak.anonymous / 400e6, 1, "400 MB")
+    _row("index, anonymous memory", str(build.peak), ratio)
     _row("store", f"{stored / 1e6:.1f} MB", Ratio(stored / size, 0.15, "transcripts"))
 
 
@@ -376,9 +376,9 @@ def _row(what: str, figure: str, *ratios: Ratio) -> None:
         f"{'ok' if one.value <= one.budget else 'OVER':<5} {one.against}"
         for one in ratios
     ]
-    print(f"  {what:<32}{figure:>12}{verdicts[0] if verdicts else ''}".rstrip())
+    print(f"  {what:<32}{figure:>24}{verdicts[0] if verdicts else ''}".rstrip())
     for verdict in verdicts[1:]:
-        print(f"  {'':<44}{verdict}")
+        print(f"  {'':<56}{verdict}")
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def main() -> None:
             name = " ".join(["stats", *words])
             print(
                 f"{name:<22} {done.seconds:6.2f} s  {done.seconds / python:5.1f} × python  "
-                f"{done.peak_bytes / 1e6:6.0f} MB"
+                f"{done.peak}"
             )
 
 

@@ -69,7 +69,7 @@ def report(home: Path, store: Path) -> None:
     print(f"{len(paths):,} files, {size / 1e6:,.0f} MB")
     _row("decode every line once", f"{decode:.2f} s")
     _row("index", f"{build.seconds:.2f} s", build.seconds / decode, 8)
-    _row("index, peak memory", f"{build.peak_bytes / 1e6:.0f} MB", build.peak_bytes / 400e6, 1)
+    _row("index, anonymous memory", str(build.peak), build.peak.anonymous / 400e6, 1)
     _row("packs", f"{packs / 1e6:.1f} MB", packs / size, 0.12)
     _row("stat of every file", f"{stat * 1e3:.0f} ms")
     _row("index, nothing changed", f"{no_op * 1e3:.0f} ms")
@@ -92,7 +92,7 @@ def _row(what: str, figure: str, ratio: float | None = None, budget: float | Non
     verdict = ""
     if ratio is not None and budget is not None:
         verdict = f"{ratio:8.2f} of at most {budget:g}  {'ok' if ratio <= budget else 'OVER'}"
-    print(f"  {what:<32}{figure:>12}{verdict:>32}")
+    print(f"  {what:<32}{figure:>24}{verdict:>32}")
 
 
 if __name__ == "__main__":

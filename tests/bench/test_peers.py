@@ -138,9 +138,10 @@ def test_tools_that_fail_are_noted_and_others_have_all_figures(
     assert listed(given.directory) == before
     assert found["ccgrep"].notes == found["grep"].notes == []
     searches = {"search", "first_byte", "common", "cold", "appended"}
-    assert set(found["grep"].figures) - {"search_memory"} == searches
+    assert set(found["grep"].figures) - {"search_memory", "search_anonymous"} == searches
     assert set(found["ccgrep"].figures) - searches == {
-        "build", "build_memory", "disk", "no_op", "search_memory"
+        "build", "build_memory", "build_anonymous", "disk", "no_op",
+        "search_memory", "search_anonymous",
     }  # fmt: skip
     assert found["ccgrep"].figures["appended"].runs >= 3
     wanted = {

@@ -1,4 +1,4 @@
-"""What waits for tantivy is bounded by its size: its threads can be seen at work, and asleep."""
+"""The writer bounds the text that waits in Tantivy's queue by committing."""
 
 from pathlib import Path
 
@@ -6,33 +6,38 @@ import pytest
 
 from ccgrep.fulltext import writer as writer_module
 from ccgrep.fulltext.document import Content, Document, Fields, fields_of
-from ccgrep.fulltext.writer import NEW_LARGE, TextWriter
+from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.writer import CHANGE, NEW_LARGE, TextWriter
 
-WORDS = " ".join(f"word{number}" for number in range(20_000))
+WORDS = " ".join(f"word{number}" for number in range(2000))
 
 
 def document(turn: int) -> Fields:
-    content = Content([], [], WORDS, {"output": WORDS}, [])
+    content = Content([], [], WORDS, {}, [])
     return fields_of(Document("session", turn, "0" * 64, "main", "", 0, "", {}, content))
 
 
-def test_threads_are_at_work_until_they_have_caught_up(
+def test_writer_commits_when_much_text_is_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(writer_module, "_MAX_UNCOMMITTED_CHARS", 3 * len(WORDS))
     writer = TextWriter(str(tmp_path), NEW_LARGE)
-    writer._catch_up()  # They begin.
-    seen = []
-    for turn in range(40):
+    counts = []
+    for turn in range(8):
         writer.put(document(turn))
-        seen.append(writer_module._is_at_work())
-    assert any(seen)
-    writer._catch_up()
-    assert not writer_module._is_at_work()
-    monkeypatch.setattr(writer_module, "_MOST_WAITING", 3 * len(WORDS))
-    caught_up = []
-    monkeypatch.setattr(writer_module, "_is_at_work", lambda: caught_up.append(True))
-    for turn in range(40, 48):
-        writer.put(document(turn))
-    assert len(caught_up) == 4
+        counts.append(TextReader(str(tmp_path)).documents())
+    assert counts == [0, 0, 3, 3, 3, 6, 6, 6]
     writer.commit()
-    assert writer.reader().documents() == 48
+    assert writer.reader().documents() == 8
+
+
+def test_replaced_document_is_visible_once_after_an_early_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "_MAX_UNCOMMITTED_CHARS", 0)
+    writer = TextWriter(str(tmp_path), CHANGE)
+    for _ in range(3):
+        writer.put(document(1))
+        assert TextReader(str(tmp_path)).documents() == 1
+    writer.commit()
+    assert writer.reader().documents() == 1

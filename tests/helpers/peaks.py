@@ -1,4 +1,4 @@
-"""How much memory and time a command takes, with every process that it starts."""
+"""Measure the peak memory and processor time of a command and every process that it starts."""
 
 import resource
 import subprocess
@@ -6,18 +6,33 @@ import sys
 import threading
 from typing import NamedTuple
 
+import pytest
+
+from bench.measure import Memory, tree_memory
 from tests.helpers.homes import Home
+
+_SAMPLE_S = 0.01
 
 
 class Peak(NamedTuple):
     done: subprocess.CompletedProcess[str]
-    megabytes: float
-    seconds: float  # of processors, which others on the machine do not change
+    memory: Memory  # the highest sums over all its processes, each of its own moment
+    seconds: float  # of processor time, which other load on the machine does not change
+
+    @property
+    def anonymous_mb(self) -> float:
+        return self.memory.anonymous / 1024 / 1024
+
+    def __str__(self) -> str:
+        resident = self.memory.resident / 1024 / 1024
+        return f"{self.anonymous_mb:.0f} MB anonymous ({resident:.0f} MB resident)"
 
 
 def run_measured(home: Home, *arguments: str, timeout_s: float = 3600) -> Peak:
-    """Runs the command; the peak is the sum of what its living processes had at most."""
-    before = _seconds()
+    """Run the command and sample its memory, which only Linux reports."""
+    if sys.platform != "linux":
+        pytest.skip("reads the memory of processes from /proc")
+    before = _child_seconds()
     child = subprocess.Popen(
         [sys.executable, "-m", "ccgrep", *arguments],
         env=home.environment,
@@ -25,46 +40,26 @@ def run_measured(home: Home, *arguments: str, timeout_s: float = 3600) -> Peak:
         stderr=subprocess.PIPE,
         text=True,
     )
-    peak = 0
+    peak = Memory(0, 0)
     is_over = threading.Event()
 
-    def watch() -> None:
+    def sample() -> None:
         nonlocal peak
-        while not is_over.wait(0.02):
-            peak = max(peak, sum(map(_high_water, _family(child.pid))))
+        while not is_over.wait(_SAMPLE_S):
+            peak = Memory(*map(max, zip(peak, tree_memory(child.pid), strict=True)))
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    sampler = threading.Thread(target=sample)
+    sampler.start()
     try:
         out, err = child.communicate(timeout=timeout_s)
     finally:
         is_over.set()
-        watcher.join()
+        sampler.join()
     done = subprocess.CompletedProcess(child.args, child.returncode, out, err)
-    return Peak(done, peak / 1024, _seconds() - before)
+    return Peak(done, peak, _child_seconds() - before)
 
 
-def _seconds() -> float:
-    """The time that children who have ended took."""
+def _child_seconds() -> float:
+    """Return the processor time of child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _family(pid: int) -> list[int]:
-    """A process and its descendants."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = [int(one) for one in file.read().split()]
-    except OSError:
-        return []
-    return [pid, *(one for child in children for one in _family(child))]
-
-
-def _high_water(pid: int) -> int:
-    """The most that a process had in memory so far, in kilobytes."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-            lines = [line for line in file if line.startswith("VmHWM:")]
-    except OSError:
-        return 0
-    return int(lines[0].split()[1]) if lines else 0

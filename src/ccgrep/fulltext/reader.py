@@ -95,7 +95,7 @@ def open_tantivy(directory: str | None) -> tantivy.Index:
     return index
 
 
-def guarded(work: Any, *arguments: Any) -> Any:
+def call_tantivy(work: Any, *arguments: Any) -> Any:
     """Calls into tantivy; what it raises on damaged files becomes one kind of error.
 
     Its panics are BaseExceptions of a class that cannot be imported.
@@ -141,10 +141,10 @@ class TextReader:
     """Searches a generation."""
 
     def __init__(self, of: str | tantivy.Index) -> None:
-        self.index = guarded(open_tantivy, of) if isinstance(of, str) else of
+        self.index = call_tantivy(open_tantivy, of) if isinstance(of, str) else of
         self.path = of if isinstance(of, str) else ""
         self._schema = self.index.schema
-        self._searcher = guarded(self.index.searcher)
+        self._searcher = call_tantivy(self.index.searcher)
         self._words = _analyzer(Filter.stemmer("english"))
         self._tokens = _analyzer()
         self._kept: dict[tuple[str, int], tuple[tantivy.Document, Said]] = {}
@@ -160,7 +160,7 @@ class TextReader:
 
     def values(self, field: str, prefix: str = "", among: Query | None = None) -> dict[str, int]:
         """The values of an exact field, and how many documents have each."""
-        return dict(guarded(self._searcher.terms_with_prefix, field, prefix, among))
+        return dict(call_tantivy(self._searcher.terms_with_prefix, field, prefix, among))
 
     def session_ids(self, prefix: str) -> Collection[str]:
         return self.values("session", prefix)
@@ -176,15 +176,20 @@ class TextReader:
     def search(self, query: Query, limit: int = 0, order_by: str | None = None) -> list[Hit]:
         """The best documents, or with `order_by` those with the highest number; 0 is all."""
         size = limit or max(self.documents(), 1)
-        found = guarded(self._searcher.search, query, size, False, order_by).hits
+        found = call_tantivy(self._searcher.search, query, size, False, order_by).hits
         addresses = [address for _, address in found]
-        numbers = [guarded(self._searcher.fast_field_values, name, addresses) for name in _NUMBERS]
+        numbers = [
+            call_tantivy(self._searcher.fast_field_values, name, addresses) for name in _NUMBERS
+        ]
         scores = [float(score or 0) for score, _ in found]
         return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
 
+    def _numbers(self, field: str, addresses: Sequence[tantivy.DocAddress]) -> list[int]:
+        return list(call_tantivy(self._searcher.fast_field_values, field, addresses))
+
     def keys(self, addresses: Sequence[tantivy.DocAddress], surface: str) -> list[int]:
         """The keys of the texts that documents have on a surface."""
-        return list(guarded(self._searcher.fast_field_values, f"{surface}_key", addresses))
+        return self._numbers(f"{surface}_key", addresses)
 
     def with_keys(self, surfaces: Iterable[str], keys: Sequence[int]) -> Query:
         """The documents that have one of these texts on one of the surfaces."""
@@ -192,19 +197,21 @@ class TextReader:
         return self.any_of([Query.term_set_query(self._schema, f, list(keys)) for f in fields])
 
     def count(self, query: Query) -> int:
-        return int(guarded(self._searcher.search, query, 1, True).count or 0)
+        return int(call_tantivy(self._searcher.search, query, 1, True).count or 0)
 
     def newest_first(self, since: int | None) -> list[tantivy.DocAddress]:
         """All documents, or those of turns that began after `since`."""
         query = self.everything() if since is None else self.between(since, None)
         size = max(self.documents(), 1)
-        return [a for _, a in guarded(self._searcher.search, query, size, False, "started").hits]
+        return [
+            a for _, a in call_tantivy(self._searcher.search, query, size, False, "started").hits
+        ]
 
     def recent_sessions(self, query: Query, limit: int) -> list[tantivy.DocAddress]:
         """The newest document of each session, as far as the `limit` newest documents tell."""
-        found = guarded(self._searcher.search, query, limit, False, "started").hits
+        found = call_tantivy(self._searcher.search, query, limit, False, "started").hits
         addresses = [address for _, address in found]
-        keys = guarded(self._searcher.fast_field_values, "session_key", addresses)
+        keys = self._numbers("session_key", addresses)
         newest: dict[int, tantivy.DocAddress] = {}
         for key, address in zip(keys, addresses, strict=True):
             newest.setdefault(key, address)
@@ -212,14 +219,14 @@ class TextReader:
 
     def place(self, address: tantivy.DocAddress) -> tuple[str, int]:
         """The session and turn that a document is of."""
-        return _place(guarded(self._searcher.doc, address))
+        return _place(call_tantivy(self._searcher.doc, address))
 
     def stored(self, session: str, turn: int) -> Stored | None:
         """What is stored of a place; nothing while only what was said is indexed."""
         if kept := self._kept.get((session, turn)):
             return _stored(*kept)
         query = self.term("place", place_of(session, turn))
-        for _, address in guarded(self._searcher.search, query, 1, False).hits:
+        for _, address in call_tantivy(self._searcher.search, query, 1, False).hits:
             return self.stored_at(address)[1]
         return None
 
@@ -229,23 +236,23 @@ class TextReader:
 
     def titled(self, address: tantivy.DocAddress) -> tuple[str, str]:
         """The session that a document is of, and its title, which stands with its first turn."""
-        document = guarded(self._searcher.doc, address)
+        document = call_tantivy(self._searcher.doc, address)
         session, turn = _place(document)
         if turn:
             query = self.term("place", place_of(session, 0))
-            for _, first in guarded(self._searcher.search, query, 1, False).hits:
-                document = guarded(self._searcher.doc, first)
+            for _, first in call_tantivy(self._searcher.search, query, 1, False).hits:
+                document = call_tantivy(self._searcher.doc, first)
         return session, str(document.get_first("shown_title") or "")
 
     def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored | None]:
         """The place of a document, and what is stored of it."""
-        document = guarded(self._searcher.doc, address)
+        document = call_tantivy(self._searcher.doc, address)
         has_text = document.get_first("text") is not None
         return _place(document), _stored(document, _unpacked(document)) if has_text else None
 
     def said_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Said | None]:
         """The place of a document, and what was said there."""
-        document = guarded(self._searcher.doc, address)
+        document = call_tantivy(self._searcher.doc, address)
         place = _place(document)
         if document.get_first("text") is None:
             return place, None

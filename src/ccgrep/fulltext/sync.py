@@ -32,7 +32,7 @@ from ccgrep.fulltext.document import (
 from ccgrep.fulltext.document_id import place_of
 from ccgrep.fulltext.generations import Generation
 from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_place
-from ccgrep.fulltext.writer import CHANGE, NEW, NEW_HUGE, NEW_LARGE, TextWriter
+from ccgrep.fulltext.writer import CHANGE, NEW, NEW_LARGE, TextWriter
 from ccgrep.hashing import load_openssl
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Session, Turn
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.reader import TextReader
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
-_HUGE_BYTES = 256 * 1024 * 1024
 
 Prepared = Mapping[ObjectId, Content]
 """What readers have made ready of turns that were just read; the rest comes from objects."""
@@ -74,10 +73,10 @@ def rebuild(store: Store, prepared: Prepared | None = None) -> int:
     load_openssl()  # Every object is read.
     path = _new_generation(store)
     size = sum(pack.size for pack in store.packs())
-    means = NEW_HUGE if size > _HUGE_BYTES else NEW_LARGE if size > _LARGE_BYTES else NEW
+    budget = NEW_LARGE if size > _LARGE_BYTES else NEW
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _given_up_if_refused(path), _no_gc():
-        written = _Sync(store, path, TextWriter(path, means), prepared, True).run(Snapshot())
+        written = _Sync(store, path, TextWriter(path, budget), prepared, True).run(Snapshot())
     for gone in old:
         fsio.remove_tree(gone)
     return written

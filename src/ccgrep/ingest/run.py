@@ -118,15 +118,12 @@ class IngestRun:
         """
         if not self._is_large:
             return self._contents
-        from ccgrep.refresh.mapped import give_back  # noqa: PLC0415 - only after a large first run
-
         self._rows = []
         self._contents = {}
         self._merge = Merge(self._commit, (), ())
         self._commit.drop_caches()
         expand.let_go()
         gc.collect()
-        give_back()
         return {}
 
     def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
