@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ccgrep import secrets
 from ccgrep.fulltext.document import MAX_INDEXED_CHARS
-from ccgrep.output.record_line import join_pieces, plain_snippet
+from ccgrep.output.record_line import join_parts, plain_snippet
 from ccgrep.output.style import Style
 from ccgrep.search.snippet import Span, make_snippet
 from ccgrep.secrets import RULES
@@ -156,7 +156,7 @@ def test_no_cut_colour_or_place_lets_a_part_slip_through(data: st.DataObject) ->
     style = Style(data.draw(st.booleans()))
     made = [
         "".join(piece.text for piece in pieces),
-        re.sub(r"\x1b\[[0-9;]*m", "", join_pieces(pieces, width, style)),
+        re.sub(r"\x1b\[[0-9;]*m", "", join_parts(pieces, width, style)),
         plain_snippet(text, width),
         *(piece.text for piece in pieces),
     ]

@@ -17,7 +17,7 @@ from ccgrep.ops.list import list_sessions
 from ccgrep.ops.search import search
 from ccgrep.ops.show import Conversation, PlacedTurn, show_range
 from ccgrep.output.formatting import iso_time, project_name
-from ccgrep.output.record_line import snippet_pieces
+from ccgrep.output.record_line import snippet_parts
 from ccgrep.output.tool_calls import summarize
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import FoundHit, SearchOptions
@@ -112,7 +112,7 @@ def _hit_fields(found: FoundHit) -> Fields:
 
 def _snippet(found: FoundHit) -> str:
     """Return one line around the match."""
-    text = "".join(piece.text for piece in snippet_pieces(found, SNIPPET_CHARS))
+    text = "".join(part.text for part in snippet_parts(found, SNIPPET_CHARS))
     line = clean(" ".join(clean(text).split()))
     return line if len(line) <= SNIPPET_CHARS else clean(line[: SNIPPET_CHARS - 1]) + "…"
 

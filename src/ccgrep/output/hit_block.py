@@ -62,20 +62,21 @@ def block_lines(
 def _message_lines(label: str, matched: MatchedText, style: Style) -> Iterator[str]:
     if not matched.text.strip():
         return
-    pieces = make_snippet(matched.text, matched.spans, _MESSAGE_CHARS // 2)
-    lines = "".join(_format_piece(piece, style) for piece in pieces).strip().splitlines()
+    parts = make_snippet(matched.text, matched.spans, _MESSAGE_CHARS // 2)
+    text = "".join(_format_part(part, style) for part in parts).strip()
+    lines = text.splitlines() or ["…"]  # The part in view may be blank.
     yield f"  {label} {lines[0]}"
     yield from (f"  {line}" for line in lines[1:])
-    shown_chars = sum(len(piece.text) for piece in pieces if piece.text != "…")
+    shown_chars = sum(len(part.text) for part in parts if part.text != "…")
     hidden_chars = len(redact(matched.text)) - shown_chars
     if hidden_chars > 0:
         yield style.dim(f"  [truncated - {hidden_chars} more chars]")
     yield ""
 
 
-def _format_piece(piece: SnippetPart, style: Style) -> str:
-    text = make_visible(piece.text)
-    return style.red(text) if piece.is_match else text
+def _format_part(part: SnippetPart, style: Style) -> str:
+    text = make_visible(part.text)
+    return style.red(text) if part.is_match else text
 
 
 def summary_lines(hits: int, seconds: float, style: Style) -> Iterator[str]:

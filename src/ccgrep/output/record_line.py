@@ -34,11 +34,11 @@ def format_record(
 
 def hit_snippet(found: FoundHit, width: int, style: Style) -> str:
     """Return one line around the match."""
-    return join_pieces(snippet_pieces(found, width), width, style)
+    return join_parts(snippet_parts(found, width), width, style)
 
 
-def snippet_pieces(found: FoundHit, width: int) -> list[SnippetPart]:
-    """Return the text around the densest match. The pieces are not yet safe to print."""
+def snippet_parts(found: FoundHit, width: int) -> list[SnippetPart]:
+    """Return the text around the densest match. The parts are not yet safe to print."""
     texts = [text for text in found.texts if text.text.strip()]
     if not texts:
         return []
@@ -48,29 +48,29 @@ def snippet_pieces(found: FoundHit, width: int) -> list[SnippetPart]:
 
 def plain_snippet(text: str, width: int) -> str:
     """Return the start of a text in one line."""
-    return join_pieces(make_snippet(text, (), 2 * width), width, Style())
+    return join_parts(make_snippet(text, (), 2 * width), width, Style())
 
 
-def join_pieces(pieces: Iterable[SnippetPart], width: int, style: Style) -> str:
-    """Return the pieces as one line of at most `width` columns that is safe to print."""
-    parts: list[str] = []
+def join_parts(parts: Iterable[SnippetPart], width: int, style: Style) -> str:
+    """Return the parts as one line of at most `width` columns that is safe to print."""
+    texts: list[str] = []
     left = width
-    for piece in pieces:
-        text = make_visible(_collapse_space(piece.text))
-        if not parts:
+    for part in parts:
+        text = make_visible(_collapse_space(part.text))
+        if not texts:
             text = text.lstrip()
         if not text:
             continue
         used = columns(text)
         if used > left:
             text = clip(text, left)
-        parts.append(style.red(text) if piece.is_match else text)
+        texts.append(style.red(text) if part.is_match else text)
         if used > left:
-            return "".join(parts)
+            return "".join(texts)
         left -= used
         if left == 0:
             break
-    return "".join(parts).rstrip()
+    return "".join(texts).rstrip()
 
 
 def match_lines(found: FoundHit) -> Iterator[str]:

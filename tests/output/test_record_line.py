@@ -1,4 +1,4 @@
-"""One hit is one line, whatever the turn holds, and the line leads back to the turn."""
+"""Every hit is one record line, whatever its turn contains, and `show` accepts its first fields."""
 
 import contextlib
 import io
@@ -34,13 +34,13 @@ pieces = st.one_of(
 texts = st.lists(pieces, max_size=6).map("".join)
 
 
-def ran(home: Home, *arguments: str, typed: str = "") -> str:
-    """What the command prints, in this process."""
+def run_here(home: Home, *arguments: str, stdin: str = "") -> str:
+    """Run the command in this process and return its output."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
-    given = io.TextIOWrapper(io.BytesIO(typed.encode()), encoding="utf-8")
+    stdin_file = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
     with (
         patch.dict(os.environ, home.environment),
-        patch.object(sys, "stdin", given),
+        patch.object(sys, "stdin", stdin_file),
         contextlib.redirect_stdout(out),
     ):
         assert main(list(arguments)) == 0
@@ -48,7 +48,7 @@ def ran(home: Home, *arguments: str, typed: str = "") -> str:
     return out.read()
 
 
-def test_a_hit_is_one_line_that_leads_to_its_turn(figure: Callable[[str], None]) -> None:
+def test_hit_is_one_line_that_leads_to_its_turn(figure: Callable[[str], None]) -> None:
     followed = 0
 
     @settings(
@@ -74,20 +74,20 @@ def assert_records_lead_to_turns(home: Home, said: list[str]) -> int:
         file.turn(f"recordword n{number}n {text}", text or "nothing", "echo", text)
     file.write()
     home.index()
-    lines = ran(home, "recordword", "-n0", "--no-refresh").split("\n")
+    lines = run_here(home, "recordword", "-n0", "--no-refresh").split("\n")
     assert lines.pop() == ""
     assert [line for line in lines if not RECORD.fullmatch(line)] == []
     assert len(lines) == len(said)
     assert acting("\n".join(lines)) == []
-    assert ran(home, "recordword", "-n0", "-0", "--no-refresh").split("\0")[:-1] == lines
+    assert run_here(home, "recordword", "-n0", "-0", "--no-refresh").split("\0")[:-1] == lines
     refs = [":".join(line.split(":")[:2]) for line in lines]
-    shown = ran(home, "show", "-", "--json", typed="\n".join(refs)).splitlines()
+    shown = run_here(home, "show", "-", "--json", stdin="\n".join(refs)).splitlines()
     for ref, turn in zip(refs, shown, strict=True):
         assert f"recordword n{ref.split(':')[1]}n" in turn
     return len(refs)
 
 
-def hostile(home: Home, turns: int) -> None:
+def write_hostile_turns(home: Home, turns: int) -> None:
     file = home.claude()
     probes = [*ATTACKS.values(), *BENIGN]
     for number in range(turns):
@@ -97,31 +97,30 @@ def hostile(home: Home, turns: int) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\0"], ids=["lines", "NUL"])
-def test_records_go_through_fzf_as_they_are(home: Home, end: str) -> None:
+def test_fzf_passes_records_through_unchanged(home: Home, end: str) -> None:
     need("fzf")
-    hostile(home, 100)
+    write_hostile_turns(home, 100)
     options = ["-0"] if end == "\0" else []
-    made = home.run("recordword", "-n0", *options).stdout
-    assert made.count(end) == 100
+    records = home.run("recordword", "-n0", *options).stdout
+    assert records.count(end) == 100
     fzf = ["fzf", "--filter", "", "--delimiter", ":", "--nth", "4.."]
     fzf += ["--read0", "--print0"] if end == "\0" else []
-    chosen = subprocess.run(fzf, input=made.encode(), capture_output=True, check=True)
-    assert chosen.stdout.decode() == made
+    chosen = subprocess.run(fzf, input=records.encode(), capture_output=True, check=True)
+    assert chosen.stdout.decode() == records
 
 
-def test_records_chosen_on_a_terminal_lead_to_their_turns(
+def test_records_chosen_in_fzf_lead_to_their_turns(
     home: Home,
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
     figure: Callable[[str], None],
 ) -> None:
-    """fzf draws them, all are chosen, and `cut` gives what `show` takes."""
     need("fzf", "tmux")
     put_on_path(home)
-    hostile(home, 100)
+    write_hostile_turns(home, 100)
     home.index()
     chosen = tmp_path / "chosen"
-    terminal = Terminal(home, tmp_path_factory.mktemp("t"))  # A socket has a short name.
+    terminal = Terminal(home, tmp_path_factory.mktemp("t"))  # A socket needs a short path.
     try:
         terminal.type(
             "ccgrep -n0 --no-refresh recordword | fzf --multi --delimiter : --nth 4.. "
@@ -138,6 +137,6 @@ def test_records_chosen_on_a_terminal_lead_to_their_turns(
     records = chosen.read_text().splitlines()
     assert sorted(records) == sorted(home.run("recordword", "-n0").stdout.splitlines())
     refs = [":".join(record.split(":")[:2]) for record in records]
-    shown = ran(home, "show", "-", "--json", typed="\n".join(refs)).splitlines()
+    shown = run_here(home, "show", "-", "--json", stdin="\n".join(refs)).splitlines()
     assert all(f"n{r.split(':')[1]}n" in turn for r, turn in zip(refs, shown, strict=True))
     figure(f"records through fzf in tmux: {len(records)} chosen, {len(shown)} shown")
