@@ -1,6 +1,6 @@
-"""Reads files one after the other, and gathers what they give into batches.
+"""Reads files one after the other, and collects their turns into batches.
 
-Little work is done like this, in the calling process; the workers of `pool.py` do the same.
+A small ingest does this in its own process. The workers of `pool.py` do the same.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from ccgrep.fulltext.document import Content, said_content, turn_content
-from ccgrep.ingest.file_reader import Emit, FileResult, Task, failed, read_file
+from ccgrep.ingest.file_reader import Emit, FileResult, Task, failure, read_file
 from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
 from ccgrep.store.objects import Frame, make_frame
@@ -22,11 +22,11 @@ _CONTENTS: dict[Level | None, Callable[[Turn], Content] | None] = {
     "discussion": said_content,
     "whole": turn_content,
 }
-"""What is made ready of a turn."""
+"""How to prepare a turn for the full-text index."""
 
 
 class Batch(msgspec.Struct, frozen=True, tag="batch"):
-    """Objects that a file gave so far, and what is to be indexed of them."""
+    """Some objects of a file, with their contents for the full-text index."""
 
     path: str
     frames: list[Frame]
@@ -34,8 +34,8 @@ class Batch(msgspec.Struct, frozen=True, tag="batch"):
 
 
 def read_files(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult]:
-    """Reads every task's file; a file's batches come before its result."""
-    if is_much(tasks):
+    """Read every task's file; a file's batches come before its result."""
+    if is_large(tasks):
         from ccgrep.ingest.pool import read_with_workers  # noqa: PLC0415 - slow to import
 
         yield from read_with_workers(tasks, cores)
@@ -47,28 +47,28 @@ def read_files(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult
         yield result
 
 
-def is_much(tasks: Sequence[Task]) -> bool:
-    """Whether the work is worth starting processes for."""
-    return sum(map(_work, tasks)) >= _INLINE_BYTES
+def is_large(tasks: Sequence[Task]) -> bool:
+    """Return whether the work is worth starting worker processes."""
+    return sum(map(_bytes_to_parse, tasks)) >= _INLINE_BYTES
 
 
-def _work(task: Task) -> int:
-    """About how many bytes have to be parsed."""
+def _bytes_to_parse(task: Task) -> int:
+    """Return roughly how many bytes have to be parsed."""
     if task.found.path.endswith(".zst"):
         return task.found.size * _ZST_RATIO
     return task.found.size - (task.known.resume if task.known else 0)
 
 
 def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
-    """Reads one file; its objects go to `send`, many at a time."""
+    """Read one file, and pass its objects to `send` in batches."""
     batcher = _Batcher(task, send)
-    result = _safely(task, batcher.add)
+    result = _read_safely(task, batcher.add)
     batcher.flush()
     return result
 
 
 class _Batcher:
-    """Gathers what a task gives, and passes it on many objects at a time."""
+    """Collects the objects of a task, and sends them in batches."""
 
     def __init__(self, task: Task, send: Callable[[Batch], None]) -> None:
         self._path = task.found.path
@@ -96,9 +96,9 @@ class _Batcher:
         self._size = 0
 
 
-def _safely(task: Task, emit: Emit) -> FileResult:
-    """One file that a reader cannot cope with does not end the run; it is reported."""
+def _read_safely(task: Task, emit: Emit) -> FileResult:
+    """Read a file; report a file that breaks its reader instead of ending the ingest."""
     try:
         return read_file(task, emit)
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        return failed(task, f"{type(error).__name__}: {error}")
+        return failure(task, f"{type(error).__name__}: {error}")

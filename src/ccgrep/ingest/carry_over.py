@@ -1,8 +1,7 @@
-"""Takes over from an old store what its source files can no longer give.
+"""Carries sessions over from an old store that its source files no longer contain.
 
-Every session of the old store whose turns the new one does not hold at one place: those
-whose file is gone, superseded ones, and what a rewritten file or a deleted spill held
-before. The old store may be damaged: what cannot be read of it is left there.
+These are sessions whose transcript is gone, superseded ones, and turns that a rewritten file or a
+deleted spill held. The old store may be damaged: what cannot be read stays behind.
 """
 
 import time
@@ -20,16 +19,16 @@ from ccgrep.store.manifest import Manifest, Row, Snapshot
 from ccgrep.store.store import Store
 
 
-def adopt_forgotten(store: Store, old: Store) -> None:
-    """What is forgotten stays so; for before anything is read into the new store."""
+def carry_over_forgotten(store: Store, old: Store) -> None:
+    """Copy the forgotten keys. Call this before anything is ingested into the new store."""
     forgotten = {*refs.read_forgotten(old.directory), *_snapshot(old).forgotten}
     if forgotten:
         refs.write_forgotten(store.directory, sorted(forgotten))
 
 
-def adopt(store: Store, old: Store, scan: Scan) -> int:
-    """Copies to `store` the sessions of `old` that it lacks; says how many."""
-    adopted = 0
+def carry_over(store: Store, old: Store, scan: Scan) -> int:
+    """Copy the sessions of `old` that `store` lacks, and return their number."""
+    copied_sessions = 0
     with Commit(store) as commit:
         known: dict[str, list[Row]] = {}
         for row in commit.rows():
@@ -40,11 +39,11 @@ def adopt(store: Store, old: Store, scan: Scan) -> int:
             except StoreError:
                 continue
             namesakes = known.setdefault(row.base_id, [])
-            if not _is_held(manifest, old, namesakes, commit):
+            if not _is_contained(manifest, old, namesakes, commit):
                 namesakes.append(_copy(row, manifest, old, commit, namesakes, scan))
-                adopted += 1
+                copied_sessions += 1
         commit.commit(time.time_ns() // 1_000_000)
-    return adopted
+    return copied_sessions
 
 
 def _snapshot(old: Store) -> Snapshot:
@@ -64,8 +63,8 @@ def _readable_rows(old: Store) -> list[Row]:
     return rows or newest_rows(old)
 
 
-def _is_held(manifest: Manifest, old: Store, namesakes: Iterable[Row], commit: Commit) -> bool:
-    """Whether one session of the new store has all turns of an old one."""
+def _is_contained(manifest: Manifest, old: Store, namesakes: Iterable[Row], commit: Commit) -> bool:
+    """Return whether one session of the new store has all turns of an old one."""
     turns = {entry.turn for entry in manifest.entries}
     held = [{e.turn for e in commit.manifest(row).entries} for row in namesakes]
     if any(turns <= other for other in held) or not turns:
@@ -84,7 +83,7 @@ def _copy(
     namesakes: list[Row],
     scan: Scan,
 ) -> Row:
-    """Copies a manifest and those of its turns that can be read."""
+    """Copy a manifest and every turn that can be read."""
     for entry in manifest.entries:
         try:
             commit.add(old.read_frame(entry.turn))

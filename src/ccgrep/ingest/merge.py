@@ -1,9 +1,9 @@
-"""Puts what was read of a file to its place among the sessions of a snapshot.
+"""Merges what was read of a file into the sessions of a commit.
 
-A file's session is looked for by its id. Two files with one id are one session when the
-turns of one begin the other's: the longer one gives the turns, the other is a copy. Else
-the second gets `~2`. A file that was rewritten leaves what stood there before as a
-superseded session, unless the new turns hold all of it.
+A file belongs to the session with its id. Two files with one id are one session if the turns of
+one are a prefix of the other's: the longer file defines the session, the other is a copy.
+Otherwise the second becomes a session of its own, `<id>~2`. When a file is rewritten, its earlier
+turns stay as a superseded session, unless the new turns contain all of them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,28 +21,28 @@ Load = Callable[[ObjectId], Turn]
 
 
 def continues(old: Sequence[Entry], new: Sequence[Entry], load: Load) -> bool:
-    """Whether `new` is `old` grown: the same turns, an open one perhaps longer."""
+    """Return whether `new` extends `old`: the same turns, of which an open one may have grown."""
     if len(old) > len(new):
         return False
     return all(
-        before.turn == after.turn or (before.is_open and _begins(before, after, load))
+        before.turn == after.turn or (before.is_open and _extends(before, after, load))
         for before, after in zip(old, new, strict=False)
     )
 
 
-def _begins(before: Entry, after: Entry, load: Load) -> bool:
-    """Whether a turn has grown into another: by its records, else by what they say."""
+def _extends(before: Entry, after: Entry, load: Load) -> bool:
+    """Return whether a turn grew into another, by its record ids or else by its content."""
     if before.uuids:
         return after.uuids.startswith(before.uuids)
     try:
-        said, says = (list(_said(load(entry.turn))) for entry in (before, after))
+        old, new = (list(_content(load(entry.turn))) for entry in (before, after))
     except StoreError:
-        return before.start == after.start  # Lost; what is read now takes its place.
-    return says[: len(said)] == said
+        return before.start == after.start  # The old object is lost; the new one replaces it.
+    return new[: len(old)] == old
 
 
-def _said(turn: Turn) -> Iterator[object]:
-    """What a turn says, in order; results are left out since they may still come."""
+def _content(turn: Turn) -> Iterator[object]:
+    """Yield a turn's content in order, without tool results: they may arrive later."""
     yield turn.prompt
     for step in turn.steps:
         if isinstance(step, Note):
@@ -53,7 +53,7 @@ def _said(turn: Turn) -> Iterator[object]:
 
 
 class Merge:
-    """The sessions of a commit, and the files that they come from."""
+    """The sessions of a commit, and the files they were read from."""
 
     def __init__(self, commit: Commit, rows: Iterable[Row], present: Collection[str]) -> None:
         self._commit = commit
@@ -72,19 +72,19 @@ class Merge:
                 self.files[file.path] = file
 
     def owners(self, path: str) -> list[Row]:
-        """The sessions that a file is known to hold, its own first."""
+        """Return the sessions read from a file, the main session first."""
         rows = [self._commit.row(id) for id in sorted(self._owners.get(path, ()))]
         return sorted(
             (row for row in rows if row is not None), key=lambda row: row.session.kind != "main"
         )
 
-    def take(self, result: FileResult) -> set[str]:
-        """Takes a file's result into the commit; gives the sessions that it went to."""
+    def merge(self, result: FileResult) -> set[str]:
+        """Merge what was read of a file into the commit, and return the ids of its sessions."""
         file = result.file
         if file is None:
             return set()
         if result.reading is None:
-            self._keep(file)
+            self._update_stat(file)
             return set()
         placed: set[str] = set()
         for position, reading in enumerate(result.reading.sessions):
@@ -109,24 +109,25 @@ class Merge:
         return bool(keys & self.forgotten)
 
     def mark_gone(self, path: str) -> None:
-        """The file has vanished; its session stays."""
+        """Record that a file was deleted. Its session stays."""
         for row in self.owners(path):
-            left = self._whole(row)
+            left = self._complete_files(row)
             self._commit.set_row(replace(row, files=left) if left else replace(row, is_gone=True))
 
-    def mark_back(self, rows: Iterable[Row]) -> None:
+    def mark_restored(self, rows: Iterable[Row]) -> None:
+        """Record that deleted files exist again."""
         for row in rows:
-            if row.is_gone and (whole := self._whole(row)):
-                self._commit.set_row(replace(row, files=whole, is_gone=False))
+            if row.is_gone and (files := self._complete_files(row)):
+                self._commit.set_row(replace(row, files=files, is_gone=False))
 
-    def _whole(self, row: Row) -> tuple[SourceFile, ...]:
-        """The files that are there, if one of them holds all of the session; that one first."""
+    def _complete_files(self, row: Row) -> tuple[SourceFile, ...]:
+        """Return the existing files, a complete one first, or () if none is complete."""
         present = [file for file in row.files if file.path in self._present]
         present.sort(key=lambda file: file.is_partial)
         return tuple(present) if present and not present[0].is_partial else ()
 
     def put(self, row: Row, manifest: Manifest) -> None:
-        """Stores a session's manifest and its row, replacing what stands there."""
+        """Store a session's manifest and row, replacing earlier ones."""
         old = self._commit.row(row.session.id)
         if old is not None:
             before = self._commit.manifest(old)
@@ -144,8 +145,8 @@ class Merge:
         store = self._commit.store
         self.garbage_bytes += sum(map(store.frame_size, [row.manifest, *lost]))
 
-    def _keep(self, file: SourceFile) -> None:
-        """Its content is as it was; only the stat has changed."""
+    def _update_stat(self, file: SourceFile) -> None:
+        """Record the new stat of a file whose content did not change."""
         for row in self.owners(file.path):
             files = tuple(file if known.path == file.path else known for known in row.files)
             self._commit.set_row(replace(row, files=files, is_gone=False))
@@ -159,18 +160,18 @@ class Merge:
     def _place(
         self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
     ) -> str:
-        """Finds the session that the reading belongs to, stores it, and gives its id."""
+        """Store a reading in the session it belongs to, or in a new one; return the id."""
         rows = sorted(
             self._namesakes(reading.session.id),
             key=lambda row: all(known.path != file.path for known in row.files),
         )
         for row in rows:
-            if self._join(row, reading, file, state, is_append):
+            if self._try_join(row, reading, file, state, is_append):
                 return row.session.id
         self.new_sessions += 1
         return self._write(self._free_id(reading.session.id), reading, (file,), state)
 
-    def _join(
+    def _try_join(
         self,
         row: Row,
         reading: SessionReading,
@@ -178,18 +179,18 @@ class Merge:
         state: bytes,
         is_append: bool,
     ) -> bool:
-        """Takes a reading into a session that it belongs to; says whether it does."""
+        """Merge a reading into a session if it belongs there; return whether it does."""
         id, new = row.session.id, reading.entries
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         if is_own and is_append:
-            self._write(id, reading, (file, *(_as_copy(f, True) for f in others)), state)
+            self._write(id, reading, (file, *(_mark_copy(f, True) for f in others)), state)
             return True
         if row.session.turns and not new:
-            # Emptied, or not begun: what is known of the session is all there is.
+            # The file is empty or was emptied: the known turns stay.
             is_gone = row.is_gone or (is_own and all(f.is_partial for f in present))
-            files = (*others, _as_copy(file, True))
+            files = (*others, _mark_copy(file, True))
             self._commit.set_row(replace(row, files=files, is_gone=is_gone))
             return True
         if row.session.is_prompt_only:
@@ -197,33 +198,33 @@ class Merge:
                 self._supersede(row, new)
             self._write(id, reading, (file,), state)
             return True
-        return self._join_turns(row, reading, file, state)
+        return self._try_join_turns(row, reading, file, state)
 
-    def _join_turns(
+    def _try_join_turns(
         self, row: Row, reading: SessionReading, file: SourceFile, state: bytes
     ) -> bool:
-        """The same by comparing turns: one must begin the other, or the file is the row's."""
+        """Do the same by comparing turns: one must extend the other, or the file is the row's."""
         old, new = self._commit.manifest(row).entries, reading.entries
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         grown, cut = self._continues(old, new), self._continues(new, old)
         is_own = bool(row.files) and row.files[0].path == file.path
-        # A file that took the place of one that is no longer there was moved.
+        # A file that replaces a deleted one was moved.
         is_moved = bool(row.files) and row.files[0].path not in self._present
         if is_own and not grown and any(not f.is_partial for f in present):
-            # Rewritten, but a copy still holds what stood there: that goes on instead.
+            # The file was rewritten, but a copy still holds the session and takes its place.
             self._commit.set_row(replace(row, files=present))
             return False
-        is_longer = grown and _reach(new) > _reach(old)
-        # No other present file holds the whole session: this one defines it from now on.
+        is_longer = grown and _extent(new) > _extent(old)
+        # No other existing file is complete: this one defines the session from now on.
         is_only_whole = cut and all(f.is_partial for f in present)
         if is_own or is_longer or (is_moved and grown) or is_only_whole:
             if not grown:
                 self._supersede(row, new)
-            copies = (_as_copy(f, f.is_partial or is_longer) for f in present if grown)
+            copies = (_mark_copy(f, f.is_partial or is_longer) for f in present if grown)
             self._write(row.session.id, reading, (file, *copies), state)
         elif cut:
-            copy = _as_copy(file, _reach(new) < _reach(old))
+            copy = _mark_copy(file, _extent(new) < _extent(old))
             self._commit.set_row(replace(row, files=(*others, copy)))
         return is_own or grown or cut
 
@@ -243,7 +244,7 @@ class Merge:
         return continues(old, new, self._commit.load_turn)
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
-        """Keeps what a rewritten file held, under a name of its own."""
+        """Keep the turns of a rewritten file as a session of their own."""
         manifest = self._commit.manifest(row)
         old = [entry.turn for entry in manifest.entries]
         if set(old) <= {entry.turn for entry in new}:
@@ -258,7 +259,7 @@ class Merge:
         )
 
     def has_session(self, base_id: str) -> bool:
-        """Whether a transcript of that id is known, under whatever name."""
+        """Return whether a transcript with that id was ingested, also as `<id>~2`."""
         return any(not row.session.is_prompt_only for row in self._namesakes(base_id))
 
     def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
@@ -275,7 +276,7 @@ class Merge:
 
 
 def _names(base_id: str) -> Iterator[str]:
-    """A session's id, and those of its namesakes: `id`, `id~2`, `id~3` …"""
+    """Yield the ids for sessions that share one: `id`, `id~2`, `id~3` …"""
     yield base_id
     number = 2
     while True:
@@ -283,12 +284,12 @@ def _names(base_id: str) -> Iterator[str]:
         number += 1
 
 
-def _reach(entries: Sequence[Entry]) -> tuple[int, int, int]:
-    """How far a file goes; of two with the same turns one may have a record more."""
+def _extent(entries: Sequence[Entry]) -> tuple[int, int, int]:
+    """Return how far a file reaches; of two with the same turns, one may have more records."""
     records = sum(len(entry.uuids) for entry in entries)
     return len(entries), records, entries[-1].end if entries else 0
 
 
-def _as_copy(file: SourceFile, is_partial: bool) -> SourceFile:
-    """A file that is not read on from its watermark: when it changes it is read anew."""
+def _mark_copy(file: SourceFile, is_partial: bool) -> SourceFile:
+    """Return `file` without a watermark: when a copy changes, all of it is read again."""
     return replace(file, resume=0, resume_crc=0, is_partial=is_partial)

@@ -1,8 +1,8 @@
 """Decides which source files have to be read. Pure: stats in, a plan out.
 
-A stat that is the same means the same content only when the file had been at rest for a
-while when it was read: within one tick of the clock a file can be rewritten at the same
-size. Such files, and files from the future, are suspects whose content is checked.
+An unchanged stat means unchanged content only if the file had not been written just before it was
+read: within one clock tick a file can be rewritten at the same size. Such files, and files with an
+mtime in the future, are suspects: their content is compared by checksum.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from ccgrep.store.manifest import SourceFile
 
 
 class Plan(Struct, frozen=True):
-    """Paths by what has to happen to them; all others stay as they are."""
+    """The paths to act on, by what has to happen to them."""
 
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Plan(Struct, frozen=True):
 
 
 def plan(known: Mapping[str, SourceFile], scan: Scan, now_ns: int, is_full: bool = False) -> Plan:
-    """What has to be done so that the store knows what `scan` saw."""
+    """Return what has to be read to bring the store to what `scan` found."""
     new, changed, suspect = [], [], []
     for path, found in scan.files.items():
         before = known.get(path)
@@ -51,5 +51,5 @@ def _is_same(found: FoundFile, before: SourceFile) -> bool:
 
 
 def may_have_changed(before: SourceFile, now_ns: int) -> bool:
-    """Whether the file may have changed since it was read without its stat saying so."""
+    """Return whether the file may have changed since it was read with the same stat."""
     return is_racy(before.mtime_ns, before.read_ns) or before.mtime_ns > now_ns

@@ -1,8 +1,7 @@
 """Reads many files on all cores: workers parse and compress, the caller stores.
 
-Each worker is a fresh Python that gets one task at a time through a pipe. It lives only
-while tasks are left, and ends by itself when the indexing process dies, since the pipe is
-closed then.
+Each worker is a new Python process that receives one task at a time through a pipe. It exits when
+no tasks are left, and also when the ingesting process dies, because that closes the pipe.
 """
 
 import os
@@ -16,7 +15,7 @@ import msgspec
 
 from ccgrep.hashing import load_openssl
 from ccgrep.ingest.batch import Batch, read_task
-from ccgrep.ingest.file_reader import FileResult, Task, failed
+from ccgrep.ingest.file_reader import FileResult, Task, failure
 
 _TASK = msgspec.msgpack.Decoder(Task)
 _REPLY = msgspec.msgpack.Decoder(Batch | FileResult)
@@ -24,7 +23,7 @@ _ENCODE = msgspec.msgpack.Encoder().encode
 
 
 def read_with_workers(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult]:
-    """Reads every task's file; a file's batches come before its result."""
+    """Read every task's file; a file's batches come before its result."""
     yield from _Pool(tasks, min(cores, len(tasks))).run()
 
 
@@ -41,7 +40,7 @@ class _Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=(task_end, reply_end),
-            process_group=0,  # Ctrl-C is for the indexing process alone.
+            process_group=0,  # Ctrl-C goes to the ingesting process only.
         )
         os.close(task_end)
         os.close(reply_end)
@@ -64,7 +63,7 @@ class _Pool:
     def __init__(self, tasks: Sequence[Task], size: int) -> None:
         self._waiting = list(reversed(tasks))
         self._size = size
-        self._busy: dict[int, _Worker] = {}  # by the descriptor that their replies come from
+        self._busy: dict[int, _Worker] = {}  # by the descriptor of their replies
         self._poll = select.poll()
 
     def run(self) -> Iterator[Batch | FileResult]:
@@ -102,19 +101,19 @@ class _Pool:
         return reply
 
     def _replace(self, descriptor: int, worker: _Worker) -> FileResult:
-        """A worker died of its file (out of memory, say): the others go on without it."""
+        """Replace a worker that its file killed, for example by running out of memory."""
         task = worker.task
         assert task is not None
         self._end(descriptor)
         if self._waiting:
             self._add()
-        return failed(task, "the reading process died")
+        return failure(task, "the reading process died")
 
 
 def work(task_end: int, reply_end: int) -> None:
-    """A worker's life: read tasks until the pipe is closed."""
+    """Read tasks until the pipe is closed."""
     load_openssl()
-    os.nice(5)  # What was said is to be searchable soon: who indexes it comes first.
+    os.nice(5)  # The process that indexes the discussion goes first.
     tasks = Connection(task_end, writable=False)
     replies = Connection(reply_end, readable=False)
 

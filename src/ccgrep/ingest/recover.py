@@ -1,8 +1,8 @@
-"""Sessions of which only the prompts are left: marked so, and replaced by any transcript.
+"""Recovers sessions of which only the prompts are left, from history and index files.
 
-They are made from whole files, so that it does not matter in which order the hints came.
-When a history has only grown by prompts of sessions that have a transcript, which is the
-usual case, nothing has to be made.
+Such a session is marked prompt-only, and any transcript replaces it. It is built from whole files,
+so the order in which they appear does not matter. Usually a history only grows by prompts of
+sessions that have a transcript; then there is nothing to build.
 """
 
 import zlib
@@ -25,23 +25,25 @@ from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
 from ccgrep.store.objects import make_frame
 
-_MIN_CUT = 40
-"""A prompt that is cut is at least this long; two short ones may begin alike."""
+_MIN_TRUNCATED = 40
+"""The shortest truncated prompt; shorter ones may share a prefix by chance."""
 
 
-class LeftOut(Struct, frozen=True):
-    """What is excluded: sessions that have a transcript, and where others were."""
+class Exclusions(Struct, frozen=True):
+    """Sessions with an excluded transcript, and the patterns for sessions without one."""
 
     ids: set[str] = set()
     patterns: tuple[str, ...] = ()
 
-    def has(self, prompts: Sequence[TypedPrompt]) -> bool:
+    def match(self, prompts: Sequence[TypedPrompt]) -> bool:
         if prompts[0].session_id in self.ids:
             return True
         return any(is_project_excluded(prompt.project, self.patterns) for prompt in prompts)
 
 
 class Recovered(Struct):
+    """What `recover` read and created."""
+
     hints: tuple[SourceFile, ...]
     bytes_parsed: int = 0
     new_sessions: int = 0
@@ -54,32 +56,32 @@ def recover(
     hints: Sequence[FoundFile],
     changed: set[str],
     now_ns: int,
-    left_out: LeftOut,
+    exclusions: Exclusions,
 ) -> Recovered:
-    """Takes the hint files in, of which `changed` differ from what is known."""
+    """Read the hint files in `changed`, and create prompt-only sessions if there are new ones."""
     known = {file.path: file for file in commit.snapshot.hints}
     result = Recovered(commit.snapshot.hints)
     if not changed:
         return result
     appended: list[TypedPrompt] = []
-    is_news = False
+    has_news = False
     for found in hints:
         if found.path in changed:
-            start = _grown_from(known.get(found.path), found)
+            start = _find_start(known.get(found.path), found)
             prompts, known[found.path] = _read(found, start, now_ns, result)
             appended += prompts
-            is_news |= start.offset == 0
-    is_news |= any(not merge.has_session(prompt.session_id) for prompt in appended)
+            has_news |= start.offset == 0
+    has_news |= any(not merge.has_session(prompt.session_id) for prompt in appended)
     result.hints = tuple(known[path] for path in sorted(known))
-    if is_news:
-        _make_sessions(commit, merge, hints, now_ns, left_out, result)
+    if has_news:
+        _create_sessions(commit, merge, hints, now_ns, exclusions, result)
     return result
 
 
 def _read(
     found: FoundFile, start: Mark, now_ns: int, result: Recovered
 ) -> tuple[list[TypedPrompt], SourceFile]:
-    """The prompts of a history from `start` on, and the file's new watermark."""
+    """Return the prompts of a history from `start` on, and the file's new watermark."""
     stat = SourceFile(
         found.path, found.root, found.size, found.mtime_ns, found.inode, read_ns=now_ns
     )
@@ -94,8 +96,8 @@ def _read(
     return prompts, replace(stat, end=history.end.offset, end_crc=history.end.crc)
 
 
-def _grown_from(known: SourceFile | None, found: FoundFile) -> Mark:
-    """Where a history has to be read from: its beginning, unless it has only grown."""
+def _find_start(known: SourceFile | None, found: FoundFile) -> Mark:
+    """Return where to start reading a history: at its watermark if it only grew, else at 0."""
     if known is None or not known.end or found.size < known.end:
         return Mark(0, 0)
     file = open_side_file(found.path, found.root)
@@ -106,12 +108,12 @@ def _grown_from(known: SourceFile | None, found: FoundFile) -> Mark:
     return Mark(known.end, known.end_crc) if crc == known.end_crc else Mark(0, 0)
 
 
-def _make_sessions(
+def _create_sessions(
     commit: Commit,
     merge: Merge,
     hints: Sequence[FoundFile],
     now_ns: int,
-    left_out: LeftOut,
+    exclusions: Exclusions,
     result: Recovered,
 ) -> None:
     typed: dict[tuple[SourceName, str], list[TypedPrompt]] = {}
@@ -128,12 +130,12 @@ def _make_sessions(
             first = TypedPrompt(id, entry.first_prompt, entry.created, entry.project)
             typed.setdefault(("claude_code", id), [first])
     for (source, id), prompts in typed.items():
-        is_wanted = forgotten_key(id) not in merge.forgotten and not left_out.has(prompts)
-        if is_wanted and not merge.has_session(id):
-            _make_session(commit, merge, source, prompts, indexed.get(id), result)
+        is_allowed = forgotten_key(id) not in merge.forgotten and not exclusions.match(prompts)
+        if is_allowed and not merge.has_session(id):
+            _create_session(commit, merge, source, prompts, indexed.get(id), result)
 
 
-def _make_session(
+def _create_session(
     commit: Commit,
     merge: Merge,
     source: SourceName,
@@ -176,21 +178,23 @@ def _known_prompts(commit: Commit, row: Row) -> list[TypedPrompt]:
 
 
 def _union(known: Sequence[TypedPrompt], found: Sequence[TypedPrompt]) -> list[TypedPrompt]:
-    """The prompts of both in the order of time, each once.
+    """Return the prompts of both in order of time, each once.
 
-    What `sessions-index.json` knows of a prompt may be cut; then the whole one counts.
+    `sessions-index.json` truncates prompts; a complete one replaces its truncated form.
     """
     seen = {(prompt.time, prompt.text): prompt for prompt in [*known, *found]}
     texts = {prompt.text for prompt in seen.values()}
-    whole = [
-        prompt for prompt in seen.values() if not any(_is_cut(prompt.text, text) for text in texts)
+    complete = [
+        prompt
+        for prompt in seen.values()
+        if not any(_is_truncated(prompt.text, text) for text in texts)
     ]
-    return sorted(whole, key=lambda prompt: prompt.time or 0)
+    return sorted(complete, key=lambda prompt: prompt.time or 0)
 
 
-def _is_cut(text: str, whole: str) -> bool:
+def _is_truncated(text: str, whole: str) -> bool:
     start = text.rstrip("…. ")
-    return len(start) >= _MIN_CUT and len(whole) > len(text) and whole.startswith(start)
+    return len(start) >= _MIN_TRUNCATED and len(whole) > len(text) and whole.startswith(start)
 
 
 def _entries(commit: Commit, prompts: Iterable[TypedPrompt], result: Recovered) -> Iterable[Entry]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ccgrep.fulltext import expand
 from ccgrep.fulltext.document import Content
 from ccgrep.fulltext.sync import FirstText
-from ccgrep.ingest.batch import Batch, is_much, read_files
+from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import (
     drop_excluded,
     drop_forgotten,
@@ -91,7 +91,7 @@ class IngestRun:
         known = known_files(self._rows, self._commit.snapshot.hints)
         todo = plan(known, self.scan, now_ns, self._options.is_full)
         with self._commit:
-            self._merge.mark_back(self._rows)
+            self._merge.mark_restored(self._rows)
             for path in todo.gone:
                 self._merge.mark_gone(path)
             self._read_sessions(todo)
@@ -127,12 +127,12 @@ class IngestRun:
         return {}
 
     def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
-        from ccgrep.ingest.recover import LeftOut, recover  # noqa: PLC0415 - only for a whole scan
+        from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415 - only for a whole scan
 
         hints = [file for file in self.scan.files.values() if file.kind != "session"]
         changed = {file.path for file in hints} & {*todo.new, *todo.changed}
-        left_out = LeftOut(self._excluded_ids, self._options.exclude)
-        found = recover(self._commit, self._merge, hints, changed, now_ns, left_out)
+        exclusions = Exclusions(self._excluded_ids, self._options.exclude)
+        found = recover(self._commit, self._merge, hints, changed, now_ns, exclusions)
         self._report.bytes_parsed += found.bytes_parsed
         self._report.new_sessions += found.new_sessions + self._merge.new_sessions
         self._report.new_objects += found.new_objects
@@ -145,7 +145,7 @@ class IngestRun:
         committed = time.monotonic()
         suspects = set(todo.suspect)
         known = {task.found.path for task in tasks if task.known is not None}
-        self._is_large = is_much(tasks)
+        self._is_large = is_large(tasks)
         new: list[FileResult] = []
         deadline = committed + (self._options.budget_s or float("inf"))
         for reply in read_files(self._order_tasks(tasks), self._options.cores):
@@ -178,7 +178,7 @@ class IngestRun:
             return
         if result.reading is not None:
             self._count(result.reading, self._merge.owners(result.path))
-        self._merge.take(result)
+        self._merge.merge(result)
 
     def _order_tasks(self, tasks: list[Task]) -> list[Task]:
         """Return the tasks in reading order, each with what to prepare for the full-text index.

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ccgrep.config import Config
 from ccgrep.fulltext.sync import sync
-from ccgrep.ingest.carry_over import adopt, adopt_forgotten
+from ccgrep.ingest.carry_over import carry_over, carry_over_forgotten
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.refresh.update import WAS_OPEN, build
 from ccgrep.sources.scan import Scan, scan
@@ -53,10 +53,10 @@ def recreate(
         if os.path.isdir(new_dir):
             fsio.remove_tree(new_dir)
         new = create_store(new_dir)
-        adopt_forgotten(new, old)
+        carry_over_forgotten(new, old)
         report = build(new, lambda: _scan(config), _options(config, wait_s), on_progress)
         with new.lock(wait_s):
-            adopt(new, old, _scan(config))
+            carry_over(new, old, _scan(config))
             sync(new)
         return report, swap(config.store_dir, time.time_ns() // 1_000_000)
 

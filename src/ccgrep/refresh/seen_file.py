@@ -21,7 +21,6 @@ import sys
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.sources.scan import is_racy
-from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.refs import read_head
 
 if TYPE_CHECKING:
@@ -99,6 +98,8 @@ def update_seen(store_dir: str, head: str, scan: Scan, scanned_ns: int) -> bytes
 
     Return None if it is damaged or does not list one of the files.
     """
+    from ccgrep.store.checksummed_file import read_checksummed  # noqa: PLC0415 - only to write
+
     try:
         seen = parse_seen(read_checksummed(os.path.join(store_dir, _NAME)))
         stats = bytearray(seen.stats)
@@ -115,6 +116,8 @@ def _head_line(head: str) -> bytes:
 
 
 def _encode(start: bytes, folders: bytes, paths: list[bytes], stats: bytes | bytearray) -> bytes:
+    from ccgrep.store.checksummed_file import add_checksum  # noqa: PLC0415 - only to write
+
     return add_checksum(b"\n\n".join((start, folders, b"\n".join(paths), stats)))
 
 
