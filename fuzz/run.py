@@ -1,6 +1,7 @@
-"""Fuzzes one target by atheris: `python -m fuzz.run TARGET FOLDER [OPTION OF LIBFUZZER...]`.
+"""Fuzzes one target with atheris: `python -m fuzz.run TARGET CORPUS [LIBFUZZER OPTION...]`.
 
-FOLDER keeps what covers new code from run to run; what fails is written to `fuzz/found/TARGET`.
+The directory CORPUS keeps inputs that cover new code from run to run. Failing inputs are written
+to `fuzz/found/TARGET`.
 """
 
 import hashlib
@@ -16,9 +17,9 @@ FOUND = Path(__file__).parent / "found"
 
 
 def main() -> None:
-    name, folder, *options = sys.argv[1:]
+    name, corpora, *options = sys.argv[1:]
     target = TARGETS[name]
-    corpus, found = Path(folder) / name, FOUND / name
+    corpus, found = Path(corpora) / name, FOUND / name
     for directory in (corpus, found):
         directory.mkdir(parents=True, exist_ok=True)
     for seed in target.seeds():

@@ -1,7 +1,7 @@
-"""What is fuzzed: for each target a function that takes any bytes, and bytes to begin with.
+"""The fuzz targets: for each, a check that accepts any bytes, and seed inputs.
 
-A target raises nothing but what it finds wrong: the errors that a person is told are its own
-business. `run.py` drives them by atheris, `tests/test_fuzz.py` by a few mutations of the seeds.
+A check raises only for a bug, never for an error that ccgrep would report to the user. `run.py`
+runs the checks with atheris, `tests/test_fuzz.py` with a few mutations of the seeds.
 """
 
 import hashlib
@@ -34,6 +34,8 @@ from tests.helpers.transcripts import ClaudeFile, CodexFile, Lines, encode
 
 
 class Target(NamedTuple):
+    """A check and its seeds."""
+
     run: Callable[[bytes], None]
     seeds: Callable[[], Iterator[bytes]]
 
@@ -41,40 +43,40 @@ class Target(NamedTuple):
 # Transcripts.
 
 
-def reads_claude(data: bytes) -> None:
-    _reads("claude", data)
+def check_claude_reader(data: bytes) -> None:
+    _check_reader("claude", data)
 
 
-def reads_codex(data: bytes) -> None:
-    _reads("codex", data)
+def check_codex_reader(data: bytes) -> None:
+    _check_reader("codex", data)
 
 
-def _reads(reader: str, data: bytes) -> None:
-    """Whatever the file holds, reading on gives what reading anew gives."""
-    fresh = read(reader, data)
-    assert 0 <= fresh.resume <= fresh.end <= len(data)
+def _check_reader(reader: str, data: bytes) -> None:
+    """Check that a resumed reading of any file equals a full one."""
+    full = read(reader, data)
+    assert 0 <= full.resume <= full.end <= len(data)
     cut = int.from_bytes(hashlib.sha256(data).digest()[:4]) % (len(data) + 1)
-    assert same(read_in_pieces(reader, data, [cut])) == same(fresh), f"read in two at {cut}"
+    assert same(read_in_pieces(reader, data, [cut])) == same(full), f"resumed at {cut}"
 
 
-def claude_files() -> Iterator[bytes]:
+def claude_seeds() -> Iterator[bytes]:
     file = ClaudeFile(Path("x"))
     file.turn("fix the parser", "done", "make test", "ok")
     file.meta("ai-title", aiTitle="Parser")
     file.prompt("again", isMeta=True)
-    yield from _damaged(file)
+    yield from _with_damage(file)
 
 
-def codex_files() -> Iterator[bytes]:
+def codex_seeds() -> Iterator[bytes]:
     file = CodexFile(Path("x"))
     file.meta()
     file.turn("fix the parser", "done", "make test", "ok")
     file.tokens(10, 2, 5)
     file.event("thread_rolled_back", num_turns=1)
-    yield from _damaged(file)
+    yield from _with_damage(file)
 
 
-def _damaged(file: Lines) -> Iterator[bytes]:
+def _with_damage(file: Lines) -> Iterator[bytes]:
     lines = file.lines()
     yield b"".join(lines)
     yield lines[0][:60] + b"".join(lines[1:])
@@ -82,7 +84,7 @@ def _damaged(file: Lines) -> Iterator[bytes]:
     yield b"\xef\xbb\xbf" + lines[0].replace(b"fix", b"\xff\\ud83d")
 
 
-def reads_history(data: bytes) -> None:
+def check_history(data: bytes) -> None:
     history = History(io.BytesIO(data), Mark(0, 0))
     for prompt in history:
         assert prompt.session_id and prompt.text.strip()
@@ -93,7 +95,7 @@ def reads_history(data: bytes) -> None:
         read_sessions_index(path)
 
 
-def histories() -> Iterator[bytes]:
+def history_seeds() -> Iterator[bytes]:
     pasted = {"1": {"content": "the whole text"}}
     typed = {"display": "fix [Pasted text #1]", "pastedContents": pasted, "sessionId": "abcd-1"}
     yield encode({**typed, "timestamp": 1_790_000_000_000, "project": "/p"})
@@ -102,7 +104,7 @@ def histories() -> Iterator[bytes]:
     yield encode({"version": 1, "entries": [entry]})
 
 
-def unfolds(data: bytes) -> None:
+def check_zst_stream(data: bytes) -> None:
     stream = ZstStream(io.BytesIO(data), len(data))
     total = 0
     while block := stream.read(1 << 20):
@@ -110,7 +112,7 @@ def unfolds(data: bytes) -> None:
     assert total <= 66 * 1024 * 1024 + 200 * len(data)
 
 
-def compressed_files() -> Iterator[bytes]:
+def zst_seeds() -> Iterator[bytes]:
     raw = encode_object(_turn())
     frame = make_frame("turn", _turn()).data
     yield frame
@@ -121,46 +123,46 @@ def compressed_files() -> Iterator[bytes]:
 # The store.
 
 
-def reads_pack(data: bytes) -> None:
-    """A pack without its index gives the objects that are whole, and no others."""
+def check_pack(data: bytes) -> None:
+    """Check that a pack without its index yields only intact objects."""
     with _directory() as directory:
         _write(pack.pack_path(directory, _NAME), data)
-        _opened(directory)
+        _read_pack(directory)
 
 
-def reads_index(data: bytes) -> None:
-    """An index that says anything, with a checksum that holds, leads to no other bytes."""
+def check_pack_index(data: bytes) -> None:
+    """Check that a pack index with a valid checksum never leads to other bytes."""
     with _directory() as directory:
-        _write(pack.pack_path(directory, _NAME), _pack()[0])
+        _write(pack.pack_path(directory, _NAME), _make_pack()[0])
         body = data[:-32]
         _write(pack.index_path(directory, _NAME), body + hashlib.sha256(body).digest())
-        _opened(directory)
+        _read_pack(directory)
 
 
 _NAME = "0" * 64
 
 
-def _opened(directory: str) -> None:
+def _read_pack(directory: str) -> None:
     try:
-        opened = pack.Pack(directory, _NAME)
+        reader = pack.Pack(directory, _NAME)
     except CcgrepError:
         return
     try:
-        known = [*opened.ids()][:50]
+        known = [*reader.ids()][:50]
         for id in (*known, ObjectId(bytes(32)), ObjectId(b"\xff" * 32)):
             try:
-                frame = opened.read(id)
+                frame = reader.read(id)
                 if frame is not None:
                     assert object_id(frame.kind, unpack_frame(frame)) == frame.id
             except CcgrepError:
                 continue
-        opened.is_intact()
-        for _ in opened.scan():
+        reader.is_intact()
+        for _ in reader.scan():
             pass
     except CcgrepError:
         pass
     finally:
-        opened.close()
+        reader.close()
 
 
 def _directory() -> tempfile.TemporaryDirectory[str]:
@@ -173,41 +175,41 @@ def _write(path: str, data: bytes) -> None:
 
 
 @cache
-def _pack() -> tuple[bytes, bytes]:
-    """A pack of three objects, and its index."""
+def _make_pack() -> tuple[bytes, bytes]:
+    """Return a pack of three objects, and its index."""
     with _directory() as directory:
         writer = pack.PackWriter(directory, directory)
         for frame in (make_frame("turn", _turn()), make_frame("shard", _shard()), _snapshot()):
             writer.add(frame)
         name = writer.finish()
         paths = (pack.pack_path(directory, name), pack.index_path(directory, name))
-        made, index = (Path(path).read_bytes() for path in paths)
-    return made, index
+        content, index = (Path(path).read_bytes() for path in paths)
+    return content, index
 
 
-def packs() -> Iterator[bytes]:
-    made = _pack()[0]
-    yield made
-    yield made[: len(made) // 2]
-    yield made[:8] + made[60:]
+def pack_seeds() -> Iterator[bytes]:
+    content = _make_pack()[0]
+    yield content
+    yield content[: len(content) // 2]
+    yield content[:8] + content[60:]
 
 
-def indexes() -> Iterator[bytes]:
-    yield _pack()[1]
+def pack_index_seeds() -> Iterator[bytes]:
+    yield _make_pack()[1]
 
 
-def decodes_objects(data: bytes) -> None:
-    """Bytes are one of the structures or refused, and what was decoded has one encoding."""
+def check_objects(data: bytes) -> None:
+    """Check that bytes are rejected or decode to a value with one encoding."""
     for kind in (Snapshot, Shard, Manifest, Turn):
         try:
             value = decode(data, kind)
         except CcgrepError:
             continue
-        again = encode_object(value)
-        assert encode_object(decode(again, kind)) == again
+        encoded = encode_object(value)
+        assert encode_object(decode(encoded, kind)) == encoded
 
 
-def objects() -> Iterator[bytes]:
+def object_seeds() -> Iterator[bytes]:
     manifest = Manifest(_session(), (), (), b"state", 3)
     yield from (encode_object(value) for value in (_turn(), _shard(), manifest))
     yield unpack_frame(_snapshot())
@@ -231,7 +233,7 @@ def _snapshot() -> Frame:
     return make_frame("snapshot", Snapshot(shards, (), (b"\4" * 16,), 1, 2, 3))
 
 
-def reads_columns(data: bytes) -> None:
+def check_columns(data: bytes) -> None:
     try:
         columns = Columns("fuzz", data)
         for name in ("a", "b", "missing"):
@@ -240,16 +242,16 @@ def reads_columns(data: bytes) -> None:
         pass
 
 
-def tallies() -> Iterator[bytes]:
-    import numpy as np  # noqa: PLC0415 - one target's
+def column_seeds() -> Iterator[bytes]:
+    import numpy as np  # noqa: PLC0415 - only for this target
 
     yield encode_columns({"a": np.arange(9), "b": np.zeros(3, "u1")}, {"words": ["make", "git"]})
 
 
-# What is typed, and what was run.
+# Queries, patterns and shell scripts.
 
 
-def parses_query(data: bytes) -> None:
+def check_query(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     try:
         units = query.parse(text, _words, _words)
@@ -262,11 +264,11 @@ def parses_query(data: bytes) -> None:
 
 
 def _words(text: str) -> list[str]:
-    """Words as the text index would give them, near enough and without one."""
+    """Split text into words, roughly as the full-text index does."""
     return "".join(char if char.isalnum() else " " for char in text.lower()).split()
 
 
-def queries() -> Iterator[bytes]:
+def query_seeds() -> Iterator[bytes]:
     yield from (
         b'parser "a phrase" src/auth.ts',
         b"getUserName caf\xc3\xa9",
@@ -275,8 +277,11 @@ def queries() -> Iterator[bytes]:
     yield from (text.encode("utf-8", "replace") for text in ATTACKS.values())
 
 
-def plans_pattern(data: bytes) -> None:
-    """A pattern, and text behind the first line: what matches has what the plan asks for."""
+def check_pattern_plan(data: bytes) -> None:
+    """Check that every matching text has what the pattern's plan requires.
+
+    The first line is a byte of flags and a pattern, the rest is the text.
+    """
     first, _, text = data.partition(b"\n")
     pattern = first[1:].decode("utf-8", "replace")
     flags = first[0] if first else 0
@@ -285,24 +290,19 @@ def plans_pattern(data: bytes) -> None:
     except CcgrepError:
         return
     count = matcher.count(text)
-    assert bool(count) >= bool([*_some(matcher.spans(text), 1)])
+    assert count or next(matcher.spans(text), None) is None
     if count and not flags & 2:
-        assert _holds(matcher.plan, text.decode("utf-8", "replace")), pattern
+        assert _satisfies(matcher.plan, text.decode("utf-8", "replace")), pattern
 
 
-def _some(spans: Iterator[tuple[int, int]], number: int) -> Iterator[tuple[int, int]]:
-    for _, span in zip(range(number), spans, strict=False):
-        yield span
-
-
-def _holds(plan: Plan | str | None, text: str) -> bool:
+def _satisfies(plan: Plan | str | None, text: str) -> bool:
     if isinstance(plan, Plan):
         test = all if plan.kind == "all" else any
-        return test(_holds(part, text) for part in plan.parts)
+        return test(_satisfies(part, text) for part in plan.parts)
     return plan is None or plan in text
 
 
-def patterns() -> Iterator[bytes]:
+def pattern_seeds() -> Iterator[bytes]:
     yield b"\0(a+)+$\naaaaaaaaaaaaab"
     yield b"\0fo(o|ba?r){2,3}[a-z]*\\.\\Qx.y\\E\nfoobarbarz.x.y"
     yield b"\1a.b\nxa.by"
@@ -310,7 +310,7 @@ def patterns() -> Iterator[bytes]:
     yield b"\2Stra(ss|\xc3\x9f)e\nSTRASSE"
 
 
-def parses_shell(data: bytes) -> None:
+def check_shell(data: bytes) -> None:
     script = shell.parse(data.decode("utf-8", "replace"))
     assert len(script.base) <= 64
     verdict = safety.judge(script)
@@ -318,22 +318,22 @@ def parses_shell(data: bytes) -> None:
     assert not verdict.rule or (script.is_plain and covered)
 
 
-def scripts() -> Iterator[bytes]:
+def shell_seeds() -> Iterator[bytes]:
     yield b"cd /x && FOO=1 sudo -u root git -C y status | head -5 > /dev/null 2>&1"
     yield b"cat <<'EOF'\n$(rm -rf /)\nEOF\nfor f in *; do echo \"$f\"; done"
     yield b"[[ -f a ]] || timeout 5 bash -lc 'make -j$(nproc)'; ((x+=1))"
 
 
 TARGETS: dict[str, Target] = {
-    "claude": Target(reads_claude, claude_files),
-    "codex": Target(reads_codex, codex_files),
-    "history": Target(reads_history, histories),
-    "zst": Target(unfolds, compressed_files),
-    "pack": Target(reads_pack, packs),
-    "index": Target(reads_index, indexes),
-    "objects": Target(decodes_objects, objects),
-    "columns": Target(reads_columns, tallies),
-    "query": Target(parses_query, queries),
-    "regex": Target(plans_pattern, patterns),
-    "shell": Target(parses_shell, scripts),
+    "claude": Target(check_claude_reader, claude_seeds),
+    "codex": Target(check_codex_reader, codex_seeds),
+    "history": Target(check_history, history_seeds),
+    "zst": Target(check_zst_stream, zst_seeds),
+    "pack": Target(check_pack, pack_seeds),
+    "index": Target(check_pack_index, pack_index_seeds),
+    "objects": Target(check_objects, object_seeds),
+    "columns": Target(check_columns, column_seeds),
+    "query": Target(check_query, query_seeds),
+    "regex": Target(check_pattern_plan, pattern_seeds),
+    "shell": Target(check_shell, shell_seeds),
 }
