@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
-from ccgrep.model import Blob, Entry, Session, ToolResult
+from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult
 from ccgrep.sources.claude_records import (
     CALL_BLOCKS,
     Record,
@@ -172,7 +172,7 @@ class _Reader:
         self._turns.begin_message(key, model)
         self._set_first_prompt()
         for block in blocks:
-            self._read_agent_block(key, block)
+            self._read_agent_block(block)
         usage = message.get("usage")
         if isinstance(usage, dict):
             request_key = usage_key(key, as_string(record.requestId))
@@ -180,17 +180,17 @@ class _Reader:
         if model and model not in self._state.models:
             self._state = replace(self._state, models=append_unique(self._state.models, model))
 
-    def _read_agent_block(self, key: str, block: dict[str, Any]) -> None:
+    def _read_agent_block(self, block: dict[str, Any]) -> None:
         kind = block.get("type")
         if kind == "text":
             if text := as_string(block.get("text")):
-                self._turns.add_text(key, text)
+                self._turns.add_part(Text(text))
         elif kind == "thinking":
             if text := as_string(block.get("thinking")):
-                self._turns.add_thinking(key, text)
+                self._turns.add_part(Thinking(text))
         elif kind in CALL_BLOCKS:
             name, call_id = as_string(block.get("name")), as_string(block.get("id"))
-            self._turns.add_call(key, call_id, name, block.get("input"))
+            self._turns.add_call(call_id, name, block.get("input"))
         elif isinstance(kind, str) and kind.endswith("tool_result"):
             self._read_result(block)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from ccgrep.model import Blob, Entry, Session, ToolResult, Usage
+from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult, Usage
 from ccgrep.sources.codex_records import (
     BARE_ITEMS,
     CWD,
@@ -260,11 +260,8 @@ class _Reader:
         """Add a text of the agent, unless it completes a pair."""
         if not text.strip() or self._remove_pair(side, role, text):
             return
-        key = self._begin_message()
-        if role == "thinking":
-            self._turns.add_thinking(key, text)
-        else:
-            self._turns.add_text(key, text)
+        self._begin_message()
+        self._turns.add_part(Thinking(text) if role == "thinking" else Text(text))
         self._update(unpaired=(*self._state.unpaired, (side, role, text))[-_MAX_UNPAIRED:])
 
     def _remove_pair(self, side: Side, role: Role, text: str) -> bool:
@@ -292,7 +289,7 @@ class _Reader:
         key = self._begin_message()
         name = as_string(item.get("name")) or "shell"
         call_id = as_string(item.get("call_id")) or f"#{len(self._state.unpaired)}-{key}"
-        self._turns.add_call(key, call_id, name, call_input)
+        self._turns.add_call(call_id, name, call_input)
 
     def _read_output(self, call_id: str, output: Any) -> None:
         is_error = False

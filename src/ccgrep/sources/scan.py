@@ -184,7 +184,7 @@ class _Walk:
                         files[entry.path] = _found_file(entry.path, source, kind, base, info)
 
     def _stat(self, entry: os.DirEntry[str]) -> os.stat_result | None:
-        """Return the stat of a regular file with a valid name, or None."""
+        """Return the stat of a regular file, or None if its path is not valid UTF-8."""
         try:
             info = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
@@ -192,7 +192,8 @@ class _Walk:
         except OSError as error:
             self._result.errors.append(f"{entry.path}: {error.strerror}")
             return None
-        return info if stat.S_ISREG(info.st_mode) and _is_utf8(entry.path) else None
+        is_text = entry.path.encode(errors="ignore").decode() == entry.path
+        return info if stat.S_ISREG(info.st_mode) and is_text else None
 
 
 def _found_file(
@@ -221,15 +222,6 @@ def _add_history(result: Scan, base: str, source: SourceName) -> None:
         result.files[path] = _found_file(path, source, "history", base, info)
     else:
         result.folders[path] = -1
-
-
-def _is_utf8(path: str) -> bool:
-    """Return whether a path can be stored and printed as text."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _drop_compressed_twins(files: dict[str, FoundFile]) -> None:

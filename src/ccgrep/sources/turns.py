@@ -54,6 +54,7 @@ class TurnBuilder:
         self._mark = mark
         self._entries: list[Entry] = list(earlier)
         self._open: list[TurnDraft] = []
+        self._message: tuple[TurnDraft, MessageDraft]  # set by `begin_message`
         self._held: list[_HeldNote] = []
         self._held_command: int | None = None
         self._record: _RecordInfo = (0, 0, None, None, "", "", b"")
@@ -119,10 +120,11 @@ class TurnBuilder:
         self._held_command = None
 
     def begin_message(self, key: str, model: str) -> None:
-        """Announce a fragment of the API message `key`."""
+        """Begin or continue the API message `key`, to which the next texts and calls belong."""
         for draft in self._open:
             if key in draft.messages:
                 self._touch(draft, self._record)
+                self._message = draft, draft.messages[key]
                 return
         if self._held_command is not None:
             command = self._held.pop(self._held_command)
@@ -135,6 +137,7 @@ class TurnBuilder:
         draft = self._current()
         draft.messages[key] = message = MessageDraft(model)
         draft.steps.append(message)
+        self._message = draft, message
 
     def has_message(self, key: str) -> bool:
         """Return whether an open turn has a fragment of the API message `key`."""
@@ -143,14 +146,14 @@ class TurnBuilder:
                 return True
         return False
 
-    def add_text(self, key: str, text: str) -> None:
-        self._add_part(key, Text(text))
+    def add_part(self, part: Text | Thinking) -> None:
+        """Add a text to the message, unless another record of it held the same text."""
+        _, message = self._message
+        if part not in message.parts:
+            message.parts.append(part)
 
-    def add_thinking(self, key: str, text: str) -> None:
-        self._add_part(key, Thinking(text))
-
-    def add_call(self, key: str, call_id: str, name: str, input: Any) -> None:
-        draft, message = self._find_message(key)
+    def add_call(self, call_id: str, name: str, input: Any) -> None:
+        draft, message = self._message
         if call_id in draft.calls:
             return
         draft.calls[call_id] = call = CallDraft(name, input)
@@ -259,15 +262,3 @@ class TurnBuilder:
         if uuid and uuid not in self.turn_by_uuid:
             self.turn_by_uuid[uuid] = len(self._entries) + self._open.index(draft)
             draft.uuids.append(uuid)
-
-    def _find_message(self, key: str) -> tuple[TurnDraft, MessageDraft]:
-        for draft in self._open:
-            message = draft.messages.get(key)
-            if message is not None:
-                return draft, message
-        raise KeyError(key)
-
-    def _add_part(self, key: str, part: Text | Thinking) -> None:
-        _, message = self._find_message(key)
-        if part not in message.parts:
-            message.parts.append(part)
