@@ -91,7 +91,8 @@ def places_of(path: str) -> tuple[str, list[Place]]:
     """The turns of a transcript, by ccgrep's readers."""
     from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
     from ccgrep.model import ObjectId, Turn  # noqa: PLC0415
-    from ccgrep.sources import claude, codex  # noqa: PLC0415
+    from ccgrep.sources.claude import ClaudeReader  # noqa: PLC0415
+    from ccgrep.sources.codex import CodexReader  # noqa: PLC0415
     from ccgrep.sources.identity import identify  # noqa: PLC0415
     from ccgrep.sources.jsonl import Mark  # noqa: PLC0415
     from ccgrep.sources.spills import Spills  # noqa: PLC0415
@@ -104,11 +105,11 @@ def places_of(path: str) -> tuple[str, list[Place]]:
 
     with open(path, "rb") as file:
         if os.path.basename(path).startswith("rollout"):
-            reading = codex.read(file, Mark(0, 0), identify("codex", path), None, sink)
+            reading = CodexReader(file, Mark(0, 0), identify("codex", path), None, sink).read()
         else:
             spills = Spills(path)
             identity = identify("claude_code", path)
-            reading = claude.read(file, Mark(0, 0), identity, None, sink, spills)
+            reading = ClaudeReader(file, Mark(0, 0), identity, None, sink, spills).read()
     return path, [
         Place(part.session.id, number, tuple(turn_text(turn, kind) for kind in _KINDS))
         for part in reading.sessions

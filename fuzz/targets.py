@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ccgrep.errors import CcgrepError
 from ccgrep.fulltext.terms import fold
+from ccgrep.kinds import SessionKind
 from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.search import query
 from ccgrep.search.regex import Matcher, Plan
@@ -31,6 +32,8 @@ from ccgrep.store.objects import encode as encode_object
 from tests.helpers.attacks import ATTACKS
 from tests.helpers.readers import read, read_in_pieces, same
 from tests.helpers.transcripts import ClaudeFile, CodexFile, Lines, encode
+
+_SESSION_KINDS: tuple[SessionKind, ...] = ("main", "subagent", "worker")
 
 
 class Target(NamedTuple):
@@ -53,10 +56,11 @@ def check_codex_reader(data: bytes) -> None:
 
 def _check_reader(reader: str, data: bytes) -> None:
     """Check that a resumed reading of any file equals a full one."""
-    full = read(reader, data)
+    number = int.from_bytes(hashlib.sha256(data).digest()[:4])
+    kind, cut = _SESSION_KINDS[number % 3], number % (len(data) + 1)
+    full = read(reader, data, kind=kind)
     assert 0 <= full.resume <= full.end <= len(data)
-    cut = int.from_bytes(hashlib.sha256(data).digest()[:4]) % (len(data) + 1)
-    assert same(read_in_pieces(reader, data, [cut])) == same(full), f"resumed at {cut}"
+    assert same(read_in_pieces(reader, data, [cut], kind)) == same(full), f"{kind} cut at {cut}"
 
 
 def claude_seeds() -> Iterator[bytes]:

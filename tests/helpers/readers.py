@@ -4,8 +4,10 @@ import io
 
 from msgspec.structs import replace
 
+from ccgrep.kinds import SessionKind
 from ccgrep.model import ObjectId, Turn
-from ccgrep.sources import claude, codex
+from ccgrep.sources.claude import ClaudeReader
+from ccgrep.sources.codex import CodexReader
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import Checkpoint, Reading, SessionIdentity
 from ccgrep.sources.spills import Spills
@@ -23,16 +25,23 @@ def sink(turn: Turn) -> ObjectId:
 
 
 def read(
-    reader: str, data: bytes, start: Mark = _START, before: Checkpoint | None = None
+    reader: str,
+    data: bytes,
+    start: Mark = _START,
+    before: Checkpoint | None = None,
+    kind: SessionKind = "main",
 ) -> Reading:
     stream = io.BytesIO(data)
     stream.seek(start.offset)
+    identity = SessionIdentity("some-session", kind)
     if reader == "codex":
-        return codex.read(stream, start, SessionIdentity("some-session"), before, sink)
-    return claude.read(stream, start, SessionIdentity("some-session"), before, sink, _NO_SPILLS)
+        return CodexReader(stream, start, identity, before, sink).read()
+    return ClaudeReader(stream, start, identity, before, sink, _NO_SPILLS).read()
 
 
-def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:
+def read_in_pieces(
+    reader: str, data: bytes, cuts: list[int], kind: SessionKind = "main"
+) -> Reading:
     """As the indexer does it: each time from where the first open turn began."""
     reading: Reading | None = None
     for cut in [*sorted(cuts), len(data)]:
@@ -45,7 +54,7 @@ def read_in_pieces(reader: str, data: bytes, cuts: list[int]) -> Reading:
                 tuple(spot for spot in own.bad if spot.offset < start.offset),
                 reading.state,
             )
-        reading = read(reader, data[:cut], start, before)
+        reading = read(reader, data[:cut], start, before, kind)
     assert reading is not None
     return reading
 

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ccgrep.kinds import SessionKind
 from tests.helpers import scale
 from tests.helpers.readers import read, read_in_pieces, same
 
@@ -103,6 +104,7 @@ codex_records = st.fixed_dictionaries(
         "payload": payloads,
     }
 )
+session_kinds: st.SearchStrategy[SessionKind] = st.sampled_from(["main", "subagent", "worker"])
 damage = st.sampled_from([b"\n", b"{\n", b'{"type":"user"', b"\0\0\0\n", b"\xff\n", b'"x"}\n'])
 
 
@@ -112,9 +114,12 @@ def file_of(records: st.SearchStrategy[Any]) -> st.SearchStrategy[bytes]:
 
 
 @settings(max_examples=scale.of(160, 400), deadline=None)
-@given(file_of(claude_records), st.lists(st.integers(0, 3000), max_size=4))
-def test_resumed_claude_reading_equals_a_full_one(data: bytes, cuts: list[int]) -> None:
-    assert same(read_in_pieces("claude", data, cuts)) == same(read("claude", data))
+@given(file_of(claude_records), st.lists(st.integers(0, 3000), max_size=4), session_kinds)
+def test_resumed_claude_reading_equals_a_full_one(
+    data: bytes, cuts: list[int], kind: SessionKind
+) -> None:
+    full = read("claude", data, kind=kind)
+    assert same(read_in_pieces("claude", data, cuts, kind)) == same(full)
 
 
 @settings(max_examples=scale.of(160, 400), deadline=None)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ccgrep.kinds import Level
 from ccgrep.model import BadSpot, ObjectId, Turn
-from ccgrep.sources import claude
+from ccgrep.sources.claude import ClaudeReader
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import identify
 from ccgrep.sources.jsonl import Mark, Readable
@@ -98,14 +98,14 @@ def _parse(
     identity = identify(found.source, found.path)
     if found.source == "claude_code":
         spills = Spills(found.path, found.root)
-        return claude.read(file, start, identity, before, emit, spills)
-    from ccgrep.sources import codex  # noqa: PLC0415 - most runs need one reader
+        return ClaudeReader(file, start, identity, before, emit, spills).read()
+    from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
     from ccgrep.sources.zst import ZstStream  # noqa: PLC0415
 
     if not _is_compressed(found.path):
-        return codex.read(file, start, identity, before, emit)
+        return CodexReader(file, start, identity, before, emit).read()
     stream = ZstStream(file, found.size)
-    reading = codex.read(stream, start, identity, before, emit)
+    reading = CodexReader(stream, start, identity, before, emit).read()
     return _add_bad_end(reading, stream.problem) if stream.problem else reading
 
 

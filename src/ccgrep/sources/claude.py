@@ -57,44 +57,36 @@ _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
 _MAX_TITLE_CHARS = 400
 
 
-def read(
-    stream: Readable,
-    start: Mark,
-    identity: SessionIdentity,
-    checkpoint: Checkpoint | None,
-    sink: Sink,
-    spills: Spills,
-) -> Reading:
-    """Read `stream`, which is positioned at `start`, to its end."""
-    records = Records(stream, start, Record, is_record)
-    return _Reader(identity, checkpoint, sink, spills, records).read(start)
+class ClaudeReader:
+    """Reads a stream that is positioned at `start`."""
 
-
-class _Reader:
     def __init__(
         self,
+        stream: Readable,
+        start: Mark,
         identity: SessionIdentity,
         checkpoint: Checkpoint | None,
         sink: Sink,
         spills: Spills,
-        records: Records[Record],
     ) -> None:
+        self._start = start
         self._identity = identity
-        self._records = records
+        self._records = Records(stream, start, Record, is_record)
         self._spills = spills
         self._sink = sink
         self._checkpoint = checkpoint or Checkpoint()
         state = self._checkpoint.state
         initial = State(parent=identity.parent)
         self._state = msgspec.msgpack.decode(state, type=State) if state else initial
-        self._main = TurnBuilder(sink, records.mark, self._checkpoint.entries)
+        self._main = TurnBuilder(sink, self._records.mark, self._checkpoint.entries)
         self._turns = self._main  # of the sidechain while one of its records is read
         self._sidechains: dict[bytes, TurnBuilder] = {}
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
         self._envelope: tuple[Any, ...] = ()
         self._aged: tuple[SeenPrompt, ...] = ()  # the seen prompts when they were last aged
 
-    def read(self, start: Mark) -> Reading:
+    def read(self) -> Reading:
+        """Read to the end of the stream."""
         records = self._records
         for begin, end, record in records:
             self._read_record(begin, end, record)
@@ -106,7 +98,7 @@ class _Reader:
         if resume is None or self._sidechains:
             # The state does not cover sidechains, so the next run reads the whole file.
             resume = (Mark(0, 0), State(parent=self._identity.parent))
-        return make_reading(records, start, sessions, *resume)
+        return make_reading(records, self._start, sessions, *resume)
 
     def _read_record(self, start: int, end: int, record: Record) -> None:
         kind = record.type

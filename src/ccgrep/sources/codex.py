@@ -61,34 +61,27 @@ _EXIT_CODE_CHARS = 400
 _TOKEN_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens")
 
 
-def read(
-    stream: Readable,
-    start: Mark,
-    identity: SessionIdentity,
-    checkpoint: Checkpoint | None,
-    sink: Sink,
-) -> Reading:
-    """Read `stream`, which is positioned at `start`, to its end."""
-    records = Records(stream, start, Record, is_record)
-    return _Reader(identity, checkpoint, sink, records).read(start)
+class CodexReader:
+    """Reads a stream that is positioned at `start`."""
 
-
-class _Reader:
     def __init__(
         self,
+        stream: Readable,
+        start: Mark,
         identity: SessionIdentity,
         checkpoint: Checkpoint | None,
         sink: Sink,
-        records: Records[Record],
     ) -> None:
+        self._start = start
         self._identity = identity
-        self._records = records
+        self._records = Records(stream, start, Record, is_record)
         self._checkpoint = checkpoint or Checkpoint()
         state = self._checkpoint.state
         self._state = msgspec.msgpack.decode(state, type=State) if state else State()
-        self._turns = TurnBuilder(sink, records.mark, self._checkpoint.entries)
+        self._turns = TurnBuilder(sink, self._records.mark, self._checkpoint.entries)
 
-    def read(self, start: Mark) -> Reading:
+    def read(self) -> Reading:
+        """Read to the end of the stream."""
         records = self._records
         for begin, end, record in records:
             state = self._state
@@ -98,7 +91,7 @@ class _Reader:
         entries, resume = self._turns.finish()
         bad = (*self._checkpoint.bad, *records.bad)
         session = SessionReading(self._make_session(entries, len(bad)), tuple(entries), bad)
-        return make_reading(records, start, [session], *(resume or (Mark(0, 0), State())))
+        return make_reading(records, self._start, [session], *(resume or (Mark(0, 0), State())))
 
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)

@@ -7,9 +7,11 @@ replaced the directory after it was listed.
 
 import os
 import stat
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-MAX_SIDE_FILE_BYTES = 64 * 1024 * 1024
+import msgspec
+
+_MAX_SIDE_FILE_BYTES = 64 * 1024 * 1024
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -62,7 +64,9 @@ def open_side_file(path: str, root: str = "") -> BinaryIO | None:
     return None if descriptor is None else open(descriptor, "rb")
 
 
-def read_side_file(path: str, root: str = "", max_bytes: int = MAX_SIDE_FILE_BYTES) -> bytes | None:
+def read_side_file(
+    path: str, root: str = "", max_bytes: int = _MAX_SIDE_FILE_BYTES
+) -> bytes | None:
     """Return the content of a file beside a transcript, or None if unreadable or too large."""
     file = open_side_file(path, root)
     if file is None:
@@ -74,3 +78,14 @@ def read_side_file(path: str, root: str = "", max_bytes: int = MAX_SIDE_FILE_BYT
             return file.read(max_bytes)
         except OSError:
             return None
+
+
+def read_side_json(
+    path: str, root: str = "", max_bytes: int = _MAX_SIDE_FILE_BYTES
+) -> dict[str, Any]:
+    """Return the JSON object in a file beside a transcript, empty if there is none."""
+    try:
+        value = msgspec.json.decode(read_side_file(path, root, max_bytes) or b"{}")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

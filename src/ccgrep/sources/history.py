@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from ccgrep.sources.files import read_side_file
+from ccgrep.sources.files import read_side_json
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.values import as_string, parse_time
@@ -95,17 +94,10 @@ def _expand_pasted(record: HistoryRecord) -> str:
 
 def read_sessions_index(path: str, root: str = "") -> list[IndexedSession]:
     """Return the sessions of a `sessions-index.json`, or none if the file is malformed."""
-    content = read_side_file(path, root)
-    try:
-        index = msgspec.json.decode(content or b"{}")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return []
-    entries = index.get("entries") if isinstance(index, dict) else None
-    if not isinstance(entries, list):
-        return []
+    entries = read_side_json(path, root).get("entries")
     return [
         _parse_entry(entry)
-        for entry in entries
+        for entry in (entries if isinstance(entries, list) else [])
         if isinstance(entry, dict)
         and as_string(entry.get("sessionId"))
         and entry.get("isSidechain") is not True

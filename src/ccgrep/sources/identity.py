@@ -6,13 +6,12 @@ the grammar is replaced by a hash of the name.
 
 import os
 
-import msgspec
-
 from ccgrep.hashing import sha256
 from ccgrep.kinds import SourceName
 from ccgrep.lazy_re import compile_pattern
-from ccgrep.sources.files import read_side_file
+from ccgrep.sources.files import read_side_json
 from ccgrep.sources.reading import SessionIdentity
+from ccgrep.sources.values import as_string
 
 # `~` is reserved: ccgrep appends `~2`, `~3`, ... to sessions that share an id.
 _ID = r"[A-Za-z0-9][A-Za-z0-9._-]{7,60}"
@@ -45,13 +44,13 @@ def _identify_claude(path: str) -> SessionIdentity:
     if not is_agent_transcript(path):
         return SessionIdentity(safe_id(stem))
     before, subagents, _ = f"{folder}{os.sep}".rpartition(f"{os.sep}subagents{os.sep}")
-    meta = _read_meta(os.path.join(folder, stem + ".meta.json"))
+    meta = read_side_json(os.path.join(folder, stem + ".meta.json"), max_bytes=_MAX_META_BYTES)
     return SessionIdentity(
         id=safe_id(stem),
         kind="worker" if stem.startswith(_WORKERS) else "subagent",
         parent=safe_id(os.path.basename(before)) if subagents else "",
-        description=meta.get("description", "") or meta.get("name", ""),
-        agent=meta.get("agentType", ""),
+        description=as_string(meta.get("description")) or as_string(meta.get("name")),
+        agent=as_string(meta.get("agentType")),
     )
 
 
@@ -63,14 +62,3 @@ def _identify_codex(path: str) -> SessionIdentity:
         return SessionIdentity(safe_id(os.path.basename(folder)))
     uuid = compile_pattern(_UUID_AT_END).search(stem)
     return SessionIdentity(uuid.group() if uuid else safe_id(stem))
-
-
-def _read_meta(path: str) -> dict[str, str]:
-    content = read_side_file(path, max_bytes=_MAX_META_BYTES)
-    try:
-        meta = msgspec.json.decode(content or b"{}")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    if not isinstance(meta, dict):
-        return {}
-    return {key: value for key, value in meta.items() if isinstance(value, str)}

@@ -113,18 +113,16 @@ def _fold_name(name: str) -> str:
 def scan(roots: Sequence[Root]) -> Scan:
     """List every source file under `roots`."""
     result = Scan({}, {}, [], [])
-    for root in roots:
+    for root in map(_resolve, roots):
         errors_before = len(result.errors)
-        base = os.path.realpath(root.path)
-        _add_history(result, base, root.source)
-        walk = _Walk(base, root.source, result)
+        _add_history(result, root)
         if root.source == "claude_code":
-            walk.visit(os.path.join(base, "projects"), is_required=True)
+            _add_sessions(result, root, os.path.join(root.path, "projects"), is_required=True)
         else:
-            walk.visit(os.path.join(base, "sessions"), is_required=True)
-            walk.visit(os.path.join(base, "archived_sessions"))
+            _add_sessions(result, root, os.path.join(root.path, "sessions"), is_required=True)
+            _add_sessions(result, root, os.path.join(root.path, "archived_sessions"))
         if len(result.errors) == errors_before:
-            result.complete_roots.append(base)
+            result.complete_roots.append(root.path)
     _drop_compressed_twins(result.files)
     return result
 
@@ -132,74 +130,78 @@ def scan(roots: Sequence[Root]) -> Scan:
 def scan_paths(roots: Sequence[Root], paths: Sequence[str]) -> Scan | None:
     """Return a scan of the transcripts `paths` alone, or None if one of them is missing."""
     result = Scan({}, {}, [], [])
-    bases = [(os.path.realpath(root.path), root.source) for root in roots]
+    resolved = [*map(_resolve, roots)]
     for path in paths:
-        base, source = next(((b, s) for b, s in bases if path.startswith(b + "/")), (None, None))
+        root = next((root for root in resolved if path.startswith(root.path + os.sep)), None)
         try:
             info = os.lstat(path)
         except OSError:
             return None
-        if base is None or source is None or not stat.S_ISREG(info.st_mode):
+        if root is None or not stat.S_ISREG(info.st_mode):
             return None
-        result.files[path] = _found_file(path, source, "session", base, info)
+        result.files[path] = _found_file(path, root, "session", info)
     return result
 
 
-class _Walk:
-    """A recursive listing of source files, without following links.
-
-    It is one loop because a refresh runs it for every file.
-    """
-
-    def __init__(self, base: str, source: SourceName, result: Scan) -> None:
-        self._base = base
-        self._source: SourceName = source
-        self._result = result
-        self._kind_of = _claude_kind if source == "claude_code" else _codex_kind
-
-    def visit(self, directory: str, is_required: bool = False) -> None:
-        files, folders, _, errors = self._result
-        try:
-            # Read the mtime before listing: a file added later changes the mtime again.
-            folders[directory] = os.stat(directory).st_mtime_ns
-            listing = os.scandir(directory)
-        except FileNotFoundError:
-            folders[directory] = -1
-            if is_required:
-                errors.append(f"{directory}: not found")
-            return
-        except OSError as error:
-            errors.append(f"{directory}: {error.strerror}")
-            return
-        base, source, kind_of = self._base, self._source, self._kind_of
-        with listing:
-            for entry in listing:
-                name = entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    if name not in _SKIPPED_FOLDERS:
-                        self.visit(entry.path)
-                elif kind := kind_of(name):
-                    info = self._stat(entry)
-                    if info is not None:
-                        files[entry.path] = _found_file(entry.path, source, kind, base, info)
-
-    def _stat(self, entry: os.DirEntry[str]) -> os.stat_result | None:
-        """Return the stat of a regular file, or None if its path is not valid UTF-8."""
-        try:
-            info = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            self._result.errors.append(f"{entry.path}: {error.strerror}")
-            return None
-        is_text = entry.path.encode(errors="ignore").decode() == entry.path
-        return info if stat.S_ISREG(info.st_mode) and is_text else None
+def _resolve(root: Root) -> Root:
+    return root._replace(path=os.path.realpath(root.path))
 
 
-def _found_file(
-    path: str, source: SourceName, kind: FileKind, base: str, info: os.stat_result
-) -> FoundFile:
-    return FoundFile(path, source, kind, base, info.st_size, info.st_mtime_ns, info.st_ino)
+def _found_file(path: str, root: Root, kind: FileKind, info: os.stat_result) -> FoundFile:
+    size, mtime_ns, inode = info.st_size, info.st_mtime_ns, info.st_ino
+    return FoundFile(path, root.source, kind, root.path, size, mtime_ns, inode)
+
+
+def _add_history(result: Scan, root: Root) -> None:
+    path = os.path.join(root.path, "history.jsonl")
+    try:
+        info = os.lstat(path)
+    except OSError:
+        info = None
+    if info is not None and stat.S_ISREG(info.st_mode):
+        result.files[path] = _found_file(path, root, "history", info)
+    else:
+        result.folders[path] = -1
+
+
+def _add_sessions(result: Scan, root: Root, directory: str, is_required: bool = False) -> None:
+    """Add the source files below a directory, without following links."""
+    files, folders, _, errors = result
+    try:
+        # Read the mtime before listing: a file added later changes the mtime again.
+        folders[directory] = os.stat(directory).st_mtime_ns
+        listing = os.scandir(directory)
+    except FileNotFoundError:
+        folders[directory] = -1
+        if is_required:
+            errors.append(f"{directory}: not found")
+        return
+    except OSError as error:
+        errors.append(f"{directory}: {error.strerror}")
+        return
+    kind_of = _claude_kind if root.source == "claude_code" else _codex_kind
+    with listing:
+        for entry in listing:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED_FOLDERS:
+                    _add_sessions(result, root, entry.path)
+            elif kind := kind_of(entry.name):
+                info = _stat(entry, errors)
+                if info is not None:
+                    files[entry.path] = _found_file(entry.path, root, kind, info)
+
+
+def _stat(entry: os.DirEntry[str], errors: list[str]) -> os.stat_result | None:
+    """Return the stat of a regular file, or None if its path is not valid UTF-8."""
+    try:
+        info = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        errors.append(f"{entry.path}: {error.strerror}")
+        return None
+    is_utf8 = entry.path.encode(errors="ignore").decode() == entry.path
+    return info if stat.S_ISREG(info.st_mode) and is_utf8 else None
 
 
 def _claude_kind(name: str) -> FileKind | None:
@@ -210,18 +212,6 @@ def _claude_kind(name: str) -> FileKind | None:
 
 def _codex_kind(name: str) -> FileKind | None:
     return "session" if compile_pattern(_ROLLOUT).fullmatch(name) else None
-
-
-def _add_history(result: Scan, base: str, source: SourceName) -> None:
-    path = os.path.join(base, "history.jsonl")
-    try:
-        info = os.lstat(path)
-    except OSError:
-        info = None
-    if info is not None and stat.S_ISREG(info.st_mode):
-        result.files[path] = _found_file(path, source, "history", base, info)
-    else:
-        result.folders[path] = -1
 
 
 def _drop_compressed_twins(files: dict[str, FoundFile]) -> None:

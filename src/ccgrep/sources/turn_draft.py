@@ -3,6 +3,7 @@
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from ccgrep.model import (
     Blob,
@@ -109,15 +110,6 @@ class TurnDraft(Struct, eq=False):
 
 def merge_usage(a: Usage, b: Usage) -> Usage:
     """Return the larger of each count, for two reports on one API message."""
-
-    def larger(x: int | None, y: int | None) -> int | None:
-        return max(x or 0, y or 0) if x is not None or y is not None else None
-
-    return Usage(
-        key=a.key,
-        model=a.model or b.model,
-        input=larger(a.input, b.input),
-        output=larger(a.output, b.output),
-        cache_read=larger(a.cache_read, b.cache_read),
-        cache_write=larger(a.cache_write, b.cache_write),
-    )
+    pairs = zip(astuple(a)[2:], astuple(b)[2:], strict=True)
+    counts = (max((x for x in pair if x is not None), default=None) for pair in pairs)
+    return Usage(a.key, a.model or b.model, *counts)
