@@ -11,9 +11,9 @@ from ccgrep.search.store_scan import StoreScan
 from ccgrep.stats.report import Report
 from ccgrep.stats.update import Opened, open_tallies
 from tests.helpers import scale
+from tests.helpers.filter_strategies import filter_fields, make_filters
 from tests.helpers.homes import Home
-from tests.search.test_exact_search import Corpus, make_corpus
-from tests.search.test_filters import chosen_filters, meant
+from tests.helpers.search_corpus import Corpus, make_corpus
 
 
 class Tallied:
@@ -38,12 +38,12 @@ def tallied(tmp_path_factory: pytest.TempPathFactory) -> Tallied:
 
 
 @settings(max_examples=scale.of(80, 200), deadline=None)
-@given(chosen_filters)
+@given(filter_fields)
 def test_the_turns_are_those_that_pass_the_filters_of_a_search(
     tallied: Tallied, chosen: dict[str, Any]
 ) -> None:
     corpus = tallied.corpus
-    filters = meant(corpus, chosen)
+    filters = make_filters(corpus, chosen)
     try:
         scan = StoreScan(corpus.home.store, filters)
     except NotFoundError:
