@@ -19,10 +19,10 @@ from msgspec.structs import replace
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.measure import best
-from ccgrep.stats.columns import Array, encode
-from ccgrep.stats.safety import TABLES as SAFETY_TABLES
-from ccgrep.stats.tally import NAMED, TABLES, Use
-from ccgrep.store import tallies
+from ccgrep.stats.column_file import Array, encode
+from ccgrep.stats.safety import RULES_VERSION
+from ccgrep.stats.shard_tally import SCHEMA, WORD_KINDS, ShellUse
+from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
 from ccgrep.store.lifecycle import create_store
 from ccgrep.store.manifest import Shard, SourceFile
@@ -36,7 +36,7 @@ _WORDS = {
     "branch": ["", *(f"fix/{n}" for n in range(60))],
     "model": ["claude-opus-5", "claude-sonnet-5", "gpt-5-codex"],
     "tool": [f"Tool{n}" for n in range(40)],
-    "use": [Use(f"command{n}", "", n % 4, "-Can write").word() for n in range(500)],
+    "use": [ShellUse(f"command{n}", "", n % 4, "-Can write").encode() for n in range(500)],
 }
 
 
@@ -46,7 +46,7 @@ def shard_columns(rng: np.random.Generator, turns: int) -> bytes:
     sizes = {"session": sessions, "turn": turns}
     sizes |= {table: turns * times for table, times in _PER_TURN.items()}
     columns: dict[str, Array] = {}
-    for table, names in TABLES.items():
+    for table, names in SCHEMA.items():
         for name, dtype in names.items():
             columns[f"{table}.{name}"] = _column(rng, table, name, dtype, sizes)
     return encode(columns, _WORDS)
@@ -58,7 +58,7 @@ def _column(
     size = sizes[table]
     if name == "id":
         return np.array([rng.bytes(18).hex().encode() for _ in range(size)])
-    if (kind := NAMED.get(f"{table}.{name}")) is not None:
+    if (kind := WORD_KINDS.get(f"{table}.{name}")) is not None:
         return rng.integers(0, len(_WORDS[kind]), size).astype(dtype)
     if name in ("session", "turn"):
         return np.sort(rng.integers(0, sizes[name], size)).astype(dtype)
@@ -83,9 +83,9 @@ def make_store(directory: str, turns: int) -> Store:
         ids = {f"{n:02x}": commit.put("shard", Shard()) for n in range(_SHARDS)}
         commit.snapshot = replace(commit.snapshot, shards=ids)
         commit.commit(1, hints=(mark,))
-    folder = os.path.join(tallies.tallies_dir(store), tallies.version_name(SAFETY_TABLES))
-    for name in tallies.shard_files(store.snapshot()).values():
-        tallies.publish(store, folder, name, shard_columns(rng, turns // _SHARDS))
+    folder = os.path.join(tally_files.tallies_dir(store), tally_files.version_name(RULES_VERSION))
+    for name in tally_files.shard_files(store.snapshot()).values():
+        tally_files.publish(store, folder, name, shard_columns(rng, turns // _SHARDS))
     return store
 
 

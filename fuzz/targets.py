@@ -23,8 +23,8 @@ from ccgrep.sources.history import History, read_sessions_index
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.zst import ZstStream
 from ccgrep.stats import safety, shell
-from ccgrep.stats.columns import Columns
-from ccgrep.stats.columns import encode as encode_columns
+from ccgrep.stats.column_file import ColumnFile
+from ccgrep.stats.column_file import encode as encode_columns
 from ccgrep.store import pack
 from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, SourceFile
 from ccgrep.store.objects import Frame, decode, make_frame, object_id, unpack_frame
@@ -239,7 +239,7 @@ def _snapshot() -> Frame:
 
 def check_columns(data: bytes) -> None:
     try:
-        columns = Columns("fuzz", data)
+        columns = ColumnFile("fuzz", data)
         for name in ("a", "b", "missing"):
             columns.column(name).sum()
     except CcgrepError:

@@ -92,7 +92,7 @@ ONE_IMPORTER = {
     "markdown_it": {"output/safe_html.py"},
     "mcp": {"mcp/server.py"},
     "mcp_types": {"mcp/server.py"},
-    "mmap": {"semantic/safetensors.py", "store/tallies.py"},
+    "mmap": {"semantic/safetensors.py", "store/tally_files.py"},
     "multiprocessing": {"ingest/pool.py"},
     "numpy": {"semantic/", "stats/", "search/semantic_search.py"},
     "pydantic": {"mcp/server.py"},

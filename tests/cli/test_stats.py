@@ -154,11 +154,11 @@ def test_filters_are_those_of_a_search(shop: Home) -> None:
 
 def test_suggestions(shop: Home) -> None:
     assert shop.run("stats", "bash", "--suggest").stdout.splitlines() == [
-        "medium\tBash(git status:*)\t12\tKnown to be read-only, with any options",
+        "medium\tBash(git status:*)\t12\tKnown to be read-only with any arguments",
         "low\tBash(ls:*)\t1\tFewer than 10 uses",
         "skipped\tgit push * (with other commands)\t1\tCan write",
         "skipped\tpytest *\t1\tNot known to be read-only",
-        "skipped\trm *\t1\tRuns with other rights",
+        "skipped\trm *\t1\tChanges privileges",
     ]
     found = shop.json("stats", "bash", "--suggest")
     assert found["suggestions"][0] == {
@@ -166,10 +166,10 @@ def test_suggestions(shop: Home) -> None:
         "rule": "Bash(git status:*)",
         "count": 12,
         "confidence": "medium",
-        "reason": "Known to be read-only, with any options",
+        "reason": "Known to be read-only with any arguments",
     }
     assert found["skipped"][2] == {
-        "pattern": "rm *", "count": 1, "reason": "Runs with other rights",
+        "pattern": "rm *", "count": 1, "reason": "Changes privileges",
     }  # fmt: skip
     settings = json.loads(shop.run("stats", "bash", "--suggest", "--settings").stdout)
     assert settings == {"permissions": {"allow": ["Bash(git status:*)"]}}
@@ -189,7 +189,7 @@ def test_suggestions_on_a_terminal_look_like_recalls(shop: Home) -> None:
         "Not suggested (can destroy, write, or run other programs):",
         "  - git push * (with other commands)  (1 use) [SKIPPED] Can write",
         "  - pytest *                          (1 use) [SKIPPED] Not known to be read-only",
-        "  - rm *                              (1 use) [SKIPPED] Runs with other rights",
+        "  - rm *                              (1 use) [SKIPPED] Changes privileges",
         "",
         "→ ccgrep stats bash --suggest --settings",
     ]

@@ -18,11 +18,6 @@ from typing import IO, Any
 import numpy  # noqa: F401 - loaded once, like all of these
 import usearch.index  # noqa: F401
 
-import ccgrep.cli.commands.gc
-import ccgrep.cli.commands.index
-import ccgrep.cli.commands.stats
-import ccgrep.search.semantic_search
-import ccgrep.stats.update  # noqa: F401
 from ccgrep import cli
 from ccgrep.store import fsio
 

@@ -1,4 +1,4 @@
-"""A kill or an error at any operation of `ccgrep stats`: the answer is right, then and later."""
+"""`ccgrep stats` answers correctly after a kill or an error at any of its file operations."""
 
 import errno
 
@@ -14,7 +14,7 @@ STATS = ("stats", "--no-refresh", "-q")
 
 @pytest.fixture
 def grown(home: Home) -> Home:
-    """Tallied once, and grown since."""
+    """Return a home that grew after its first `ccgrep stats`."""
     files = write_sessions(home, sessions=3)
     home.index()
     assert home.run(*STATS).returncode == 0
@@ -23,24 +23,26 @@ def grown(home: Home) -> Home:
     return home
 
 
-def test_killed_stats_leave_nothing_that_gives_a_wrong_answer(grown: Home) -> None:
+def test_stats_after_a_kill_answer_correctly(grown: Home) -> None:
     before = SavedHome(grown)
     operations = count_operations(grown, *STATS)
-    right = grown.run(*STATS).stdout
+    expected = grown.run(*STATS).stdout
     assert operations > 10
     for n in scale.some(range(1, operations + 1), 6):
         before.restore()
         run_killed_at(grown, n, *STATS)
-        assert grown.run(*STATS).stdout == right
+        assert grown.run(*STATS).stdout == expected
     grown.index()
     assert_same_as_fresh(grown)
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EIO])
-def test_stats_that_cannot_be_kept_are_told_all_the_same(grown: Home, code: int) -> None:
+def test_stats_answer_although_writing_tallies_fails(grown: Home, code: int) -> None:
     before = SavedHome(grown)
     operations = count_operations(grown, *STATS)
+    expected = grown.run(*STATS).stdout
     for n in scale.some(range(1, operations + 1), 6):
         before.restore()
         assert run_failing_at(grown, n, code, *STATS) == 0
+        assert grown.run(*STATS).stdout == expected
     assert_same_as_fresh(grown)

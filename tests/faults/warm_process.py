@@ -24,7 +24,7 @@ from ccgrep.semantic import vectors
 from ccgrep.mcp import tools
 import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.list
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
-import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.tally, usearch.index
+import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
 from ccgrep.search import semantic_search
 vectors._ALL_COMPARED = 0  # graphs are used, however few vectors there are
 semantic_search._query_encoder(semantic_search.found_model(make_config(os.environ)))

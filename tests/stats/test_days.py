@@ -1,4 +1,4 @@
-"""Days and weeks are those of the people's calendar, also where the clock changes."""
+"""Days and weeks follow the local calendar, also where daylight saving time begins or ends."""
 
 import time
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     time.tzset()
 
 
-def test_days_are_local(zone: str) -> None:
+def test_day_and_week_names_match_zoneinfo(zone: str) -> None:
     times = np.arange(1_700_000_000_000, 1_735_000_000_000, 1_234_567, dtype=np.int64)
     numbers, first = local_days(times)
-    there = ZoneInfo(zone)
+    timezone = ZoneInfo(zone)
     for ms, number in zip(times.tolist()[::7], numbers.tolist()[::7], strict=True):
-        day = datetime.fromtimestamp(ms / 1000, there)
+        day = datetime.fromtimestamp(ms / 1000, timezone)
         assert day_name(first + number - 1) == day.date().isoformat()
         year, week, _ = day.isocalendar()
         assert week_name(first + number - 1) == f"{year}-W{week:02d}"
 
 
-def test_unknown_and_absurd_times_are_no_error() -> None:
+def test_unknown_times_have_no_day_and_absurd_ones_are_clipped() -> None:
     times = np.array([0, -(2**62), 2**62, 1_790_000_000_000], dtype=np.int64)
     numbers, first = local_days(times)
     assert numbers[0] == 0

@@ -1,4 +1,4 @@
-"""Stats counts the turns that a search with the same filters would look at, and no others."""
+"""`ccgrep stats` counts exactly the turns that a search with the same filters considers."""
 
 from typing import Any
 
@@ -9,38 +9,38 @@ from ccgrep.errors import NotFoundError
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.search.store_scan import StoreScan
 from ccgrep.stats.report import Report
-from ccgrep.stats.update import Opened, open_tallies
+from ccgrep.stats.tallies import open_tallies
 from tests.helpers import scale
 from tests.helpers.filter_strategies import filter_fields, make_filters
 from tests.helpers.homes import Home
 from tests.helpers.search_corpus import Corpus, make_corpus
 
 
-class Tallied:
+class TalliedCorpus:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.opened: Opened = open_tallies(corpus.home.store)
+        self.tallies = open_tallies(corpus.home.store)
 
     def places(self, filters: Filters) -> set[Place]:
-        report = Report(self.opened, filters)
-        tables = self.opened.tables
-        session = tables["session.id"][tables["turn.session"][report.chosen]].tolist()
-        numbers = tables["turn.number"][report.chosen].tolist()
+        report = Report(self.tallies, filters)
+        tally = self.tallies.merged
+        session = tally["session.id"][tally["turn.session"][report.chosen]].tolist()
+        numbers = tally["turn.number"][report.chosen].tolist()
         return {Place(id.decode(), n) for id, n in zip(session, numbers, strict=True)}
 
-    def counted(self, filters: Filters) -> int:
-        return int(Report(self.opened, filters).counted.sum())
+    def count(self, filters: Filters) -> int:
+        return int(Report(self.tallies, filters).counted.sum())
 
 
 @pytest.fixture(scope="module")
-def tallied(tmp_path_factory: pytest.TempPathFactory) -> Tallied:
-    return Tallied(make_corpus(Home(tmp_path_factory.mktemp("stats") / "home")))
+def tallied(tmp_path_factory: pytest.TempPathFactory) -> TalliedCorpus:
+    return TalliedCorpus(make_corpus(Home(tmp_path_factory.mktemp("stats") / "home")))
 
 
 @settings(max_examples=scale.of(80, 200), deadline=None)
 @given(filter_fields)
-def test_the_turns_are_those_that_pass_the_filters_of_a_search(
-    tallied: Tallied, chosen: dict[str, Any]
+def test_chosen_turns_are_the_candidates_of_a_search(
+    tallied: TalliedCorpus, chosen: dict[str, Any]
 ) -> None:
     corpus = tallied.corpus
     filters = make_filters(corpus, chosen)
@@ -50,6 +50,8 @@ def test_the_turns_are_those_that_pass_the_filters_of_a_search(
         with pytest.raises(NotFoundError):
             tallied.places(filters)
         return
-    found = list(scan.candidates(Request(("",))))
-    assert tallied.places(filters) == {candidate.place for candidate in found}
-    assert tallied.counted(filters) == len({one.document.object_key for one in found})
+    candidates = list(scan.candidates(Request(("",))))
+    assert tallied.places(filters) == {candidate.place for candidate in candidates}
+    assert tallied.count(filters) == len(
+        {candidate.document.object_key for candidate in candidates}
+    )

@@ -1,4 +1,4 @@
-"""However a dangerous command is dressed up, it counts for no rule."""
+"""No spelling of a dangerous command and no company yields a rule."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +13,8 @@ safe = st.sampled_from(SAFE)
 words = st.text("abcxyz019._-/", min_size=1, max_size=8)
 
 
-def quoted(command: str, how: str) -> str:
-    """The first word, written in another way that the shell reads as the same."""
+def respell(command: str, how: str) -> str:
+    """Spell the first word in another way that the shell reads as the same."""
     first, blank, rest = command.partition(" ")
     if not first.isalnum():
         return command
@@ -54,7 +54,7 @@ WRAPPINGS = {
 }
 
 
-def wrapped(command: str, how: str) -> str:
+def wrap(command: str, how: str) -> str:
     return WRAPPINGS[how].replace("@", command)
 
 
@@ -66,16 +66,16 @@ PREFIXES = st.sampled_from(["", "FOO=1 ", "PATH=. ", "A='x y' B=2 ", "LD_PRELOAD
 
 @settings(max_examples=scale.of(240, 600), deadline=None)
 @given(dangerous, QUOTING, WRAPPING, WRAPPING, PREFIXES)
-def test_no_spelling_makes_a_dangerous_command_suggestible(
+def test_no_spelling_of_a_dangerous_command_yields_a_rule(
     command: str, quoting: str, inner: str, outer: str, prefix: str
 ) -> None:
-    script = wrapped(wrapped(prefix + quoted(command, quoting), inner), outer)
+    script = wrap(wrap(prefix + respell(command, quoting), inner), outer)
     assert judge(parse(script)).rule == ""
 
 
 @settings(max_examples=scale.of(240, 600), deadline=None)
 @given(st.lists(safe, max_size=3), dangerous, st.lists(safe, max_size=3), JOINTS)
-def test_safe_company_does_not_help(
+def test_safe_commands_around_a_dangerous_one_yield_no_rule(
     before: list[str], bad: str, after: list[str], joint: str
 ) -> None:
     script = f" {joint} ".join([*before, bad, *after])
@@ -84,14 +84,14 @@ def test_safe_company_does_not_help(
 
 @settings(max_examples=scale.of(160, 400), deadline=None)
 @given(safe, words, st.sampled_from([">", ">>", "2>", "&>", ">|", "<>", ">&", "<<<", "<"]))
-def test_a_redirection_to_a_file_is_refused(command: str, name: str, operator: str) -> None:
+def test_redirection_to_a_file_yields_no_rule(command: str, name: str, operator: str) -> None:
     if name not in ("1", "2"):
         assert judge(parse(f"{command} {operator} {name}")).rule == ""
 
 
 @settings(max_examples=scale.of(120, 300), deadline=None)
 @given(st.text(max_size=300))
-def test_any_text_is_parsed_and_judged_without_an_error(script: str) -> None:
-    found = parse(script)
-    assert len(found.base) <= 64
-    judge(found)
+def test_any_text_can_be_parsed_and_judged(script: str) -> None:
+    parsed = parse(script)
+    assert len(parsed.base) <= 64
+    judge(parsed)

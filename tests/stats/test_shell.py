@@ -1,23 +1,24 @@
-"""Commands as recall counts them: base, subcommand, whether compound."""
+"""The main command of a script, its subcommand, and whether the script is compound."""
 
 import os
 import subprocess
 import sys
-import time
 
 import pytest
+from tree_sitter import Tree
 
 from ccgrep.model import ToolCall
+from ccgrep.stats import shell
 from ccgrep.stats.shell import parse, script_of
 
 HEREDOC = "cat <<'EOF' > notes.md\nuse | and && here; $(date)\nEOF"
 
 CASES: dict[str, tuple[str, str, bool]] = {
-    # recall's own.
+    # Taken from recall's tests.
     "git commit -m 'msg' && git push": ("git", "commit", True),
     "kubectl get pods -n default": ("kubectl", "get", False),
     "cat file.txt | grep error": ("cat", "", True),
-    # What stands before the command.
+    # Words before the command.
     "FOO=1 BAR='x y' git status": ("git", "status", False),
     "env -u X FOO=1 git status": ("git", "status", False),
     "sudo -u postgres psql": ("psql", "", False),
@@ -61,7 +62,7 @@ CASES: dict[str, tuple[str, str, bool]] = {
     "! grep -q x file": ("grep", "", False),
     "VERSION=$(git describe) make": ("make", "", False),
     "X=1": ("", "", False),
-    # What does not parse.
+    # Syntax errors.
     "echo 'not closed": ("echo", "", False),
     "FOO=1 git push 'oops && x": ("git", "push", True),
     ")": ("", "", False),
@@ -70,41 +71,66 @@ CASES: dict[str, tuple[str, str, bool]] = {
 
 
 @pytest.mark.parametrize("script", CASES, ids=lambda script: script[:40])
-def test_base_sub_and_compound(script: str) -> None:
+def test_main_command_of_script(script: str) -> None:
     found = parse(script)
     assert (found.base, found.sub, found.is_compound) == CASES[script]
 
 
 @pytest.mark.parametrize("script", ["sudo apt update", "sudo -E env A=1 make", "doas reboot"])
-def test_what_runs_as_root_is_marked(script: str) -> None:
+def test_sudo_and_doas_mark_a_script_as_privileged(script: str) -> None:
     assert parse(script).is_privileged
     assert not parse(script.partition(" ")[2].replace("-E", "")).is_privileged
 
 
-def test_long_heredocs_do_not_hide_the_command() -> None:
+def test_long_heredoc_does_not_hide_the_command() -> None:
     body = "print('a | b && c')\n" * 1000
     found = parse(f"cd x && cat > a.py <<'EOF'\n{body}EOF\n")
     assert (found.base, found.is_compound, found.is_plain) == ("cat", True, False)
     assert parse(f"cat > a.py <<'EOF'\n{body}EOF").is_compound is False
 
 
-PIECES = ("a|", "`<~", "[[{`", "))", "+(|<", "a=(", "<<'E' ", "$(", "'\"`$({<<", "?a", "\n", "\0")
+FRAGMENTS = (
+    "a|",
+    "`<~",
+    "[[{`",
+    "))",
+    "+(|<",
+    "a=(",
+    "<<'E' ",
+    "$(",
+    "'\"`$({<<",
+    "?a",
+    "\n",
+    "\0",
+)
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=repr)
+@pytest.mark.parametrize("fragment", FRAGMENTS, ids=repr)
 @pytest.mark.parametrize("size", [4_000, 1_000_000])
-def test_hostile_scripts_take_bounded_time_and_no_error(piece: str, size: int) -> None:
-    started = time.process_time()
-    parse(piece * (size // len(piece)))
-    assert time.process_time() - started < 10
+def test_hostile_script_is_parsed_up_to_a_limit(
+    fragment: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Syntax errors take quadratic time, so the grammar must not get long scripts."""
+    parsed: list[int] = []
+    parser = shell._parser()
+
+    class Spy:
+        def parse(self, source: bytes) -> Tree:
+            parsed.append(len(source))
+            return parser.parse(source)
+
+    monkeypatch.setattr(shell, "_parser", Spy)
+    parse(fragment * (size // len(fragment)))
+    assert len(parsed) <= 1
+    assert sum(parsed) <= shell._MAX_PARSED_CHARS
 
 
-def test_deep_nesting_is_no_error() -> None:
+def test_deep_nesting_is_parsed() -> None:
     assert parse("(" * 1500 + "ls" + ")" * 1500).base in ("ls", "")
     assert parse("$(" * 1000 + "ls" + ")" * 1000).parts
 
 
-def test_scripts_come_from_the_calls_of_both_agents() -> None:
+def test_script_of_tool_call() -> None:
     given = [
         (ToolCall("Bash", {"command": "ls"}), "ls"),
         (ToolCall("shell", {"command": ["bash", "-lc", "ls -l"]}), "ls -l"),
@@ -122,7 +148,8 @@ def test_scripts_come_from_the_calls_of_both_agents() -> None:
         assert script_of(call) == script
 
 
-HOSTILE = """
+NON_ASCII_SCRIPTS = """
+from ccgrep.stats import shell
 from ccgrep.stats.shell import parse
 for code in range(0x80, 0x110000, 0x333):
     for script in ("{%s5", "{%s}", "a{%s", "${%s}", "x{%s..2}"):
@@ -130,14 +157,16 @@ for code in range(0x80, 0x110000, 0x333):
 """
 
 
-def test_no_character_ends_the_process() -> None:
-    """The grammar's scanner looks characters up in a table that has a row for each byte."""
+def test_no_character_crashes_the_scanner() -> None:
+    """The grammar's scanner passes characters to C functions that are defined for bytes only."""
     path = os.pathsep.join(sys.path)
-    done = subprocess.run([sys.executable, "-c", HOSTILE], env={"PYTHONPATH": path}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", NON_ASCII_SCRIPTS], env={"PYTHONPATH": path}, check=False
+    )
     assert done.returncode == 0
 
 
-def test_words_beyond_ascii_are_read_as_they_stand() -> None:
+def test_words_beyond_ascii_are_kept() -> None:
     found = parse("cd /tmp/été && git commit -m 'größer 🎉' && ñ=1 ls 中文")
     assert [part.words for part in found.parts] == [
         ("cd", "/tmp/été"),

@@ -1,6 +1,8 @@
-"""Tallies are derived: only what is new is read, and what is damaged or gone is made anew."""
+"""Tallies are derived: updates read only new turns, and damaged or missing files are rebuilt."""
 
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,9 +10,9 @@ import pytest
 from ccgrep.model import Turn
 from ccgrep.ops import stats as ops
 from ccgrep.ops.forget import forget
-from ccgrep.stats import report, update
+from ccgrep.stats import report, tallies
 from ccgrep.stats.report import Overview
-from ccgrep.store import tallies
+from ccgrep.store import tally_files
 from ccgrep.store.manifest import shard_of
 from ccgrep.store.store import Store
 from tests.helpers.homes import Home
@@ -27,18 +29,17 @@ def shop(home: Home) -> Home:
     return home
 
 
-def overview(home: Home, notes: list[str] | None = None) -> Overview:
-    warn = (notes if notes is not None else []).append
-    return ops.overview(ops.Asked(home.config, warn=warn))[0]
+def overview(home: Home, warn: Callable[[str], None] = lambda _: None) -> Overview:
+    return ops.overview(ops.StatsRequest(home.config, warn=warn))[0]
 
 
-def tally_files(home: Home) -> list[Path]:
+def files_on_disk(home: Home) -> list[Path]:
     return sorted((home.store_dir / "tallies").rglob("*.tally"))
 
 
 @pytest.fixture
 def read_turns(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The ids of the turns that are read from now on."""
+    """Collect the ids of the turns that are read."""
     seen: list[bytes] = []
     load = Store.load
 
@@ -67,9 +68,7 @@ def test_only_new_turns_are_read(shop: Home, read_turns: list[bytes]) -> None:
     assert len(read_turns) == 1
 
 
-def test_a_session_that_only_changed_its_title_is_not_read(
-    shop: Home, read_turns: list[bytes]
-) -> None:
+def test_no_turn_of_a_session_with_a_new_title_is_read(shop: Home, read_turns: list[bytes]) -> None:
     overview(shop)
     file = shop.claude(2)
     for number in range(3):
@@ -82,32 +81,42 @@ def test_a_session_that_only_changed_its_title_is_not_read(
     assert read_turns == []
 
 
-def test_there_is_one_file_a_shard_and_none_is_left_behind(shop: Home) -> None:
+def test_each_shard_has_one_file_and_stale_ones_are_deleted(shop: Home) -> None:
     overview(shop)
-    wanted = {*tallies.shard_files(shop.store.snapshot()).values()}
-    assert {path.name for path in tally_files(shop)} == {
-        *wanted,
-        tallies.shared_file(sorted(wanted)),
+    current = {*tally_files.shard_files(shop.store.snapshot()).values()}
+    assert {path.name for path in files_on_disk(shop)} == {
+        *current,
+        tally_files.shared_file(sorted(current)),
     }
-    assert {path.stat().st_mode & 0o777 for path in tally_files(shop)} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in files_on_disk(shop)} == {0o600}
     file = shop.claude(9)
     file.turn("new", "answer")
     file.write()
     shop.index()
     overview(shop)
-    assert len(tally_files(shop)) == len(shop.store.snapshot().shards) + 1
+    assert len(files_on_disk(shop)) == len(shop.store.snapshot().shards) + 1
 
 
-def test_deleted_tallies_are_made_anew(shop: Home) -> None:
+def test_tallies_are_the_same_bytes_in_every_process(shop: Home) -> None:
+    contents = []
+    for seed in ("1", "2"):
+        shutil.rmtree(shop.store_dir / "tallies", ignore_errors=True)
+        done = shop.run("stats", "--no-refresh", env={"PYTHONHASHSEED": seed})
+        assert done.returncode == 0, done.stderr
+        contents.append({path.name: path.read_bytes() for path in files_on_disk(shop)})
+    assert contents[0] == contents[1] != {}
+
+
+def test_deleted_tallies_are_rebuilt(shop: Home) -> None:
     first = overview(shop)
-    for path in tally_files(shop):
+    for path in files_on_disk(shop):
         path.unlink()
         assert overview(shop) == first
 
 
-def test_a_flipped_byte_anywhere_changes_no_answer(shop: Home) -> None:
+def test_flipped_byte_changes_no_answer(shop: Home) -> None:
     first = overview(shop)
-    for path in tally_files(shop)[-2:]:
+    for path in files_on_disk(shop)[-2:]:
         good = path.read_bytes()
         for at in range(0, len(good), 37):
             path.write_bytes(good[:at] + bytes([good[at] ^ 0x41]) + good[at + 1 :])
@@ -117,26 +126,26 @@ def test_a_flipped_byte_anywhere_changes_no_answer(shop: Home) -> None:
             assert overview(shop) == first
 
 
-def test_a_damaged_tally_is_mended_on_disk(shop: Home) -> None:
+def test_damaged_tally_is_repaired_on_disk(shop: Home) -> None:
     overview(shop)
-    path = tally_files(shop)[0]
+    path = files_on_disk(shop)[0]
     good = path.read_bytes()
     path.write_bytes(good[:-9] + bytes(9) if good[-9:] != bytes(9) else b"x" * len(good))
     overview(shop)
     assert path.read_bytes() == good
 
 
-def test_a_store_that_another_writes_to_is_tallied_without_keeping(shop: Home) -> None:
-    notes: list[str] = []
+def test_tallies_are_not_saved_while_another_process_writes(shop: Home) -> None:
+    warnings: list[str] = []
     with shop.store.lock(1.0):
-        assert overview(shop, notes).turns == 15
-    assert tally_files(shop) == []
-    assert ["not kept" in note for note in notes] == [True]
+        assert overview(shop, warnings.append).turns == 15
+    assert files_on_disk(shop) == []
+    assert [warning.partition(":")[0] for warning in warnings] == ["the new tallies are not saved"]
     assert overview(shop).turns == 15
-    assert tally_files(shop)
+    assert files_on_disk(shop)
 
 
-def test_what_is_forgotten_leaves_the_tallies_at_once(home: Home) -> None:
+def test_forgotten_session_leaves_the_tallies_at_once(home: Home) -> None:
     secret = home.claude(1, cwd="/src/topsecret")
     secret.turn("a", "b", "nuclear launch", "x")
     secret.write()
@@ -145,49 +154,51 @@ def test_what_is_forgotten_leaves_the_tallies_at_once(home: Home) -> None:
     other.write()
     home.index()
     overview(home)
-    assert any(b"topsecret" in path.read_bytes() for path in tally_files(home))
+    assert any(b"topsecret" in path.read_bytes() for path in files_on_disk(home))
     forget(home.config, [secret.id])
-    for path in tally_files(home):
+    for path in files_on_disk(home):
         assert b"topsecret" not in path.read_bytes()
         assert b"nuclear" not in path.read_bytes()
     assert overview(home).turns == 1
 
 
-def test_what_is_forgotten_while_it_is_tallied_does_not_come_back(
+def test_session_forgotten_during_the_tally_does_not_come_back(
     shop: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = (shop.claude(seed, cwd="/src/topsecret") for seed in range(9, 99))
-    secret = next(file for file in made if shard_of(file.id) < min(map(shard_of, shop.rows())))
+    candidates = (shop.claude(seed, cwd="/src/topsecret") for seed in range(9, 99))
+    secret = next(
+        file for file in candidates if shard_of(file.id) < min(map(shard_of, shop.rows()))
+    )
     secret.turn("a", "b")
     secret.write()
     shop.index()
-    monkeypatch.setattr(update, "_PUBLISH_EVERY_S", 1000.0)
-    store, told = shop.store, 0
+    monkeypatch.setattr(tallies, "_PUBLISH_EVERY_S", 1000.0)
+    store, reports = shop.store, 0
 
-    def on_progress(progress: update.Progress) -> None:
-        nonlocal told
-        told += 1
+    def on_progress(progress: tallies.Progress) -> None:
+        nonlocal reports
+        reports += 1
         if progress.done == progress.shards - 1:
             forget(shop.config, [secret.id])
-            monkeypatch.setattr(tallies, "drop_stale", lambda store: None)
+            monkeypatch.setattr(tally_files, "drop_stale", lambda store: None)
 
-    update.open_tallies(store, on_progress)
-    assert told
-    assert tally_files(shop)
-    assert not any(b"topsecret" in path.read_bytes() for path in tally_files(shop))
+    tallies.open_tallies(store, on_progress)
+    assert reports
+    assert files_on_disk(shop)
+    assert not any(b"topsecret" in path.read_bytes() for path in files_on_disk(shop))
 
 
-def test_tallies_of_other_rules_are_replaced(shop: Home) -> None:
+def test_tallies_of_other_safety_rules_are_replaced(shop: Home) -> None:
     other = shop.store_dir / "tallies" / "v1-00000000"
     overview(shop)
-    ours = tally_files(shop)[0].parent
+    ours = files_on_disk(shop)[0].parent
     ours.rename(other)
     overview(shop)
     assert [path.name for path in (shop.store_dir / "tallies").iterdir()] == [ours.name]
 
 
-def test_the_order_of_arrival_makes_no_difference(tmp_path: Path) -> None:
-    found = []
+def test_order_of_ingestion_makes_no_difference(tmp_path: Path) -> None:
+    overviews = []
     for name, is_stepwise in (("steps", True), ("once", False)):
         home = Home(tmp_path / name)
         first = home.claude(1)
@@ -201,17 +212,18 @@ def test_the_order_of_arrival_makes_no_difference(tmp_path: Path) -> None:
                 home.index()
                 overview(home)
         home.index()
-        found.append(overview(home))
-    assert found[0] == found[1]
-    assert (found[0].turns, found[0].copies, found[0].calls) == (4, 3, 4)
+        overviews.append(overview(home))
+    first_overview, second_overview = overviews
+    assert first_overview == second_overview
+    assert (first_overview.turns, first_overview.copies, first_overview.calls) == (4, 3, 4)
 
 
-def test_an_empty_store_has_nothing_to_tell(home: Home) -> None:
+def test_overview_of_an_empty_store_is_zero(home: Home) -> None:
     home.index()
     assert (overview(home).turns, overview(home).tools, overview(home).first) == (0, (), None)
 
 
-def test_tools_by_project_are_the_same_when_there_are_many_of_both(
+def test_dense_and_sparse_sums_of_tools_by_project_agree(
     shop: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = shop.claude(8, cwd="/home/sam/src/blog", slug="-blog")
@@ -219,9 +231,9 @@ def test_tools_by_project_are_the_same_when_there_are_many_of_both(
     other.result(other.call("Read", {}), "no", is_error=True)
     other.write()
     shop.index()
-    asked = ops.Asked(shop.config)
-    few = ops.tools(asked)[0]
-    monkeypatch.setattr(report, "_MAX_PAIRS", 1)
-    assert ops.tools(asked)[0] == few
-    assert few[0].projects == (("/home/sam/src/shop", 15, 0), ("/home/sam/src/blog", 1, 0))
-    assert few[1].projects == (("/home/sam/src/blog", 1, 1),)
+    request = ops.StatsRequest(shop.config)
+    dense = ops.tools(request)[0]
+    monkeypatch.setattr(report, "_MAX_DENSE_PAIRS", 1)
+    assert ops.tools(request)[0] == dense
+    assert dense[0].projects == (("/home/sam/src/shop", 15, 0), ("/home/sam/src/blog", 1, 0))
+    assert dense[1].projects == (("/home/sam/src/blog", 1, 1),)

@@ -1,4 +1,4 @@
-"""Tokens are summed exactly: each API message once, wherever and however often it stands."""
+"""Token sums are exact: each API message counts once, in however many places it occurs."""
 
 import shutil
 from typing import Any
@@ -13,8 +13,8 @@ ALL: tuple[Dimension, ...] = ("project", "model", "day", "week")
 
 
 def tokens(home: Home, dimensions: tuple[Dimension, ...] = ALL, **filters: Any) -> TokenReport:
-    asked = ops.Asked(home.config, Filters(**filters))
-    return ops.tokens(asked, dimensions)[0]
+    request = ops.StatsRequest(home.config, Filters(**filters))
+    return ops.tokens(request, dimensions)[0]
 
 
 def usage(input: int, output: int, read: int = 0, write: int = 0) -> dict[str, int]:
@@ -27,13 +27,13 @@ def usage(input: int, output: int, read: int = 0, write: int = 0) -> dict[str, i
 
 
 def fragments(file: ClaudeFile, message: str, request: str, *usages: dict[str, int]) -> None:
-    """One API message on several lines, each with a report of what it took so far."""
-    for number, used in enumerate(usages):
+    """Record an API message on several lines, each with the token counts so far."""
+    for number, counts in enumerate(usages):
         block = {"type": "text", "text": f"{message} part {number}"}
-        file.blocks(block, message_id=message, request_id=request, usage=used)
+        file.blocks(block, message_id=message, request_id=request, usage=counts)
 
 
-def test_fragments_of_a_message_count_once_and_the_largest_report_holds(home: Home) -> None:
+def test_fragments_of_a_message_count_once_with_the_largest_report(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     fragments(
@@ -46,13 +46,13 @@ def test_fragments_of_a_message_count_once_and_the_largest_report_holds(home: Ho
     assert tokens(home).total == Tokens(9, 131, 301, 8, 3)
 
 
-def test_forks_copies_and_resumed_sessions_count_once(home: Home) -> None:
+def test_messages_in_forks_and_copies_count_once(home: Home) -> None:
     first = home.claude(1)
     for number in range(4):
         first.prompt(f"prompt {number}")
         fragments(first, f"msg_{number}", f"req_{number}", usage(10**number, 1))
     first.write()
-    for seed, records in ((60, 8), (61, 4), (62, 7)):  # at the end, in between, within a turn
+    for seed, records in ((60, 8), (61, 4), (62, 7)):  # at the end, between turns, within a turn
         fork = first.fork(first.path.parent, records, seed)
         fork.prompt(f"fork {seed}")
         fragments(fork, f"msg_f{seed}", f"req_f{seed}", usage(seed * 10_000, 1))
@@ -66,11 +66,11 @@ def test_forks_copies_and_resumed_sessions_count_once(home: Home) -> None:
     assert tokens(home, sessions=(first.id,)).total == Tokens(1111, 4, 0, 0, 4)
 
 
-def test_a_fork_within_a_message_keeps_the_largest_report(home: Home) -> None:
+def test_fork_within_a_message_keeps_the_largest_report(home: Home) -> None:
     first = home.claude(1)
     first.prompt("go")
     fragments(first, "msg_1", "req_1", usage(10, 1), usage(10, 500))
-    fork = first.fork(first.path.parent, 2, seed=70)  # copied before the message was whole
+    fork = first.fork(first.path.parent, 2, seed=70)  # copied before the message was complete
     fork.answer("on my own", usage=usage(1000, 1000))
     first.write()
     fork.write()
@@ -79,7 +79,7 @@ def test_a_fork_within_a_message_keeps_the_largest_report(home: Home) -> None:
     assert tokens(home, sessions=(fork.id,)).total == Tokens(1010, 1001, 0, 0, 2)
 
 
-def test_a_message_is_counted_where_it_was_first(home: Home) -> None:
+def test_message_counts_on_the_day_of_its_earliest_place(home: Home) -> None:
     first = home.claude(1)
     first.turn("a", "b")
     first.write()
@@ -95,7 +95,7 @@ def test_a_message_is_counted_where_it_was_first(home: Home) -> None:
     ]
 
 
-def test_sub_agents_that_repeat_their_parent_count_once(home: Home) -> None:
+def test_messages_that_a_subagent_repeats_count_once(home: Home) -> None:
     parent = home.claude(1)
     parent.prompt("a")
     fragments(parent, "msg_1", "req_1", usage(10, 1))
@@ -111,7 +111,7 @@ def test_sub_agents_that_repeat_their_parent_count_once(home: Home) -> None:
     assert tokens(home, subagents="exclude").total == Tokens(10, 1, 0, 0, 1)
 
 
-def test_codex_counters_are_cumulative(home: Home) -> None:
+def test_cumulative_codex_counters_are_summed_once(home: Home) -> None:
     file = home.codex()
     file.meta()
     for number, (input, cached, output) in enumerate([(100, 0, 10), (250, 90, 20), (400, 300, 5)]):
@@ -125,7 +125,7 @@ def test_codex_counters_are_cumulative(home: Home) -> None:
     assert tokens(home).total == Tokens(360, 35, 390, 0, 3)
 
 
-def test_an_open_turn_that_grows_is_not_counted_twice(home: Home) -> None:
+def test_growing_turn_is_not_counted_twice(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     fragments(file, "msg_1", "req_1", usage(10, 1))
@@ -150,16 +150,16 @@ def test_every_dimension_adds_up_to_the_total(home: Home) -> None:
     fork.turn("more", "x")
     fork.write()
     home.index()
-    found = tokens(home)
-    assert found.total == Tokens(121, 11, 9, 12, 4)
-    for rows in found.by.values():
+    report = tokens(home)
+    assert report.total == Tokens(121, 11, 9, 12, 4)
+    for rows in report.by.values():
         sums = [sum(spent[i] for _, spent in rows) for i in range(5)]
-        assert Tokens(*sums) == found.total
-    assert dict(found.by["model"])["claude-sonnet-5"] == Tokens(10, 2, 3, 4, 1)
-    assert [week for week, _ in found.by["week"]] == ["2026-W39", "2026-W40", "2026-W41"]
+        assert Tokens(*sums) == report.total
+    assert dict(report.by["model"])["claude-sonnet-5"] == Tokens(10, 2, 3, 4, 1)
+    assert [week for week, _ in report.by["week"]] == ["2026-W39", "2026-W40", "2026-W41"]
 
 
-def test_unknown_tokens_are_no_error_and_hostile_ones_no_overflow(home: Home) -> None:
+def test_unknown_token_counts_are_zero_and_huge_ones_are_capped(home: Home) -> None:
     file = home.claude()
     file.prompt("go")
     file.answer("a", usage={"input_tokens": None, "output_tokens": "many"})

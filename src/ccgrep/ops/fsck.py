@@ -11,7 +11,7 @@ from ccgrep.ingest.report import Options
 from ccgrep.refresh.update import build
 from ccgrep.sources.scan import scan
 from ccgrep.store import fsck as store_fsck
-from ccgrep.store import fsio, tallies
+from ccgrep.store import fsio, tally_files
 from ccgrep.store.checksummed_file import is_damaged
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.lifecycle import create_store, open_store
@@ -44,7 +44,7 @@ def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckR
             # The full-text index and the tallies may lack turns that could not be read.
             for path in generations.generation_paths(config.store_dir):
                 fsio.remove_tree(path)
-            tallies.drop_all(store)
+            tally_files.drop_all(store)
     if report.is_clean:
         return FsckResult(report, report)
     options = Options(
@@ -92,15 +92,15 @@ def _damaged_seen_file(store: Store) -> list[str]:
 def _damaged_tallies(store: Store) -> list[str]:
     """Return the damaged tallies of HEAD; `ccgrep stats` reads no others."""
     try:
-        from ccgrep.stats.columns import is_whole  # noqa: PLC0415 - imports numpy
+        from ccgrep.stats.column_file import is_intact  # noqa: PLC0415 - imports numpy
     except ImportError:
         return []  # `ccgrep stats` needs numpy, too.
     try:
-        current = tallies.current_files(store)
+        current = tally_files.current_files(store)
     except StoreError:
         return []
-    paths = [path for path in tallies.list_paths(store) if os.path.basename(path) in current]
-    return [path for path in paths if not is_whole(path, tallies.map_file(path))]
+    paths = [path for path in tally_files.list_paths(store) if os.path.basename(path) in current]
+    return [path for path in paths if not is_intact(path, tally_files.map_file(path))]
 
 
 def _damaged_vectors(config: Config) -> list[str]:

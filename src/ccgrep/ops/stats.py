@@ -1,4 +1,4 @@
-"""What was used, how often: reports on tallies that are brought up to date first."""
+"""ccgrep stats: refresh the store, bring the tallies up to date, and report on them."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -9,62 +9,62 @@ from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.search.request import Coverage, Filters
 from ccgrep.stats.report import BashUse, Dimension, Overview, Report, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions, suggest
-from ccgrep.stats.update import Progress, open_tallies
+from ccgrep.stats.tallies import Progress, open_tallies
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.store import Store
 
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
-    """The turns to report on; with `refresh`, from a store that is up to date."""
+class StatsRequest(NamedTuple):
+    """The turns to count. With `refresh`, the store is up to date before they are counted."""
 
     config: Config
     filters: Filters = Filters()
-    on_tally: Callable[[Progress], None] = lambda _: None
+    on_progress: Callable[[Progress], None] = lambda _: None
     warn: Callable[[str], None] = lambda _: None
     refresh: BackgroundRefresh | None = None
 
 
-def overview(asked: Asked) -> tuple[Overview, Coverage]:
-    """Sessions, turns, tools and tokens; by source, project and day."""
-    return _report(asked, lambda report: report.overview())
+def overview(request: StatsRequest) -> tuple[Overview, Coverage]:
+    """Count sessions, turns, tool calls and tokens, also by source, project and day."""
+    return _report(request, lambda report: report.overview())
 
 
-def tools(asked: Asked) -> tuple[tuple[ToolUse, ...], Coverage]:
-    return _report(asked, lambda report: report.tools())
+def tools(request: StatsRequest) -> tuple[tuple[ToolUse, ...], Coverage]:
+    return _report(request, lambda report: report.tools())
 
 
-def bash(asked: Asked) -> tuple[tuple[BashUse, ...], Coverage]:
-    return _report(asked, lambda report: report.bash())
+def bash(request: StatsRequest) -> tuple[tuple[BashUse, ...], Coverage]:
+    return _report(request, lambda report: report.bash())
 
 
-def tokens(asked: Asked, dimensions: Sequence[Dimension]) -> tuple[TokenReport, Coverage]:
-    return _report(asked, lambda report: report.tokens(dimensions))
+def tokens(request: StatsRequest, dimensions: Sequence[Dimension]) -> tuple[TokenReport, Coverage]:
+    return _report(request, lambda report: report.tokens(dimensions))
 
 
-def suggestions(asked: Asked) -> tuple[Suggestions, Coverage]:
-    """Permissions that are safe to give, by how often they would have been of use."""
-    return _report(asked, lambda report: suggest(report.shell_uses()))
+def suggestions(request: StatsRequest) -> tuple[Suggestions, Coverage]:
+    """Suggest permission rules that are safe, by how often they would have applied."""
+    return _report(request, lambda report: suggest(report.shell_uses()))
 
 
-def _report(asked: Asked, make: Callable[[Report], T]) -> tuple[T, Coverage]:
+def _report(request: StatsRequest, make: Callable[[Report], T]) -> tuple[T, Coverage]:
     coverage = Coverage(is_fresh=False)
-    if asked.refresh is not None:
-        coverage = Coverage(*asked.refresh.wait()[1:])
-    made = read_consistently(asked.config.store_dir, lambda store: _made(store, asked, make))
-    return made, coverage
+    if request.refresh is not None:
+        coverage = Coverage(*request.refresh.wait()[1:])
+    report = read_consistently(request.config.store_dir, lambda store: _build(store, request, make))
+    return report, coverage
 
 
-def _made(store: Store, asked: Asked, make: Callable[[Report], T]) -> T:
-    """Tallies that turn out to be damaged are made anew, one after another."""
+def _build(store: Store, request: StatsRequest, make: Callable[[Report], T]) -> T:
+    """Make a report. Rebuild each tally that turns out to be damaged."""
     damaged: set[str] = set()
     while True:
         try:
-            opened = open_tallies(store, asked.on_tally, asked.warn, damaged)
-            return make(Report(opened, asked.filters))
+            tallies = open_tallies(store, request.on_progress, request.warn, damaged)
+            return make(Report(tallies, request.filters))
         except TallyError as error:
             if error.name in damaged:
                 raise
-            asked.warn("a tally is damaged: making it anew")
+            request.warn("a tally is damaged: rebuilding it")
             damaged.add(error.name)

@@ -1,10 +1,10 @@
-"""What was used, how often, on a terminal: aligned columns with small bars."""
+"""Formats reports of `ccgrep stats` for a terminal: aligned columns with small bars."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ccgrep.output.formatting import local_time, pluralize
-from ccgrep.output.stats_json import rate, shown_of
+from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.output.style import Style
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, Tokens, ToolUse
 from ccgrep.stats.suggest import HIGH_USES, MEDIUM_USES, Suggestions
@@ -16,7 +16,7 @@ _MIN_NAME = 12
 
 
 class Bar(NamedTuple):
-    """A line of a chart: what, how much, and words behind it."""
+    """A line of a chart. `note` is printed after the value."""
 
     name: str
     value: int
@@ -24,7 +24,7 @@ class Bar(NamedTuple):
 
 
 def chart(title: str, bars: Sequence[Bar], width: int, style: Style) -> Iterator[str]:
-    """A title, and a bar for each line in proportion to the largest."""
+    """Yield a title, and a line for each bar, scaled to the largest value."""
     if not bars:
         return
     yield ""
@@ -37,15 +37,15 @@ def chart(title: str, bars: Sequence[Bar], width: int, style: Style) -> Iterator
     name_width = min(max(map(columns, names)), max(room - note_width - 2, _MIN_NAME))
     most = max(*(bar.value for bar in bars), 1)
     for bar, name, value in zip(bars, names, values, strict=True):
-        shown = _tail(name, name_width)
-        shown += " " * (name_width - columns(shown))
-        drawn = f"{_blocks(bar.value / most):<{_BAR_WIDTH}}"
+        label = _clip_path(name, name_width)
+        label += " " * (name_width - columns(label))
+        blocks = f"{_blocks(bar.value / most):<{_BAR_WIDTH}}"
         note = f"  {style.dim(clip(bar.note, note_width))}" if bar.note and note_width else ""
-        yield f"  {shown}  {style.cyan(drawn)}  {value:>{value_width}}{note}".rstrip()
+        yield f"  {label}  {style.cyan(blocks)}  {value:>{value_width}}{note}".rstrip()
 
 
-def _tail(name: str, width: int) -> str:
-    """The end of a path says more than its beginning."""
+def _clip_path(name: str, width: int) -> str:
+    """Clip a path at its start, because its end tells more, and other names at their end."""
     if columns(name) <= width or not name.startswith("/"):
         return clip(name, width)
     kept = name
@@ -61,7 +61,7 @@ def _blocks(share: float) -> str:
 
 
 def short(number: int) -> str:
-    """A number in at most five characters or so: `12.3k`."""
+    """Abbreviate a number from 10,000 on: `12.3k`."""
     if number < 10_000:
         return f"{number:,}"
     value = float(number)
@@ -72,33 +72,31 @@ def short(number: int) -> str:
     return f"{value:.1f}{unit}"
 
 
-def _spent(tokens: Tokens) -> str:
+def _format_tokens(tokens: Tokens) -> str:
     return (
         f"{short(tokens.input)} in, {short(tokens.output)} out, "
         f"{short(tokens.cache_read)} cached, {short(tokens.cache_write)} to the cache"
     )
 
 
-def overview(found: Overview, limit: int, width: int, style: Style) -> Iterator[str]:
+def overview(report: Overview, limit: int, width: int, style: Style) -> Iterator[str]:
     most = limit or None
-    copies = f" (and {pluralize(found.copies, 'copy', 'copies')})" if found.copies else ""
-    yield f"Sessions   {found.sessions:,}"
-    yield f"Turns      {found.turns:,}{copies}, {pluralize(found.messages, 'message')}"
-    failed = f", {found.errors:,} failed" if found.errors else ""
-    yield f"Tools      {pluralize(found.calls, 'call')}{failed}"
-    yield f"Tokens     {_spent(found.tokens)}"
-    if found.first is not None:
-        yield f"Time       {local_time(found.first)} to {local_time(found.last)}"
-    yield from chart("Sources (turns)", _groups(found.sources), width, style)
-    yield from chart("Busiest projects (turns)", _groups(found.projects[:most]), width, style)
-    yield from chart("Busiest days (turns)", _groups(found.days[:most]), width, style)
-    yield from chart("Tools (calls)", [_tool(use) for use in found.tools[:most]], width, style)
+    copies = f" (and {pluralize(report.copies, 'copy', 'copies')})" if report.copies else ""
+    yield f"Sessions   {report.sessions:,}"
+    yield f"Turns      {report.turns:,}{copies}, {pluralize(report.messages, 'message')}"
+    failed = f", {report.errors:,} failed" if report.errors else ""
+    yield f"Tools      {pluralize(report.calls, 'call')}{failed}"
+    yield f"Tokens     {_format_tokens(report.tokens)}"
+    if report.first is not None:
+        yield f"Time       {local_time(report.first)} to {local_time(report.last)}"
+    yield from chart("Sources (turns)", _groups(report.sources), width, style)
+    yield from chart("Busiest projects (turns)", _groups(report.projects[:most]), width, style)
+    yield from chart("Busiest days (turns)", _groups(report.days[:most]), width, style)
+    yield from chart("Tools (calls)", [_tool(use) for use in report.tools[:most]], width, style)
 
 
 def _groups(groups: Sequence[Group]) -> list[Bar]:
-    return [
-        Bar(group.name, group.turns, f"{pluralize(group.sessions, 'session')}") for group in groups
-    ]
+    return [Bar(group.name, group.turns, pluralize(group.sessions, "session")) for group in groups]
 
 
 def _tool(use: ToolUse) -> Bar:
@@ -110,9 +108,9 @@ def _failed(calls: int, errors: int) -> str:
 
 
 def tools(
-    found: tuple[ToolUse, ...], limit: int, by_project: bool, width: int, style: Style
+    uses: tuple[ToolUse, ...], limit: int, by_project: bool, width: int, style: Style
 ) -> Iterator[str]:
-    shown = found[: limit or None]
+    shown = uses[: limit or None]
     if not by_project:
         yield from chart("Tools (calls)", [_tool(use) for use in shown], width, style)
         return
@@ -122,9 +120,9 @@ def tools(
         yield from chart(f"{one_line(use.tool)} (calls)", bars, width, style)
 
 
-def bash(found: tuple[BashUse, ...], limit: int, width: int, style: Style) -> Iterator[str]:
+def bash(uses: tuple[BashUse, ...], limit: int, width: int, style: Style) -> Iterator[str]:
     bars = []
-    for use in found[: limit or None]:
+    for use in uses[: limit or None]:
         notes = [
             f"{number:,} {word}"
             for number, word in ((use.compound, "compound"), (use.privileged, "sudo"))
@@ -135,12 +133,12 @@ def bash(found: tuple[BashUse, ...], limit: int, width: int, style: Style) -> It
     yield from chart("Commands (uses)", bars, width, style)
 
 
-def tokens(found: TokenReport, limit: int, width: int, style: Style) -> Iterator[str]:
-    yield f"Tokens     {_spent(found.total)}"
-    yield f"Messages   {found.total.messages:,}"
-    for dimension, rows in found.by.items():
-        shown = shown_of(dimension, rows, limit)
-        bars = [Bar(name, sum(spent[:4]), f"{short(spent.output)} out") for name, spent in shown]
+def tokens(report: TokenReport, limit: int, width: int, style: Style) -> Iterator[str]:
+    yield f"Tokens     {_format_tokens(report.total)}"
+    yield f"Messages   {report.total.messages:,}"
+    for dimension, rows in report.by.items():
+        shown = limit_rows(dimension, rows, limit)
+        bars = [Bar(name, sum(used[:4]), f"{short(used.output)} out") for name, used in shown]
         yield from chart(f"By {dimension} (all tokens)", bars, width, style)
 
 
@@ -151,22 +149,21 @@ _LEVELS = (
 )
 
 
-def suggestions(found: Suggestions, limit: int, style: Style) -> Iterator[str]:
-    """As recall prints them."""
+def suggestions(report: Suggestions, limit: int, style: Style) -> Iterator[str]:
+    """Yield the suggestions in the layout of recall."""
     yield style.bold("Suggested Bash Permissions")
     yield "=========================="
-    if not found.suggestions:
+    if not report.suggestions:
         yield ""
-        yield "Nothing that is known to be safe was used."
+        yield "No command in use is known to be safe."
     for level, title in _LEVELS:
-        rows = [(one.pattern, one.uses, "") for one in found.suggestions if one.confidence == level]
-        yield from _rules(title, rows, style)
-    skipped = [(one.pattern, one.uses, one.reason) for one in found.skipped]
-    shown = skipped[: limit or None]
+        rules = [rule for rule in report.suggestions if rule.confidence == level]
+        yield from _rules(title, [(rule.pattern, rule.uses, "") for rule in rules], style)
+    shown = report.skipped[: limit or None]
     yield from _rules("Not suggested (can destroy, write, or run other programs):", shown, style)
-    if len(skipped) > len(shown):
-        yield f"  … and {len(skipped) - len(shown):,} more; -n 0 lists all"
-    if found.allowed:
+    if len(report.skipped) > len(shown):
+        yield f"  … and {len(report.skipped) - len(shown):,} more: -n 0 lists all"
+    if report.allowed:
         yield ""
         yield style.dim("→ ccgrep stats bash --suggest --settings")
 

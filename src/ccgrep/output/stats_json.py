@@ -1,4 +1,4 @@
-"""What was used, how often, as JSON. Names are whole, unknown ones are null."""
+"""Formats reports of `ccgrep stats` as JSON. Names are complete, and unknown ones are null."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -8,35 +8,35 @@ import msgspec
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.report_json import coverage_fields
 from ccgrep.search.request import Coverage
-from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, Tokens, ToolUse
+from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions
 
 T = TypeVar("T")
 
 
-def overview(found: Overview, coverage: Coverage, limit: int) -> dict[str, Any]:
+def overview(report: Overview, coverage: Coverage, limit: int) -> dict[str, Any]:
     most = limit or None
     return {
         "coverage": coverage_fields(coverage),
-        "sessions": found.sessions,
-        "turns": found.turns,
-        "copies": found.copies,
-        "messages": found.messages,
-        "tool_calls": found.calls,
-        "tool_errors": found.errors,
-        "tokens": tokens_of(found.tokens),
-        "first_turn": iso_time(found.first),
-        "last_turn": iso_time(found.last),
-        "sources": [_group("source", group) for group in found.sources],
-        "projects": [_group("project", group) for group in found.projects[:most]],
-        "days": [_group("day", group) for group in found.days[:most]],
-        "tools": [_tool(use) for use in found.tools[:most]],
+        "sessions": report.sessions,
+        "turns": report.turns,
+        "copies": report.copies,
+        "messages": report.messages,
+        "tool_calls": report.calls,
+        "tool_errors": report.errors,
+        "tokens": report.tokens._asdict(),
+        "first_turn": iso_time(report.first),
+        "last_turn": iso_time(report.last),
+        "sources": [_group("source", group) for group in report.sources],
+        "projects": [_group("project", group) for group in report.projects[:most]],
+        "days": [_group("day", group) for group in report.days[:most]],
+        "tools": [_tool(use) for use in report.tools[:most]],
     }
 
 
-def tools(found: tuple[ToolUse, ...], coverage: Coverage, limit: int) -> dict[str, Any]:
+def tools(uses: tuple[ToolUse, ...], coverage: Coverage, limit: int) -> dict[str, Any]:
     shown = []
-    for use in found[: limit or None]:
+    for use in uses[: limit or None]:
         projects = [
             {"project": name or None, **_calls(calls, errors)}
             for name, calls, errors in use.projects
@@ -44,16 +44,16 @@ def tools(found: tuple[ToolUse, ...], coverage: Coverage, limit: int) -> dict[st
         shown.append({**_tool(use), "projects": projects})
     return {
         "coverage": coverage_fields(coverage),
-        **_calls(sum(use.calls for use in found), sum(use.errors for use in found)),
+        **_calls(sum(use.calls for use in uses), sum(use.errors for use in uses)),
         "tools": shown,
     }
 
 
-def bash(found: tuple[BashUse, ...], coverage: Coverage, limit: int) -> dict[str, Any]:
+def bash(uses: tuple[BashUse, ...], coverage: Coverage, limit: int) -> dict[str, Any]:
     return {
         "coverage": coverage_fields(coverage),
-        "count": sum(use.uses for use in found),
-        "compound": sum(use.compound for use in found),
+        "count": sum(use.uses for use in uses),
+        "compound": sum(use.compound for use in uses),
         "commands": [
             {
                 "base": use.base or None,
@@ -63,57 +63,53 @@ def bash(found: tuple[BashUse, ...], coverage: Coverage, limit: int) -> dict[str
                 "compound": use.compound,
                 "sudo": use.privileged,
             }
-            for use in found[: limit or None]
+            for use in uses[: limit or None]
         ],
     }
 
 
-def tokens(found: TokenReport, coverage: Coverage, limit: int) -> dict[str, Any]:
+def tokens(report: TokenReport, coverage: Coverage, limit: int) -> dict[str, Any]:
     groups = {
         f"{dimension}s": [
-            {dimension: name or None, **tokens_of(spent)}
-            for name, spent in shown_of(dimension, rows, limit)
+            {dimension: name or None, **used._asdict()}
+            for name, used in limit_rows(dimension, rows, limit)
         ]
-        for dimension, rows in found.by.items()
+        for dimension, rows in report.by.items()
     }
-    return {"coverage": coverage_fields(coverage), "total": tokens_of(found.total), **groups}
+    return {"coverage": coverage_fields(coverage), "total": report.total._asdict(), **groups}
 
 
-def shown_of(dimension: Dimension, rows: Sequence[T], limit: int) -> Sequence[T]:
-    """The first `limit` rows, but of days and weeks, which go by, the last; 0 is all."""
+def limit_rows(dimension: Dimension, rows: Sequence[T], limit: int) -> Sequence[T]:
+    """Return the first `limit` rows, or the last ones of days and weeks. 0 means all."""
     if dimension in ("day", "week"):
         return rows[-limit:] if limit else rows
     return rows[: limit or None]
 
 
-def suggestions(found: Suggestions, coverage: Coverage) -> dict[str, Any]:
+def suggestions(report: Suggestions, coverage: Coverage) -> dict[str, Any]:
     return {
         "coverage": coverage_fields(coverage),
         "suggestions": [
             {
-                "pattern": one.pattern,
-                "rule": one.rule,
-                "count": one.uses,
-                "confidence": one.confidence,
-                "reason": one.reason,
+                "pattern": each.pattern,
+                "rule": each.rule,
+                "count": each.uses,
+                "confidence": each.confidence,
+                "reason": each.reason,
             }
-            for one in found.suggestions
+            for each in report.suggestions
         ],
         "skipped": [
-            {"pattern": one.pattern, "count": one.uses, "reason": one.reason}
-            for one in found.skipped
+            {"pattern": pattern, "count": uses, "reason": reason}
+            for pattern, uses, reason in report.skipped
         ],
     }
 
 
 def settings(rules: Iterable[str]) -> str:
-    """A block for Claude Code's settings.json; rules come from a table, not from transcripts."""
+    """Return a block for Claude Code's settings.json. Rules never come from transcripts."""
     block = msgspec.json.encode({"permissions": {"allow": list(rules)}})
     return msgspec.json.format(block, indent=2).decode()
-
-
-def tokens_of(spent: Tokens) -> dict[str, int]:
-    return spent._asdict()
 
 
 def _group(name: str, group: Group) -> dict[str, Any]:
@@ -122,7 +118,7 @@ def _group(name: str, group: Group) -> dict[str, Any]:
         "sessions": group.sessions,
         "turns": group.turns,
         "tool_calls": group.calls,
-        "tokens": tokens_of(group.tokens),
+        "tokens": group.tokens._asdict(),
     }
 
 

@@ -1,52 +1,52 @@
-"""What was used, how often, as columns: separated by tabs, one record a line, for programs.
+"""Formats reports of `ccgrep stats` for programs: one record per line, fields separated by tabs.
 
-Unknown names are `-`. docs/scripting.md says what the columns are; they are stable.
+An unknown name is `-`. docs/scripting.md documents the columns, which are stable.
 """
 
 from collections.abc import Iterator
 
-from ccgrep.output.stats_json import rate, shown_of
+from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions
 from ccgrep.text import one_line
 
 
-def overview(found: Overview, limit: int) -> Iterator[str]:
-    """KIND, NAME, SESSIONS, TURNS, CALLS, and tokens."""
-    whole = Group("", found.sessions, found.turns, found.calls, found.tokens)
-    yield _group("total", whole)
-    yield from (_group("source", group) for group in found.sources)
-    yield from (_group("project", group) for group in found.projects[: limit or None])
-    yield from (_group("day", group) for group in found.days[: limit or None])
+def overview(report: Overview, limit: int) -> Iterator[str]:
+    """Yield KIND, NAME, SESSIONS, TURNS, CALLS, and tokens."""
+    total = Group("", report.sessions, report.turns, report.calls, report.tokens)
+    yield _group("total", total)
+    yield from (_group("source", group) for group in report.sources)
+    yield from (_group("project", group) for group in report.projects[: limit or None])
+    yield from (_group("day", group) for group in report.days[: limit or None])
 
 
-def tools(found: tuple[ToolUse, ...], limit: int, by_project: bool) -> Iterator[str]:
-    """TOOL, PROJECT (`*` is all), CALLS, ERRORS, RATE."""
-    for use in found[: limit or None]:
+def tools(uses: tuple[ToolUse, ...], limit: int, by_project: bool) -> Iterator[str]:
+    """Yield TOOL, PROJECT (`*` is all), CALLS, ERRORS, RATE."""
+    for use in uses[: limit or None]:
         rows = use.projects if by_project else (("*", use.calls, use.errors),)
         for project, calls, errors in rows:
             yield _line(use.tool, project, calls, errors, f"{rate(calls, errors):.4f}")
 
 
-def bash(found: tuple[BashUse, ...], limit: int) -> Iterator[str]:
-    """BASE, SUB, COUNT, ERRORS, COMPOUND, SUDO."""
-    yield from (_line(*use) for use in found[: limit or None])
+def bash(uses: tuple[BashUse, ...], limit: int) -> Iterator[str]:
+    """Yield BASE, SUB, COUNT, ERRORS, COMPOUND, SUDO."""
+    yield from (_line(*use) for use in uses[: limit or None])
 
 
-def tokens(found: TokenReport, limit: int) -> Iterator[str]:
-    """KIND, NAME, and tokens."""
-    yield _line("total", "", *found.total)
-    for dimension, rows in found.by.items():
-        for name, spent in shown_of(dimension, rows, limit):
-            yield _line(dimension, name, *spent)
+def tokens(report: TokenReport, limit: int) -> Iterator[str]:
+    """Yield KIND, NAME, and tokens."""
+    yield _line("total", "", *report.total)
+    for dimension, rows in report.by.items():
+        for name, used in limit_rows(dimension, rows, limit):
+            yield _line(dimension, name, *used)
 
 
-def suggestions(found: Suggestions) -> Iterator[str]:
-    """CONFIDENCE or `skipped`, RULE or pattern, COUNT, REASON."""
-    for one in found.suggestions:
-        yield _line(one.confidence, one.rule, one.uses, one.reason)
-    for other in found.skipped:
-        yield _line("skipped", other.pattern, other.uses, other.reason)
+def suggestions(report: Suggestions) -> Iterator[str]:
+    """Yield CONFIDENCE or `skipped`, RULE or pattern, COUNT, REASON."""
+    for suggestion in report.suggestions:
+        yield _line(suggestion.confidence, suggestion.rule, suggestion.uses, suggestion.reason)
+    for skipped in report.skipped:
+        yield _line("skipped", *skipped)
 
 
 def _group(kind: str, group: Group) -> str:

@@ -1,1 +1,1 @@
-"""What was used, how often: tallies kept per turn, and reports on them."""
+"""Tallies of what the turns used, and reports on them."""

@@ -1,14 +1,13 @@
-"""Which commands may be allowed for good? Tables of what is known to be read-only.
+"""Decides which shell commands are safe to allow permanently, from tables of read-only commands.
 
-A rule that is printed is a prefix, `Bash(git status:*)`: whoever puts it into their settings
-allows every command that begins so, with options that were never seen. So a family is here only
-if no option and no argument of it writes a file, runs another program, or talks to the network.
-`git diff`, `git log` and `git show` are not (`--output=FILE`), nor `sort` (`-o`), `uniq` and `xxd`
-(a second name is written to), `find` (`-exec`), `rg` (`--pre`), `tree` (`-o`), `date` (`-s`),
-`test` and `printf` (`-v 'a[$(x)]'` runs x), `diff` (`-l` runs pr), `kubectl get` (`--kubeconfig`).
-Some of those may be allowed as they stand, without anything behind: `Bash(git diff)`.
+A rule such as `Bash(git status:*)` is a prefix. It also allows options that no transcript shows.
+So a command is in `SAFE_WITH_ANY_ARGUMENTS` only if no option and no argument makes it write a
+file, run another program, or use the network. These are not: `git diff`, `git log` and `git show`
+(`--output=FILE`), `sort` (`-o`), `uniq` and `xxd` (write to a second file), `find` (`-exec`), `rg`
+(`--pre`), `tree` (`-o`), `date` (`-s`), `test` and `printf` (`-v 'a[$(x)]'` runs x), `diff` (`-l`
+runs pr), `kubectl get` (`--kubeconfig`). Some of them are safe without arguments: `Bash(git diff)`.
 
-What is not in these tables is refused; the table of dangers only says why in better words.
+Commands in neither table are refused. The table of dangers only provides better reasons.
 """
 
 import hashlib
@@ -26,10 +25,11 @@ _GIT_READERS = """
     check-attr check-ignore count-objects describe for-each-ref ls-files ls-tree merge-base name-rev
     rev-parse show-ref status var
 """
-WHOLE_FAMILIES = frozenset([*_READERS.split(), *(f"git {sub}" for sub in _GIT_READERS.split())])
-"""Safe with whatever may stand behind them."""
+SAFE_WITH_ANY_ARGUMENTS = frozenset(
+    [*_READERS.split(), *(f"git {sub}" for sub in _GIT_READERS.split())]
+)
 
-_SHORT_READERS = {
+_READERS_WITHOUT_ARGUMENTS = {
     "git": "branch diff log reflog remote show tag version",
     "docker": "images info ps version",
     "npm": "list ls",
@@ -37,18 +37,17 @@ _SHORT_READERS = {
     "apt": "list",
     "systemctl": "list-units status",
 }
-AS_THEY_STAND = frozenset(
+SAFE_WITHOUT_ARGUMENTS = frozenset(
     ["date", "hostname", "tree"]
-    + [f"{base} {sub}" for base, subs in _SHORT_READERS.items() for sub in subs.split()]
+    + [f"{base} {sub}" for base, subs in _READERS_WITHOUT_ARGUMENTS.items() for sub in subs.split()]
 )
-"""Safe with nothing behind them."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 _DANGERS = (
     ("Destructive command", "rm rmdir shred dd mkfs truncate wipefs fdisk kill pkill killall"
      " shutdown reboot halt poweroff unlink"),
-    ("Runs with other rights", "sudo doas su chmod chown chgrp setfacl chroot mount umount passwd"
+    ("Changes privileges", "sudo doas su chmod chown chgrp setfacl chroot mount umount passwd"
      " useradd usermod visudo"),
     ("Can run other programs", "sh bash zsh dash fish eval exec source . xargs parallel env"
      " timeout nice nohup time watch find fd rg awk gawk perl python python3 ruby node deno bun"
@@ -61,57 +60,57 @@ _DANGERS = (
 )  # fmt: skip
 _REASONS = {name: reason for reason, names in _DANGERS for name in names.split()}
 
-TABLES = hashlib.sha256(
-    repr((sorted(WHOLE_FAMILIES), sorted(AS_THEY_STAND), _DANGERS)).encode()
+RULES_VERSION = hashlib.sha256(
+    repr((sorted(SAFE_WITH_ANY_ARGUMENTS), sorted(SAFE_WITHOUT_ARGUMENTS), _DANGERS)).encode()
 ).hexdigest()[:8]
-"""Changes with the tables: what was decided by others is decided anew."""
+"""A hash of the tables. Tallies store verdicts, so a change of the tables invalidates them."""
 
 
 class Verdict(NamedTuple):
-    """The rule that would allow a script's main command; or, without one, why there is none."""
+    """The rule that would allow a script's main command, or the reason why there is none."""
 
     rule: str = ""
     reason: str = ""
 
 
 def judge(script: Script) -> Verdict:
-    """Whether a script may count for a rule: only if every command in it is known read-only."""
+    """Return a rule only if every command of the script is known to be read-only."""
     parts = script.parts
     rules = [_rule(part) for part in parts]
-    refused = [p for p, rule in zip(parts, rules, strict=True) if not rule and not _is_move(p)]
+    refused = [p for p, rule in zip(parts, rules, strict=True) if not rule and not _is_cd(p)]
     if refused:
         return Verdict(reason=_reasons(refused))
     if not script.is_plain:
-        return Verdict(reason="Writes, or hides what it runs")
-    main = next((rule for part, rule in zip(parts, rules, strict=True) if not _is_move(part)), "")
-    return Verdict(rule=main) if main else Verdict(reason="Only sets where the next command runs")
+        return Verdict(reason="Writes a file or hides what it runs")
+    main = next((rule for part, rule in zip(parts, rules, strict=True) if not _is_cd(part)), "")
+    return Verdict(rule=main) if main else Verdict(reason="Only changes the directory")
 
 
 def _rule(part: Part) -> str:
-    """The rule that covers a command as it was typed; nothing when there is none."""
+    """Return the rule that covers a command as typed, or "" if there is none."""
     typed = part.text.split()
     if not (part.is_bare and typed and _NAME.fullmatch(typed[0]) and part.words[0] == typed[0]):
-        return ""  # Behind quotes, a path or a variable stands who knows what.
+        return ""  # Quotes, a path or a variable may hide another program.
     name = " ".join(typed[: 2 if typed[0] in SUB_TOOLS else 1])
     rule = _rule_of(name)
     return rule if rule and covers(rule, part.text) else ""
 
 
 def _rule_of(name: str) -> str:
-    if name in WHOLE_FAMILIES:
+    if name in SAFE_WITH_ANY_ARGUMENTS:
         return f"Bash({name}:*)"
-    return f"Bash({name})" if name in AS_THEY_STAND else ""
+    return f"Bash({name})" if name in SAFE_WITHOUT_ARGUMENTS else ""
 
 
-def _is_move(part: Part) -> bool:
+def _is_cd(part: Part) -> bool:
     return part.is_bare and bool(part.words) and part.words[0] == "cd"
 
 
 def _reasons(parts: list[Part]) -> str:
-    """The first reason; but what comes from the network and goes to a shell is named."""
-    found = list(map(_reason, parts))
+    """Return the first reason, unless the script feeds a download to a shell."""
+    reasons = list(map(_reason, parts))
     names = {(part.words[0] or "").rpartition("/")[2] for part in parts if part.words}
-    return "Network to a shell" if "Uses the network" in found and names & SHELLS else found[0]
+    return "Network to a shell" if "Uses the network" in reasons and names & SHELLS else reasons[0]
 
 
 def _reason(part: Part) -> str:
@@ -122,9 +121,7 @@ def _reason(part: Part) -> str:
 
 
 def covers(rule: str, command: str) -> bool:
-    """Whether a rule allows a command: as Claude Code compares them, by their text."""
+    """Return whether a rule allows a command. Claude Code compares their text."""
     pattern = rule.removeprefix("Bash(").removesuffix(")")
-    family = pattern.removesuffix(":*")
-    if family == pattern:
-        return command == pattern
-    return command == family or command.startswith(family + " ")
+    prefix = pattern.removesuffix(":*")
+    return command == prefix or (prefix != pattern and command.startswith(prefix + " "))

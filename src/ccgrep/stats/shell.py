@@ -1,9 +1,8 @@
-"""Which commands does a shell script run? A grammar answers; recall's rules stand on top.
+"""Finds the commands that a shell script runs, and names its main command as recall does.
 
-tree-sitter's grammar of bash, because it knows heredocs, `[[`, arithmetic and `case`, on which
-bashlex fails, takes a thirtieth of its time, and gives a tree for anything. A script that does
-not parse, or is so long that a hostile one could take seconds, is looked at by its first words
-alone. Nothing here runs anything, and nothing here decides what is safe.
+It parses with tree-sitter's bash grammar. bashlex fails on heredocs, `[[`, arithmetic and `case`,
+and takes 30 times as long. Only the first words count of a script that does not parse, or that is
+so long that a hostile one could take seconds. Nothing here runs a script or decides what is safe.
 """
 
 import re
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 _TOOLS = frozenset(["bash", "shell", "shell_command", "exec_command", "local_shell"])
 SHELLS = frozenset(["sh", "bash", "zsh", "dash"])
 _MAX_PARSED_CHARS = 4096
-"""What does not parse takes up to a square of its length: four kilobytes at most a second."""
+"""Syntax errors take up to quadratic time: 4 kB take at most a second."""
 _MAX_NAME = 64
 
 SUB_TOOLS = frozenset("git kubectl docker npm yarn pnpm cargo go uv pip brew apt systemctl".split())
-"""Tools whose first argument says what they do."""
+"""Tools whose first argument is a subcommand."""
 
 _TAKE_VALUE = {
     "git": "-C -c --git-dir --work-tree --namespace --config-env",
@@ -47,13 +46,13 @@ _TAKE_VALUE = {
     "stdbuf": "-i -o -e",
     "time": "-f -o",
 }
-"""Options before the subcommand, or before the command, that are followed by their value."""
+"""Options before the subcommand or the wrapped command that take a value."""
 
 _WRAPPERS = dict.fromkeys("sudo doas env nice ionice stdbuf time nohup setsid".split(), 0)
 _WRAPPERS["timeout"] = 1
-"""Commands that run another one, and how many words of their own stand before it."""
+"""Commands that run another command, and the number of their own arguments before it."""
 
-_MOVES = frozenset(["cd", "pushd"])
+_DIRECTORY_CHANGES = frozenset(["cd", "pushd"])
 _JOINTS = frozenset(["list", "pipeline", "subshell", "compound_statement", "function_definition"])
 _CONTROLS = frozenset(
     "if_statement for_statement c_style_for_statement while_statement case_statement".split()
@@ -64,7 +63,7 @@ _INERT = frozenset(
     " simple_expansion variable_name special_variable_name concatenation redirected_statement"
     ' file_redirect file_descriptor && || ; | " $ > >> &> &>> >&'.split()
 ) | {"\n"}
-"""What a script may consist of whose every command can be seen: no substitution, no control."""
+"""The nodes of a script that hides no command: no substitution and no control structure."""
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _FIRST_WORD = re.compile(r"\s*(?:[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|[^\s'\"]*)\s+)*([^\s;|&()<>]+)")
@@ -74,9 +73,9 @@ _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 
 
 class Part(NamedTuple):
-    """One simple command. A word that only the shell could tell is `None`.
+    """A simple command. A word whose value only the shell knows is None.
 
-    `text` is how it begins, as typed; `is_bare` says that no variable is set before it.
+    `text` is the source text. `is_bare` means that no variable assignment precedes the command.
     """
 
     words: tuple[str | None, ...]
@@ -85,7 +84,7 @@ class Part(NamedTuple):
 
 
 class Script(NamedTuple):
-    """What a script runs. `is_plain` says that `parts` is all it does, but for reading."""
+    """The commands of a script. `is_plain` means that it does nothing beyond `parts`."""
 
     parts: tuple[Part, ...]
     is_compound: bool = False
@@ -96,41 +95,41 @@ class Script(NamedTuple):
 
 
 def script_of(call: ToolCall) -> str | None:
-    """The script that a call hands to a shell; `None` when it is no such call."""
+    """Return the script that a tool call passes to a shell, or None for other calls."""
     if call.name.lower() not in _TOOLS:
         return None
-    given = call.input
-    if isinstance(given, dict):
-        given = given.get("command", given.get("cmd"))
-    if isinstance(given, list):
-        return _unwrapped([str(word) for word in given])
-    return given if isinstance(given, str) and given.strip() else None
+    script = call.input
+    if isinstance(script, dict):
+        script = script.get("command", script.get("cmd"))
+    if isinstance(script, list):
+        return _script_of_arguments([str(word) for word in script])
+    return script if isinstance(script, str) and script.strip() else None
 
 
-def _unwrapped(words: list[str]) -> str | None:
-    """The script in `bash -lc SCRIPT`; other commands as they would be typed."""
+def _script_of_arguments(words: list[str]) -> str | None:
+    """Return SCRIPT from `bash -lc SCRIPT`, and other arguments quoted as in a shell."""
     if len(words) == 3 and words[0].rpartition("/")[2] in SHELLS and words[1] in ("-c", "-lc"):
         return words[2] if words[2].strip() else None
-    import shlex  # noqa: PLC0415 - for old transcripts
+    import shlex  # noqa: PLC0415 - only old transcripts need it
 
     return shlex.join(words) or None
 
 
 @lru_cache(maxsize=4096)
 def parse(script: str) -> Script:
-    """The commands of a script; what cannot be parsed has its first words."""
-    source = script if len(script) <= _MAX_PARSED_CHARS else _without_heredocs(script)
+    """Return the commands of a script, or its first words if it cannot be parsed."""
+    source = script if len(script) <= _MAX_PARSED_CHARS else _empty_heredocs(script)
     if len(source) > _MAX_PARSED_CHARS:
-        return _by_first_words(script)
-    # The grammar's scanner asks C's ctype of any character, and dies of one that has no row there.
+        return _parse_first_words(script)
+    # The grammar's scanner passes any character to C's ctype functions, which crash beyond ASCII.
     root = _parser().parse(_BEYOND_ASCII.sub("%", source).encode()).root_node
     if root.has_error:
-        return _by_first_words(script)
+        return _parse_first_words(script)
     nodes = list(_walk(root))
     parts = tuple(_part(node, source) for node in nodes if node.type in _COMMANDS)
     statements = sum(node.is_named and node.type != "comment" for node in root.children)
     kinds = {node.type for node in nodes}
-    return _named(
+    return _name_main_command(
         Script(
             parts,
             is_compound=statements > 1 or "&" in kinds or bool(kinds & (_JOINTS | _CONTROLS)),
@@ -139,15 +138,15 @@ def parse(script: str) -> Script:
     )
 
 
-def _without_heredocs(script: str) -> str:
-    """`script` with empty heredocs: they are what long scripts are long for."""
+def _empty_heredocs(script: str) -> str:
+    """Empty the heredocs of a script: they make most long scripts long."""
     kept: list[str] = []
-    ends = ""
+    delimiter = ""
     for line in script.split("\n"):
-        if ends and line.strip() != ends:
+        if delimiter and line.strip() != delimiter:
             continue
-        found = None if ends else _HEREDOC.search(line)
-        ends = found[1] if found else ""
+        heredoc = None if delimiter else _HEREDOC.search(line)
+        delimiter = heredoc[1] if heredoc else ""
         kept.append(line)
     return "\n".join(kept)
 
@@ -161,12 +160,12 @@ def _parser() -> "Parser":
 
 
 def _walk(root: "Node") -> Iterator["Node"]:
-    """Every node, in the order of the text; without recursion, since scripts may nest at will."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    """Yield every node in source order, without recursion because scripts may nest deeply."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
         yield node
-        waiting += reversed(node.children)
+        stack += reversed(node.children)
 
 
 def _part(node: "Node", source: str) -> Part:
@@ -181,12 +180,12 @@ def _part(node: "Node", source: str) -> Part:
 
 
 def _text(node: "Node", source: str) -> str:
-    """What stands there: a character is a byte in what was parsed."""
+    """Return the source of a node. The parsed text has one byte per character."""
     return source[node.start_byte : node.end_byte]
 
 
 def _literal(node: "Node", source: str) -> str | None:
-    """The value of a word, if that can be told without running anything."""
+    """Return the value of a word, or None if only the shell could expand it."""
     match node.type:
         case "command_name":
             return _literal(node.children[0], source) if node.children else None
@@ -203,13 +202,13 @@ def _literal(node: "Node", source: str) -> str | None:
                 return "".join(_text(child, source) for child in inner)
             return None
         case "concatenation":
-            pieces = [_literal(child, source) for child in node.children]
-            return None if None in pieces else "".join(filter(None, pieces))
+            parts = [_literal(child, source) for child in node.children]
+            return None if None in parts else "".join(filter(None, parts))
     return _text(node, source) if not node.is_named else None
 
 
 def _is_harmless_redirect(node: "Node", source: str) -> bool:
-    """Whether a redirection writes no file: to /dev/null, or to another open stream."""
+    """Return whether a redirection writes no file: its target is /dev/null or an open stream."""
     if node.type != "file_redirect":
         return True
     operator = next((c.type for c in node.children if c.type not in ("file_descriptor",)), "")
@@ -218,41 +217,41 @@ def _is_harmless_redirect(node: "Node", source: str) -> bool:
     return name in ("1", "2") if operator == ">&" else name == "/dev/null"
 
 
-def _by_first_words(script: str) -> Script:
-    found = _FIRST_WORD.match(script[:_MAX_PARSED_CHARS])
-    line = script[found.start(1) : _MAX_PARSED_CHARS].partition("\n")[0] if found else ""
+def _parse_first_words(script: str) -> Script:
+    first = _FIRST_WORD.match(script[:_MAX_PARSED_CHARS])
+    line = script[first.start(1) : _MAX_PARSED_CHARS].partition("\n")[0] if first else ""
     words = tuple(word.strip("'\"") for word in re.split(r"[\s;|&()<>]+", line) if word)
     is_compound = bool(_OPERATOR.search(script.strip()[:_MAX_PARSED_CHARS]))
-    return _named(Script((Part(words, line),) if words else (), is_compound))
+    return _name_main_command(Script((Part(words, line),) if words else (), is_compound))
 
 
-def _named(script: Script) -> Script:
-    """`script` with its main command: the first, but for a change of directory before it."""
+def _name_main_command(script: Script) -> Script:
+    """Set the main command: the first one that does not change the directory."""
     parts = script.parts
-    while len(parts) > 1 and parts[0].words[:1] and parts[0].words[0] in _MOVES:
+    while len(parts) > 1 and parts[0].words[:1] and parts[0].words[0] in _DIRECTORY_CHANGES:
         parts = parts[1:]
     if not parts:
         return script
-    words, is_privileged = _run_by_wrappers(parts[0].words)
+    words, is_privileged = _skip_wrappers(parts[0].words)
     base = _name(words[0] if words else None, parts[0].text).rpartition("/")[2]
-    sub = _sub(base, words[1:]) if base in SUB_TOOLS else ""
+    sub = _subcommand(base, words[1:]) if base in SUB_TOOLS else ""
     return script._replace(base=base, sub=sub, is_privileged=is_privileged)
 
 
 def _name(word: str | None, text: str) -> str:
-    """A command's name; of one that only the shell could tell, what stands for it."""
-    shown = word if word is not None else " ".join(text.split()[:1])
-    return shown[:_MAX_NAME]
+    """Return a command's name, or the source text if only the shell could expand it."""
+    name = word if word is not None else " ".join(text.split()[:1])
+    return name[:_MAX_NAME]
 
 
-def _run_by_wrappers(words: tuple[str | None, ...]) -> tuple[tuple[str | None, ...], bool]:
-    """The words of the command that `sudo`, `env` or `timeout` run; and whether as root."""
+def _skip_wrappers(words: tuple[str | None, ...]) -> tuple[tuple[str | None, ...], bool]:
+    """Return the command that `sudo`, `env` or `timeout` runs, and whether it runs as root."""
     is_privileged = False
     while words and words[0] is not None:
         name = words[0].rpartition("/")[2]
         if name not in _WRAPPERS:
             break
-        inner = _behind_options(name, words[1:])
+        inner = _skip_options(name, words[1:])
         while inner and inner[0] is not None and _ASSIGNMENT.match(inner[0]):
             inner = inner[1:]
         inner = inner[_WRAPPERS[name] :]
@@ -263,15 +262,15 @@ def _run_by_wrappers(words: tuple[str | None, ...]) -> tuple[tuple[str | None, .
     return words, is_privileged
 
 
-def _behind_options(name: str, words: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    """`words` from the first on that is no option, nor the value of one."""
+def _skip_options(name: str, words: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Return `words` without leading options and their values."""
     take_value = _TAKE_VALUE.get(name, "").split()
     while words and words[0] is not None and words[0].startswith(("-", "+")):
         words = words[2:] if words[0] in take_value else words[1:]
     return words
 
 
-def _sub(base: str, words: tuple[str | None, ...]) -> str:
-    left = _behind_options(base, words)
-    word = left[0] if left else None
+def _subcommand(base: str, words: tuple[str | None, ...]) -> str:
+    rest = _skip_options(base, words)
+    word = rest[0] if rest else None
     return word[:_MAX_NAME] if word and re.fullmatch(r"[A-Za-z][\w:.-]*", word) else ""

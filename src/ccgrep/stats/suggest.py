@@ -1,13 +1,13 @@
-"""Which permissions would have saved questions? Rules by how often they would have held.
+"""Suggests permission rules by how often they would have spared the user a question.
 
-Only rules that `safety.py` knows are ever suggested. A use in a pipe or beside other commands
-counts for little: there the rule alone does not decide.
+It suggests only rules from `safety.py`. Uses in pipes or next to other commands do not raise the
+confidence, because there one rule alone does not allow the whole command.
 """
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from ccgrep.stats.tally import COMPOUND, Use
+from ccgrep.stats.shard_tally import COMPOUND, ShellUse
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -16,7 +16,7 @@ MEDIUM_USES = 10
 
 
 class Suggestion(NamedTuple):
-    rule: str  # as Claude Code's settings take it
+    rule: str  # in the syntax of Claude Code's settings
     pattern: str
     uses: int
     confidence: Confidence
@@ -30,51 +30,50 @@ class Skipped(NamedTuple):
 
 
 class Suggestions(NamedTuple):
-    """What may be allowed, and what was used but may not; the most used first."""
+    """Rules that are safe to allow, and commands that are not, the most used first."""
 
     suggestions: tuple[Suggestion, ...]
     skipped: tuple[Skipped, ...]
 
     @property
     def allowed(self) -> list[str]:
-        """The rules to put into settings: those that need no second look."""
-        return [found.rule for found in self.suggestions if found.confidence != "low"]
+        """The rules for the settings file: those that need no review."""
+        return [each.rule for each in self.suggestions if each.confidence != "low"]
 
 
-def suggest(used: Iterable[tuple[Use, int, int]]) -> Suggestions:
-    """From how a shell was used, as `Report.shell_uses` says, to suggestions."""
-    plain: dict[str, int] = {}
-    joined: dict[str, int] = {}
+def suggest(shell_uses: Iterable[tuple[ShellUse, int, int]]) -> Suggestions:
+    """Turn the result of `Report.shell_uses` into suggestions."""
+    alone: dict[str, int] = {}
+    compound: dict[str, int] = {}
     skipped: dict[tuple[str, str], int] = {}
-    for (base, sub, flags, verdict), uses, _ in used:
-        mark, said = verdict[:1], verdict[1:]
-        if mark == "+":
-            plain.setdefault(said, 0)
-            counts = joined if flags & COMPOUND else plain
-            counts[said] = counts.get(said, 0) + uses
+    for (base, sub, flags, verdict), uses, _ in shell_uses:
+        sign, rule_or_reason = verdict[:1], verdict[1:]
+        if sign == "+":
+            alone.setdefault(rule_or_reason, 0)
+            counts = compound if flags & COMPOUND else alone
+            counts[rule_or_reason] = counts.get(rule_or_reason, 0) + uses
         else:
-            more = " (with other commands)" if flags & COMPOUND else ""
-            key = " ".join(filter(None, (base, sub, "*"))) + more, said
+            suffix = " (with other commands)" if flags & COMPOUND else ""
+            key = " ".join(filter(None, (base, sub, "*"))) + suffix, rule_or_reason
             skipped[key] = skipped.get(key, 0) + uses
-    found = [_suggestion(rule, uses, joined.get(rule, 0)) for rule, uses in plain.items()]
-    found.sort(key=lambda one: (-one.uses, one.rule))
-    left = [Skipped(pattern, uses, reason) for (pattern, reason), uses in skipped.items()]
-    left.sort(key=lambda one: (-one.uses, one.pattern, one.reason))
-    return Suggestions(tuple(found), tuple(left))
+    rules = [_suggestion(rule, uses, compound.get(rule, 0)) for rule, uses in alone.items()]
+    rules.sort(key=lambda each: (-each.uses, each.rule))
+    refused = [Skipped(pattern, uses, reason) for (pattern, reason), uses in skipped.items()]
+    refused.sort(key=lambda each: (-each.uses, each.pattern, each.reason))
+    return Suggestions(tuple(rules), tuple(refused))
 
 
-def _suggestion(rule: str, alone: int, joined: int) -> Suggestion:
+def _suggestion(rule: str, alone: int, compound: int) -> Suggestion:
     pattern = rule.removeprefix("Bash(").removesuffix(")").replace(":*", " *")
     confidence: Confidence = "low"
-    reason = "Known to be read-only, with any options"
-    if not pattern.endswith("*"):
-        reason = "Known to be read-only, as it stands"
+    arguments = "with any arguments" if pattern.endswith("*") else "without arguments"
+    reason = f"Known to be read-only {arguments}"
     if alone >= HIGH_USES:
         confidence = "high"
     elif alone >= MEDIUM_USES:
         confidence = "medium"
-    elif alone + joined >= MEDIUM_USES:
+    elif alone + compound >= MEDIUM_USES:
         reason = "Mostly used in pipes or with other commands"
     else:
         reason = f"Fewer than {MEDIUM_USES} uses"
-    return Suggestion(rule, pattern, alone + joined, confidence, reason)
+    return Suggestion(rule, pattern, alone + compound, confidence, reason)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ccgrep.errors import CorruptError, LostRaceError
 from ccgrep.model import ObjectId
-from ccgrep.store import tallies
+from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import (
     NO_SNAPSHOT,
@@ -65,7 +65,7 @@ def collect_garbage(store: Store) -> GcReport:
             store.restore_packs()
             raise LostRaceError
         store.release()
-    tallies.drop_stale(store)
+    tally_files.drop_stale(store)
     with Commit(store) as commit:
         commit.commit(commit.snapshot.created, garbage_bytes=0, must_collect=False)
     store.fold()

@@ -17,7 +17,7 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.output.style import Style
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.stats.report import Dimension
-from ccgrep.stats.update import Progress
+from ccgrep.stats.tallies import Progress
 from ccgrep.text import one_line
 
 _ON_TERMINAL = 10
@@ -40,7 +40,7 @@ class _Look(NamedTuple):
 def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
     kind = _kind(arguments)
 
-    def on_tally(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         if context.is_error_terminal and not arguments.quiet:
             from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is made
 
@@ -49,9 +49,9 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
     config = context.config()
     filters = filters_of(arguments, context, config)
     warn = make_feedback(arguments, context).warn
-    asked = ops.Asked(config, filters, on_tally, warn, refresh)
+    request = ops.StatsRequest(config, filters, on_progress, warn, refresh)
     try:
-        lines = _lines(kind, asked, _look(arguments, context))
+        lines = _lines(kind, request, _look(arguments, context))
     finally:
         clear_progress_bar()
     context.write_lines(lines)
@@ -87,21 +87,21 @@ def _look(arguments: Arguments, context: Context) -> _Look:
     )
 
 
-def _lines(kind: str, asked: ops.Asked, look: _Look) -> Iterable[str]:
+def _lines(kind: str, request: ops.StatsRequest, look: _Look) -> Iterable[str]:
     match kind:
         case "tools":
-            return _tools(asked, look)
+            return _tools(request, look)
         case "suggest":
-            return _suggestions(asked, look)
+            return _suggestions(request, look)
         case "bash":
-            return _bash(asked, look)
+            return _bash(request, look)
         case "tokens":
-            return _tokens(asked, look)
-    return _overview(asked, look)
+            return _tokens(request, look)
+    return _overview(request, look)
 
 
-def _overview(asked: ops.Asked, look: _Look) -> Iterable[str]:
-    found, coverage = ops.overview(asked)
+def _overview(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+    found, coverage = ops.overview(request)
     if look.is_json:
         return [encode_document(stats_json.overview(found, coverage, look.limit))]
     if look.is_terminal:
@@ -109,8 +109,8 @@ def _overview(asked: ops.Asked, look: _Look) -> Iterable[str]:
     return stats_lines.overview(found, look.limit)
 
 
-def _tools(asked: ops.Asked, look: _Look) -> Iterable[str]:
-    found, coverage = ops.tools(asked)
+def _tools(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+    found, coverage = ops.tools(request)
     if look.is_json:
         return [encode_document(stats_json.tools(found, coverage, look.limit))]
     if look.is_terminal:
@@ -118,8 +118,8 @@ def _tools(asked: ops.Asked, look: _Look) -> Iterable[str]:
     return stats_lines.tools(found, look.limit, bool(look.by))
 
 
-def _bash(asked: ops.Asked, look: _Look) -> Iterable[str]:
-    found, coverage = ops.bash(asked)
+def _bash(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+    found, coverage = ops.bash(request)
     if look.is_json:
         return [encode_document(stats_json.bash(found, coverage, look.limit))]
     if look.is_terminal:
@@ -127,8 +127,8 @@ def _bash(asked: ops.Asked, look: _Look) -> Iterable[str]:
     return stats_lines.bash(found, look.limit)
 
 
-def _tokens(asked: ops.Asked, look: _Look) -> Iterable[str]:
-    found, coverage = ops.tokens(asked, (look.by,) if look.by else _DIMENSIONS)
+def _tokens(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+    found, coverage = ops.tokens(request, (look.by,) if look.by else _DIMENSIONS)
     if look.is_json:
         return [encode_document(stats_json.tokens(found, coverage, look.limit))]
     if look.is_terminal:
@@ -136,8 +136,8 @@ def _tokens(asked: ops.Asked, look: _Look) -> Iterable[str]:
     return stats_lines.tokens(found, look.limit)
 
 
-def _suggestions(asked: ops.Asked, look: _Look) -> Iterable[str]:
-    found, coverage = ops.suggestions(asked)
+def _suggestions(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+    found, coverage = ops.suggestions(request)
     if look.is_settings:
         return [stats_json.settings(found.allowed)]
     if look.is_json:

@@ -1,10 +1,11 @@
-"""The files of tallies: one per shard, named after the shard object that it counts.
+"""The location of the tally files that `stats/` derives from the shards.
 
     tallies/<version>/<shard>-<object>.tally   the counts of one shard
-    tallies/<version>/shared-<hash>.tally      turns that occur at several places
+    tallies/<version>/shared-<hash>.tally      turns and API messages that occur in several places
 
-The name of a tally tells whether it belongs to HEAD: all others are stale. Tallies are derived and
-may be deleted at any time. `stats/tally.py` and `stats/columns.py` define their content.
+A file is named after the content-addressed shard that it was derived from. So a file whose name
+HEAD does not lead to is stale, and a missing file is built on demand. All of them may be deleted
+at any time. `stats/column_file.py` documents the layout, `stats/shard_tally.py` the columns.
 """
 
 import mmap
@@ -17,16 +18,16 @@ from ccgrep.store.manifest import Snapshot
 from ccgrep.store.store import Store
 
 _FORMAT = "v1"
-"""Must change whenever `stats/` writes other columns or interprets commands differently."""
+"""The version of what `stats/` writes and of how it classifies shell commands."""
 
 
 def tallies_dir(store: Store) -> str:
     return os.path.join(store.directory, "tallies")
 
 
-def version_name(tables: str) -> str:
-    """Return the directory name for a version of the tables that classify commands."""
-    return f"{_FORMAT}-{tables}"
+def version_name(rules_version: str) -> str:
+    """Return the directory name. Tallies store verdicts, so new safety rules need new tallies."""
+    return f"{_FORMAT}-{rules_version}"
 
 
 def shared_file(names: Iterable[str]) -> str:
@@ -34,7 +35,7 @@ def shared_file(names: Iterable[str]) -> str:
 
 
 def shard_files(snapshot: Snapshot) -> dict[str, str]:
-    """Return the file name of each shard's tally."""
+    """Return the tally file name of each shard."""
     shards = sorted(snapshot.shards.items())
     return {shard: f"{shard}-{id.hex()[:32]}.tally" for shard, id in shards}
 
@@ -53,7 +54,7 @@ def list_paths(store: Store) -> list[str]:
 
 
 def map_file(path: str) -> mmap.mmap | bytes:
-    """Return the content of a file, empty if it is missing."""
+    """Map a file into memory; empty if there is none."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -69,13 +70,13 @@ def publish(store: Store, directory: str, name: str, data: bytes) -> None:
 
 
 def current_files(store: Store) -> set[str]:
-    """Return the names of the tallies that belong to HEAD."""
+    """Return the names of the files that belong to HEAD."""
     shards = shard_files(store.snapshot()).values()
     return {*shards, shared_file(shards)}
 
 
 def drop_stale(store: Store) -> None:
-    """Delete tallies that do not belong to HEAD. Requires the writer lock."""
+    """Delete the tallies that do not belong to HEAD. The caller holds the writer lock."""
     current = current_files(store)
     for path in list_paths(store):
         if os.path.basename(path) not in current:
@@ -83,13 +84,13 @@ def drop_stale(store: Store) -> None:
 
 
 def drop_all(store: Store) -> None:
-    """Delete every tally. Requires the writer lock."""
+    """Delete every tally. The caller holds the writer lock."""
     if os.path.isdir(tallies_dir(store)):
         fsio.remove_tree(tallies_dir(store))
 
 
-def drop_other_versions(store: Store, ours: str) -> None:
-    """Delete the tallies of other versions of ccgrep. Requires the writer lock."""
-    for folder in list_names(tallies_dir(store)):
-        if folder != ours:
-            fsio.remove_tree(os.path.join(tallies_dir(store), folder))
+def drop_other_versions(store: Store, version: str) -> None:
+    """Delete the tallies of other versions of ccgrep. The caller holds the writer lock."""
+    for name in list_names(tallies_dir(store)):
+        if name != version:
+            fsio.remove_tree(os.path.join(tallies_dir(store), name))
