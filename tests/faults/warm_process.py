@@ -33,7 +33,7 @@ def asked(query):
     context = tools.ServerContext(make_config(os.environ), None, int, frozenset)
     try:
         made = tools.search_conversations(
-            context, query, 10, None, tools.FilterArguments(), (), "words", True, None
+            context, query, tools.make_filters(context), 10, None, (), "words", True, None
         )
     except CcgrepError as error:
         sys.stderr.write(str(error))

@@ -25,6 +25,9 @@ from ccgrep.text import clean
 
 SNIPPET_CHARS = 300
 MAX_LIMIT = 500
+_SOURCES: dict[str, SourceName] = {
+    "claude-code": "claude_code", "claude_code": "claude_code", "codex": "codex",
+}  # fmt: skip
 
 Fields = dict[str, Any]
 
@@ -46,21 +49,30 @@ class ServerContext(NamedTuple):
     calling_sessions: Callable[[], frozenset[str]]
 
 
-class FilterArguments(NamedTuple):
-    """The filter arguments that several tools share."""
-
-    project: str | None = None
-    since: str | None = None
-    tool: str | None = None
-    source: SourceName | None = None
+def make_filters(
+    context: ServerContext,
+    project: str | None = None,
+    since: str | None = None,
+    tool: str | None = None,
+    source: str | None = None,
+) -> Filters:
+    """Return the filters that several tools share."""
+    return Filters(
+        project=project,
+        since=context.parse_time(since) if since else None,
+        source=_SOURCES[source] if source else None,
+        tool=tool,
+        subagents=context.config.subagents,
+        only_ids=_served_sessions(context),
+    )
 
 
 def search_conversations(
     context: ServerContext,
     query: str,
+    filters: Filters,
     limit: int,
     session_id: str | None,
-    arguments: FilterArguments,
     types: tuple[TextKind, ...],
     mode: Mode,
     include_self: bool,
@@ -72,7 +84,7 @@ def search_conversations(
     request = Request(
         patterns=(query,),
         mode=mode,
-        filters=_filters(context, arguments)._replace(
+        filters=filters._replace(
             sessions=(session_id,) if session_id is not None else None,
             except_ids=frozenset() if include_self else context.calling_sessions(),
         ),
@@ -118,10 +130,10 @@ def _snippet(found: FoundHit) -> str:
 
 
 def list_conversations(
-    context: ServerContext, limit: int, arguments: FilterArguments, cursor: str | None
+    context: ServerContext, filters: Filters, limit: int, cursor: str | None
 ) -> Fields:
     start = _parse_position(cursor)
-    listed = list_sessions(context.config, _filters(context, arguments))
+    listed = list_sessions(context.config, filters)
     items = []
     for item in listed[start : start + _clamp_limit(limit)]:
         session = item.row.session
@@ -223,17 +235,6 @@ def _turn_fields(session_id: str, placed: PlacedTurn) -> Fields:
         ],
         **({} if turn else {"is_lost": True}),
     }
-
-
-def _filters(context: ServerContext, arguments: FilterArguments) -> Filters:
-    return Filters(
-        project=arguments.project,
-        since=context.parse_time(arguments.since) if arguments.since else None,
-        source=arguments.source,
-        tool=arguments.tool,
-        subagents=context.config.subagents,
-        only_ids=_served_sessions(context),
-    )
 
 
 def _served_sessions(context: ServerContext) -> frozenset[str] | None:

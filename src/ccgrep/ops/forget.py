@@ -6,7 +6,7 @@ import time
 from msgspec import Struct
 
 from ccgrep.config import Config
-from ccgrep.errors import MissingModelError, StoreError
+from ccgrep.errors import StoreError
 from ccgrep.fulltext.sync import purge, sync
 from ccgrep.refs import find as find_ref
 from ccgrep.store import fsio
@@ -15,7 +15,6 @@ from ccgrep.store.gc import GcReport
 from ccgrep.store.lifecycle import list_old_stores, new_store_dir, open_store
 from ccgrep.store.lock import lock_vectors
 from ccgrep.store.manifest import Row
-from ccgrep.store.store import Store
 
 
 class ForgetReport(Struct, frozen=True):
@@ -45,7 +44,10 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> ForgetRepor
         purge(store)  # Before `collect_garbage` clears the mark that there is something to purge.
         report = store_gc.collect_garbage(store)
         sync(store)
-        _drop_dead_vectors(config, store)
+        if os.path.isdir(os.path.join(config.store_dir, "vectors")):
+            from ccgrep.search.semantic_search import drop_dead  # noqa: PLC0415 - imports numpy
+
+            drop_dead(config, store)
     set_aside = tuple(list_old_stores(config.store_dir))
     return ForgetReport(tuple(sorted(chosen)), report, set_aside)
 
@@ -60,15 +62,3 @@ def _add_with_sub_agents(row: Row, rows: list[Row], chosen: dict[str, Row]) -> N
         is_earlier_version = other.is_superseded and other.base_id == row.base_id
         if (is_sub_agent and not row.is_superseded) or is_earlier_version:
             _add_with_sub_agents(other, rows, chosen)
-
-
-def _drop_dead_vectors(config: Config, store: Store) -> None:
-    vectors_dir = os.path.join(config.store_dir, "vectors")
-    if not os.path.isdir(vectors_dir):
-        return
-    try:
-        from ccgrep.search.semantic_search import drop_dead  # noqa: PLC0415 - needs the extra
-    except MissingModelError:
-        fsio.remove_tree(vectors_dir)  # Without the extra, no vector can be attributed to a turn.
-        return
-    drop_dead(config, store)

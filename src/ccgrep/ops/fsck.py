@@ -5,7 +5,7 @@ import os
 from msgspec import Struct
 
 from ccgrep.config import Config
-from ccgrep.errors import MissingModelError, StoreError
+from ccgrep.errors import StoreError
 from ccgrep.fulltext import generations
 from ccgrep.ingest.report import Options
 from ccgrep.refresh.update import build
@@ -106,8 +106,6 @@ def _damaged_tallies(store: Store) -> list[str]:
 def _damaged_vectors(config: Config) -> list[str]:
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
         return []
-    try:
-        from ccgrep.semantic.vectors import damaged_files  # noqa: PLC0415 - needs the extra
-    except MissingModelError:
-        return []  # Semantic search needs the extra, too.
+    from ccgrep.semantic.vectors import damaged_files  # noqa: PLC0415 - imports numpy
+
     return damaged_files(config.store_dir)

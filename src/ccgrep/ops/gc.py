@@ -3,12 +3,10 @@
 import os
 
 from ccgrep.config import Config
-from ccgrep.errors import MissingModelError
 from ccgrep.fulltext.sync import purge, sync
 from ccgrep.store.gc import GcReport, collect_garbage
 from ccgrep.store.lifecycle import open_store
 from ccgrep.store.lock import lock_vectors
-from ccgrep.store.store import Store
 
 
 def gc(config: Config, wait_s: float = 10.0) -> GcReport:
@@ -18,15 +16,8 @@ def gc(config: Config, wait_s: float = 10.0) -> GcReport:
         purge(store)
         report = collect_garbage(store)
         sync(store)
-        _drop_dead_vectors(config, store)
+        if os.path.isdir(os.path.join(config.store_dir, "vectors")):
+            from ccgrep.search.semantic_search import drop_dead  # noqa: PLC0415 - imports numpy
+
+            drop_dead(config, store, is_model_dropped=True)
     return report
-
-
-def _drop_dead_vectors(config: Config, store: Store) -> None:
-    if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
-        return
-    try:
-        from ccgrep.search.semantic_search import drop_dead  # noqa: PLC0415 - needs the extra
-    except MissingModelError:
-        return
-    drop_dead(config, store, is_model_dropped=True)

@@ -5,9 +5,9 @@ from msgspec import Struct
 from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import StoreError
-from ccgrep.model import Entry, Session, Turn
+from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store.lifecycle import read_consistently
-from ccgrep.store.manifest import Manifest, Row
+from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 
 
@@ -39,56 +39,48 @@ def show(config: Config, ref: str, before: int = 0, after: int = 0) -> Conversat
 
 def show_range(config: Config, ref: str, start: int, count: int) -> Conversation:
     """Return at most `count` turns of the session that `ref` names, from turn `start` on."""
-    return read_consistently(config.store_dir, lambda store: _show_range(store, ref, start, count))
 
+    def read(store: Store) -> Conversation:
+        row = store.row(ref) or refs.find_row(list(store.rows()), ref)
+        return _read(store, row, slice(start, start + count))
 
-def _show_range(store: Store, ref: str, start: int, count: int) -> Conversation:
-    row = store.row(ref) or refs.find_row(list(store.rows()), ref)
-    return _read_turns(store, row, store.manifest(row), range(start, start + count))
+    return read_consistently(config.store_dir, read)
 
 
 def _show(store: Store, ref: str, before: int, after: int) -> Conversation:
-    target = refs.find(store, list(store.rows()), ref)
-    if target.row is not None:
-        return _show_around(
-            store, target.row, store.manifest(target.row), target.turn, before, after
-        )
-    assert target.object is not None
+    row, turn, id = refs.find(store, list(store.rows()), ref)
+    if id is not None:
+        row, turn = _first_place(store, id)
+    if row is None:
+        assert id is not None
+        entry = Entry(turn=id, start=0, end=0)
+        return Conversation(None, (PlacedTurn(0, entry, store.load(id, Turn)),))
+    if turn is None:
+        return _read(store, row, slice(None))
+    return _read(store, row, slice(max(turn - before, 0), turn + after + 1), turn)
+
+
+def _first_place(store: Store, id: ObjectId) -> tuple[Row | None, int | None]:
     for row in store.rows():
-        manifest = store.manifest(row)
-        for number, entry in enumerate(manifest.entries):
-            if entry.turn == target.object:
-                return _show_around(store, row, manifest, number, before, after)
-    entry = Entry(turn=target.object, start=0, end=0)
-    return Conversation(None, (PlacedTurn(0, entry, store.load(target.object, Turn)),))
+        for number, entry in enumerate(store.manifest(row).entries):
+            if entry.turn == id:
+                return row, number
+    return None, None
 
 
-def _show_around(
-    store: Store, row: Row, manifest: Manifest, turn: int | None, before: int, after: int
-) -> Conversation:
-    numbers = range(len(manifest.entries))
-    if turn is not None:
-        numbers = range(max(turn - before, 0), turn + after + 1)
-    return _read_turns(store, row, manifest, numbers, turn)
-
-
-def _read_turns(
-    store: Store, row: Row, manifest: Manifest, numbers: range, named_turn: int | None = None
-) -> Conversation:
-    numbers = range(len(manifest.entries))[numbers.start : numbers.stop]
+def _read(store: Store, row: Row, chosen: slice, named_turn: int | None = None) -> Conversation:
+    entries = list(enumerate(store.manifest(row).entries))[chosen]
     return Conversation(
         session=row.session,
-        turns=tuple(_read_turn(store, manifest, number) for number in numbers),
+        turns=tuple(PlacedTurn(number, entry, _load(store, entry)) for number, entry in entries),
         named_turn=named_turn,
         path=row.files[0].path if row.files else "",
         is_gone=row.is_gone,
     )
 
 
-def _read_turn(store: Store, manifest: Manifest, number: int) -> PlacedTurn:
-    entry = manifest.entries[number]
+def _load(store: Store, entry: Entry) -> Turn | None:
     try:
-        turn = store.load(entry.turn, Turn)
+        return store.load(entry.turn, Turn)
     except StoreError:
-        turn = None
-    return PlacedTurn(number, entry, turn)
+        return None

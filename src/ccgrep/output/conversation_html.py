@@ -8,7 +8,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall, Turn
+from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
 from ccgrep.output.formatting import local_time
@@ -145,29 +145,25 @@ def _content(turn: Turn, agent: str, include: Include) -> Iterator[str]:
         yield '<p class="who you">You</p>'
         yield f'<div class="typed" dir="auto">{render_plain(turn.prompt)}</div>'
         yield from _blobs(turn.attached)
-    is_named = False
-    for step in turn.steps:
-        if isinstance(step, Note):
-            text = clip(one_line(step.text), 300)
-            yield f'<p class="note">({step.kind}) {render_line(text)}</p>'
-            continue
-        parts = list(_message(step, include))
-        if parts and not is_named:
-            is_named = True
-            yield f'<p class="who agent">{agent}</p>'
-        yield from parts
+    is_agent_named = False
+    for part in include.parts(turn):
+        if isinstance(part, Note):
+            text = clip(one_line(part.text), 300)
+            yield f'<p class="note">({part.kind}) {render_line(text)}</p>'
+        elif isinstance(part, ToolCall) or part.text.strip():
+            if not is_agent_named:
+                is_agent_named = True
+                yield f'<p class="who agent">{agent}</p>'
+            yield from _part(part)
 
 
-def _message(message: Message, include: Include) -> Iterator[str]:
-    for part in message.parts:
-        if isinstance(part, Text):
-            if part.text.strip():
-                yield f'<div class="said" dir="auto">{render_markdown(part.text)}</div>'
-        elif isinstance(part, Thinking):
-            if include.thinking and part.text.strip():
-                yield f"<details><summary>Thinking</summary>{render_code(part.text)}</details>"
-        elif include.tools:
-            yield from _tool_call(part)
+def _part(part: Text | Thinking | ToolCall) -> Iterator[str]:
+    if isinstance(part, Text):
+        yield f'<div class="said" dir="auto">{render_markdown(part.text)}</div>'
+    elif isinstance(part, Thinking):
+        yield f"<details><summary>Thinking</summary>{render_code(part.text)}</details>"
+    else:
+        yield from _tool_call(part)
 
 
 def _tool_call(call: ToolCall) -> Iterator[str]:

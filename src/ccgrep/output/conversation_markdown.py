@@ -7,7 +7,7 @@ contains. So no text can pass for another turn or another speaker.
 import re
 from collections.abc import Iterable, Iterator
 
-from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, ToolCall, Turn
+from ccgrep.model import Blob, Note, Session, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
 from ccgrep.output.formatting import local_time
@@ -71,22 +71,13 @@ def _turn(placed: PlacedTurn, include: Include) -> Iterator[str]:
 def _content(turn: Turn, include: Include) -> Iterator[str]:
     if turn.prompt or turn.attached:
         yield from _quote("User", turn.prompt, turn.attached)
-    for step in turn.steps:
-        if isinstance(step, Note):
-            yield from ("", f"*({step.kind})* {_inline(clip(one_line(step.text), 160))}")
-        else:
-            yield from _message(step, include)
-
-
-def _message(message: Message, include: Include) -> Iterator[str]:
-    for part in message.parts:
-        if isinstance(part, Text):
-            yield from _quote("Assistant", part.text)
-        elif isinstance(part, Thinking):
-            if include.thinking:
-                yield from _quote("Thinking", part.text)
-        elif include.tools:
+    for part in include.parts(turn):
+        if isinstance(part, Note):
+            yield from ("", f"*({part.kind})* {_inline(clip(one_line(part.text), 160))}")
+        elif isinstance(part, ToolCall):
             yield from _tool_call(part)
+        else:
+            yield from _quote("Thinking" if isinstance(part, Thinking) else "Assistant", part.text)
 
 
 def _quote(speaker: str, text: str, blobs: Iterable[Blob] = ()) -> Iterator[str]:

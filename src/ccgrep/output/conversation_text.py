@@ -6,7 +6,7 @@ lines that describe a session.
 
 from collections.abc import Callable, Iterator
 
-from ccgrep.model import Blob, Message, Note, Session, Text, Thinking, Turn
+from ccgrep.model import Blob, Note, Session, Text, Thinking, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.formatting import byte_size, local_time
 from ccgrep.output.include import Include
@@ -85,21 +85,14 @@ def _content_lines(turn: Turn, include: Include, style: Style) -> Iterator[str]:
     if turn.prompt or turn.attached:
         yield f"{style.cyan('user:')} {escape(turn.prompt)}".rstrip()
         yield from (f"  {blob_line(blob)}" for blob in turn.attached)
-    for step in turn.steps:
-        if isinstance(step, Note):
-            yield style.dim(f"  ({step.kind}) {clip(one_line(step.text), 160)}")
-        else:
-            yield from _message_lines(step, include, style)
-
-
-def _message_lines(message: Message, include: Include, style: Style) -> Iterator[str]:
-    for part in message.parts:
-        if isinstance(part, Text):
+    for part in include.parts(turn):
+        if isinstance(part, Note):
+            yield style.dim(f"  ({part.kind}) {clip(one_line(part.text), 160)}")
+        elif isinstance(part, Text):
             yield f"{style.green('assistant:')} {escape(part.text.strip())}"
         elif isinstance(part, Thinking):
-            if include.thinking:
-                yield style.dim(f"thinking: {escape(part.text.strip())}")
-        elif include.tools:
+            yield style.dim(f"thinking: {escape(part.text.strip())}")
+        else:
             yield f"  {one_line(summary_line(part))}"
             if part.result is not None:
                 yield from (f"  {blob_line(blob)}" for blob in part.result.blobs)

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from ccgrep.model import Turn
 from ccgrep.text import json_escape, redact_values
 
 SCHEMA = 1
@@ -16,14 +15,10 @@ SCHEMA = 1
 
 def encode_document(fields: dict[str, Any]) -> str:
     """Return the fields as one JSON object with a schema version."""
-    return _encode({"schema": SCHEMA, **fields})
+    return encode({"schema": SCHEMA, **fields})
 
 
-def encode_turn(turn: Turn) -> str:
-    """Return a stored turn with all its fields."""
-    return _encode(turn)
-
-
-def _encode(value: Any) -> str:
+def encode(value: Any) -> str:
+    """Return JSON of plain values, structs and stored objects."""
     plain = redact_values(msgspec.to_builtins(value))
     return json_escape(msgspec.json.encode(plain).decode())

@@ -15,7 +15,7 @@ from ccgrep.ops.show import Conversation, show
 from ccgrep.output.conversation_markdown import file_name, markdown_lines
 from ccgrep.output.conversation_text import LOST, conversation_lines
 from ccgrep.output.include import Include
-from ccgrep.output.json_document import encode_document, encode_turn
+from ccgrep.output.json_document import encode, encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.text import one_line
 
@@ -107,5 +107,5 @@ def _print_raw(shown: Iterator[Conversation], context: Context) -> int:
                 lost += 1
                 context.say(f"ccgrep: turn {place.number}: {LOST}")
             else:
-                context.write(encode_turn(place.turn))
+                context.write(encode(place.turn))
     return 2 if lost else 0
