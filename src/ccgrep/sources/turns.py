@@ -1,9 +1,9 @@
 """Builds the turns of one session from the events of a reader, in one pass.
 
 A turn goes to the sink as soon as nothing can be added to it. Results and message fragments may
-reach a turn after a queued prompt has begun the next one. A turn is therefore finished by the
-agent's next message after it, or, if one of its calls has no result, when several more turns have
-begun. Turns that may still grow at the end of the file are open.
+reach a turn after a queued prompt has begun the next one. So the agent's next message after the
+turn finishes it. A turn with an unanswered call stays open until several more turns have begun.
+Turns that may still grow at the end of the file are open.
 
 Each turn keeps the reader's state from its start. Resuming from the first open turn therefore
 yields the same turns as reading the whole file.
