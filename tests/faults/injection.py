@@ -22,6 +22,7 @@ from typing import IO, Literal, NamedTuple
 import pytest
 
 from ccgrep.store.fsio import remove_tree
+from tests.helpers import portability
 from tests.helpers.homes import SOURCE, Home
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -116,7 +117,9 @@ class SavedHome:
 def _server() -> tuple[IO[str], IO[str]]:
     environment = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.pathsep.join([SOURCE, str(Path(__file__).parents[2])]),
+        "PYTHONPATH": portability.python_path(
+            os.pathsep.join([SOURCE, str(Path(__file__).parents[2])])
+        ),
         "OPENBLAS_NUM_THREADS": "1",
     }
     if not needs_shim.args[0]:

@@ -28,6 +28,7 @@ from ccgrep.store.lifecycle import open_store
 from ccgrep.store.manifest import Manifest, Row
 from ccgrep.store.store import Store
 from tests.helpers import fork_server as served
+from tests.helpers import portability
 from tests.helpers.transcripts import EPOCH_MS, ClaudeFile, CodexFile
 
 SOURCE = str(Path(ccgrep.__file__).parents[1])
@@ -53,7 +54,7 @@ class Home:
             "HOME": str(self.directory),
             "CCGREP_DIR": str(self.store_dir),
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": SOURCE,
+            "PYTHONPATH": portability.python_path(SOURCE),
             "TZ": "UTC",
             "CCGREP_EMBED": self.embed,
         }

@@ -338,16 +338,31 @@ def test_store_without_format_and_head_is_not_begun_anew(home: Home) -> None:
     assert len(home.prompts(file.id)) == 3
 
 
+ANNOUNCE_WAITING = """
+import sys
+from ccgrep.cli import main
+from ccgrep.store.lock import WriterLock
+pause = WriterLock._pause
+def announce(*arguments):
+    print("waiting", flush=True)
+    pause(*arguments)
+WriterLock._pause = announce
+sys.exit(main())
+"""
+
+
 def test_writer_that_waited_through_recreate_locks_the_new_store(home: Home) -> None:
     session(home)
     home.index()
     with home.store.lock(0):
         waiter = subprocess.Popen(
-            [sys.executable, "-m", "ccgrep", "index", "-q"], env=home.environment
+            [sys.executable, "-c", ANNOUNCE_WAITING, "index", "-q"],
+            env=home.environment,
+            stdout=subprocess.PIPE,
         )
+        assert waiter.stdout is not None
+        assert waiter.stdout.readline() == b"waiting\n"
         aside = home.store_dir.with_name("store.old-1")
-        while not _has_open(waiter.pid, home.store_dir / "lock"):
-            assert waiter.poll() is None
         shutil.copytree(home.store_dir, home.store_dir.with_name("store.new"))
         home.store_dir.rename(aside)
         home.store_dir.with_name("store.new").rename(home.store_dir)
@@ -355,14 +370,6 @@ def test_writer_that_waited_through_recreate_locks_the_new_store(home: Home) -> 
         pass
     assert waiter.wait(20) == 0
     assert_same_as_fresh(home)
-
-
-def _has_open(pid: int, path: Path) -> bool:
-    try:
-        opened = [os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return str(path) in opened
 
 
 def test_unreadable_transcript_is_reported(home: Home) -> None:
@@ -388,7 +395,7 @@ def test_closed_and_full_streams_are_no_traceback(home: Home) -> None:
     home.index()
     run = f"{sys.executable} -m ccgrep"
     for line, code in (
-        (f"{run} list >/dev/full", 2),
+        *([(f"{run} list >/dev/full", 2)] if os.path.exists("/dev/full") else []),
         (f"{run} list >&-", 0),
         (f"{run} show - <&-", 2),
         (f"{run} show {file.id} 2>&-", 0),

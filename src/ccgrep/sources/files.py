@@ -44,6 +44,8 @@ def _open_below(root: str, path: str) -> int:
     if not rest:
         return os.open(path, _FLAGS | os.O_NOFOLLOW)
     *folders, name = rest.split(os.sep)
+    if os.pardir in folders:
+        raise FileNotFoundError(path)
     parent = os.open(os.path.join(root, top), _FLAGS | os.O_DIRECTORY)
     try:
         for folder in folders:
