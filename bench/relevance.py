@@ -30,11 +30,11 @@ os.environ.update(ENVIRONMENT)
 
 from ccgrep.config import Config, make_config
 from ccgrep.kinds import Mode
+from ccgrep.ops.embed import embed_pending
 from ccgrep.ops.index import index
 from ccgrep.ops.search import search
 from ccgrep.search.request import Hit, Request
 from ccgrep.search.searcher import SearchOptions
-from ccgrep.search.semantic_search import embed_pending
 
 _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):\d+")

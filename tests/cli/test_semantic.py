@@ -134,8 +134,8 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("--hybrid --alpha inf x", "--alpha is a number from 0 to 1"),
     ("--hybrid --alpha much x", "--alpha is a number from 0 to 1"),
     ("--semantic --surface toes x", "toes"),
-    ("--semantic -t tool x", "only what was said is embedded"),
-    ("--hybrid -t thinking x", "only what was said is embedded"),
+    ("--semantic -t tool x", "only the discussion is embedded"),
+    ("--hybrid -t thinking x", "only the discussion is embedded"),
     ("--semantic --no-index x", "--no-index"),
     ("--semantic", "Query required"),
     ("--semantic --project nonesuch x", "no sessions found for project 'nonesuch'"),
@@ -511,7 +511,7 @@ def test_share_that_is_embedded_is_said(home: Home) -> None:
     coverage = json.loads(done.stdout)["coverage"]
     assert (coverage["embedded"], coverage["to_embed"]) == (0, 41 - 1)
     assert done.stderr == (
-        "ccgrep: 0 % of the texts are embedded so far: run `ccgrep index` for the rest\n"
+        "ccgrep: 0 % of the texts are embedded: run `ccgrep index` for the rest\n"
     )
 
 

@@ -26,8 +26,9 @@ import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
 import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
 from ccgrep.search import semantic_search
+from ccgrep.semantic.configured_model import find_model
 vectors._ALL_COMPARED = 0  # graphs are used, however few vectors there are
-semantic_search._query_encoder(semantic_search.found_model(make_config(os.environ)))
+semantic_search._open_query_encoder(find_model(make_config(os.environ)))
 
 def asked(query):
     context = tools.ServerContext(make_config(os.environ), None, int, frozenset)

@@ -258,7 +258,7 @@ def _built(home: Home, but: Collection[str]) -> Held:
     config = home.config._replace(store_dir=store_dir)
     index.index(config)
     if _has_vectors(home.config):
-        from ccgrep.search.semantic_search import embed_pending  # noqa: PLC0415 - imports numpy
+        from ccgrep.ops.embed import embed_pending  # noqa: PLC0415 - imports numpy
 
         embed_pending(config)
     found = held(config, but)

@@ -45,9 +45,9 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> ForgetRepor
         report = store_gc.collect_garbage(store)
         sync(store)
         if os.path.isdir(os.path.join(config.store_dir, "vectors")):
-            from ccgrep.search.semantic_search import drop_dead  # noqa: PLC0415 - imports numpy
+            from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
 
-            drop_dead(config, store)
+            drop_dead_vectors(config, store)
     set_aside = tuple(list_old_stores(config.store_dir))
     return ForgetReport(tuple(sorted(chosen)), report, set_aside)
 

@@ -17,7 +17,7 @@ def gc(config: Config, wait_s: float = 10.0) -> GcReport:
         report = collect_garbage(store)
         sync(store)
         if os.path.isdir(os.path.join(config.store_dir, "vectors")):
-            from ccgrep.search.semantic_search import drop_dead  # noqa: PLC0415 - imports numpy
+            from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
 
-            drop_dead(config, store, is_model_dropped=True)
+            drop_dead_vectors(config, store, drops_other_models=True)
     return report

@@ -16,7 +16,7 @@ from ccgrep.settings import Setting
 from ccgrep.store.gc import GcReport
 
 if TYPE_CHECKING:
-    from ccgrep.search.semantic_search import EmbedReport
+    from ccgrep.ops.embed import EmbedReport
 
 
 def coverage_fields(coverage: Coverage) -> dict[str, Any]:

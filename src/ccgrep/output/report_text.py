@@ -14,8 +14,8 @@ from ccgrep.store.gc import GcReport
 from ccgrep.text import columns, escape, one_line
 
 if TYPE_CHECKING:
+    from ccgrep.ops.embed import EmbedReport
     from ccgrep.ops.model import ModelInfo
-    from ccgrep.search.semantic_search import EmbedReport
 
 _SOURCES = {"claude_code": "claude-code", "codex": "codex"}
 

@@ -81,9 +81,9 @@ class Searcher:
     def _run_semantic(self, request: Request) -> tuple[Answer, MatchFinder]:
         if not self._options.use_index or not isinstance(self._texts, TextReader):
             raise UsageError("--no-index reads turns, not embeddings: drop --semantic or --hybrid")
-        from ccgrep.search.semantic_search import search_by_meaning  # noqa: PLC0415 - imports numpy
+        from ccgrep.search.semantic_search import search_embeddings  # noqa: PLC0415 - imports numpy
 
-        answer, self.embedded = search_by_meaning(
+        answer, self.embedded = search_embeddings(
             self._config, self._texts, request, self._newest, self._options
         )
         return answer, _word_finder(self._texts, request, answer)

@@ -1,50 +1,44 @@
-"""Searching by meaning, and embedding what that needs."""
+"""Semantic and hybrid search: embeds what is new, embeds the query, ranks by similarity.
+
+Imports numpy and a model, so it is loaded for these modes only.
+
+    vectors/<model>/DONE    the state in which nothing was left to embed, and the number of texts;
+                            a checksum
+"""
 
 import os
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ccgrep.config import Config
-from ccgrep.errors import LockedError, MissingModelError, ModelError, UsageError, WriteError
+from ccgrep.errors import LockedError, UsageError, WriteError
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import TextReader
-from ccgrep.fulltext.surfaces import SURFACES
 from ccgrep.search.request import Answer, Embedded, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.semantic_rank import search_semantic
 from ccgrep.semantic import embedding
-from ccgrep.semantic import model as models
 from ccgrep.semantic.chunks import Splitter
-from ccgrep.semantic.embedding import EmbedProgress, Pending
+from ccgrep.semantic.configured_model import find_model, make_model_dir
+from ccgrep.semantic.embedding import Pending, window_start
 from ccgrep.semantic.encoder import Opened, open_encoder
 from ccgrep.semantic.model import Model
-from ccgrep.semantic.vectors import Match, Vectors, VectorWriter, model_dir, model_dirs
+from ccgrep.semantic.vectors import Match, Vectors, model_dir
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lifecycle import open_store
-from ccgrep.store.store import Store
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_DAY_MS = 86_400_000
 _SEARCH_BUDGET_S = 1.0
-_OF_KIND = {"user": ("prompt",), "assistant": ("answer", "full")}
-
-
-class EmbedReport(NamedTuple):
-    model: str
-    done: int
-    left: int
-    seconds: float
-    note: str | None = None
+_SURFACES_OF_KIND = {"user": ("prompt",), "assistant": ("answer", "full")}
 
 
 class Query:
-    """What was asked, compared with vectors; several patterns are alternatives."""
+    """Compares the embedded patterns with stored vectors; a text counts by its best pattern."""
 
     def __init__(self, vectors: Vectors, queries: "Sequence[NDArray[np.float32]]") -> None:
         self._vectors = vectors
@@ -55,102 +49,104 @@ class Query:
         return self._vectors.count
 
     def nearest(self, limit: int) -> Mapping[int, Match]:
-        return _best(self._vectors.nearest(query, limit) for query in self._queries)
+        return _best_matches(self._vectors.nearest(query, limit) for query in self._queries)
 
     def of(self, keys: Iterable[int]) -> Mapping[int, Match]:
-        wanted = list(keys)
-        return _best(self._vectors.of(wanted, query) for query in self._queries)
+        key_list = list(keys)
+        return _best_matches(self._vectors.of(key_list, query) for query in self._queries)
 
 
-def _best(found: Iterable[Mapping[int, Match]]) -> dict[int, Match]:
+def _best_matches(matches: Iterable[Mapping[int, Match]]) -> dict[int, Match]:
     best: dict[int, Match] = {}
-    for one in found:
-        for key, match in one.items():
+    for matches_of_pattern in matches:
+        for key, match in matches_of_pattern.items():
             if key not in best or match.similarity > best[key].similarity:
                 best[key] = match
     return best
 
 
-def search_by_meaning(
+def search_embeddings(
     config: Config,
     reader: TextReader,
     request: Request,
     newest: int,
     options: SearchOptions,
 ) -> tuple[Answer, Embedded]:
-    """Answers a request; what is not embedded yet is embedded first, for about a second."""
-    warn = options.warn
-    surfaces = _surfaces(config, request)
-    model = found_model(config)
-    opened = _query_encoder(model)
+    """Answer a request; first embed new texts, for at most about a second."""
+    surfaces = _choose_surfaces(config, request)
+    model = find_model(config)
+    opened = _open_query_encoder(model)
     if opened.note:
-        warn(opened.note)
+        options.warn(opened.note)
     directory = model_dir(config.store_dir, model.id)
     vectors = Vectors(directory)
-    since = _since(config.embed_window_days, newest)
-    mark = _mark(config, surfaces, since, vectors)
-    known_total = _read_done(directory, mark)
+    since = window_start(config.embed_window_days, newest)
+    known_total = _read_done(directory, _state(config, surfaces, since, vectors))
     if known_total is not None:
-        left = Pending([], known_total)
+        pending = Pending([], known_total)
     else:
-        left = embedding.pending(reader, vectors.keys(), surfaces, since)
-    if left.texts and options.embed_pending:
-        store = open_store(config.store_dir)
-        try:
-            with embedding.lock(_made(directory)):
-                known = set(Vectors(directory).keys().tolist())  # Somebody may have been at it.
-                embedding.embed(
-                    store,
-                    directory,
-                    [one for one in left.texts if one.key not in known],
-                    opened.encoder,
-                    Splitter(model),
-                    budget_s=_SEARCH_BUDGET_S,
-                )
-        except (LockedError, WriteError):
-            pass  # Another process is at it, or nobody may.
+        pending = embedding.pending(reader, vectors.keys(), surfaces, since)
+    if pending.texts and options.embed_pending:
+        _embed(config, model, pending, opened)
         vectors = Vectors(directory)
-        known = set(vectors.keys().tolist())
-        left = left._replace(texts=[one for one in left.texts if one.key not in known])
+        pending = _drop_embedded(pending, vectors)
     if vectors.damaged:
-        warn("some vectors are damaged and were not searched: run `ccgrep index`")
-    if not left.texts and known_total is None:
-        _note_done(config, directory, _mark(config, surfaces, since, vectors), left.total)
-    covered = Embedded(left.total - len(left.texts), left.total)
-    if covered.texts < covered.total:
-        share = 100 * covered.texts // covered.total
-        warn(f"{share} % of the texts are embedded so far: run `ccgrep index` for the rest")
+        options.warn("damaged vectors were not searched: run `ccgrep index` to repair them")
+    if not pending.texts and known_total is None:
+        _write_done(config, directory, _state(config, surfaces, since, vectors), pending.total)
+    embedded = Embedded(pending.total - len(pending.texts), pending.total)
+    if pending.texts:
+        share = 100 * embedded.texts // embedded.total
+        options.warn(f"{share} % of the texts are embedded: run `ccgrep index` for the rest")
     query = Query(vectors, list(opened.encoder.encode(request.patterns)))
     alpha = 1.0 if request.mode == "semantic" else _alpha(config, request)
-    return search_semantic(reader, request, newest, query, surfaces, alpha), covered
+    return search_semantic(reader, request, newest, query, surfaces, alpha), embedded
 
 
-def _mark(config: Config, surfaces: Sequence[str], since: int | None, vectors: Vectors) -> str:
-    """What has to be as it was for nothing to be pending that was not."""
-    found = generations.current(config.store_dir)
-    snapshot = found.snapshot if found is not None else ""
+def _embed(config: Config, model: Model, pending: Pending, opened: Opened) -> None:
+    store = open_store(config.store_dir)
+    try:
+        directory = make_model_dir(config.store_dir, model)
+        with embedding.lock(directory):
+            texts = _drop_embedded(pending, Vectors(directory)).texts
+            embedding.embed(
+                store, directory, texts, opened.encoder, Splitter(model), budget_s=_SEARCH_BUDGET_S
+            )
+    except (LockedError, WriteError):
+        return  # Another process embeds, or the store cannot be written.
+
+
+def _drop_embedded(pending: Pending, vectors: Vectors) -> Pending:
+    known = set(vectors.keys().tolist())
+    return pending._replace(texts=[text for text in pending.texts if text.key not in known])
+
+
+def _state(config: Config, surfaces: Sequence[str], since: int | None, vectors: Vectors) -> str:
+    """Return a line that changes whenever a text may have to be embedded."""
+    generation = generations.current(config.store_dir)
+    snapshot = generation.snapshot if generation is not None else ""
     return f"{snapshot} {','.join(surfaces)} {since} {vectors.count}"
 
 
-def _read_done(directory: str, mark: str) -> int | None:
-    """How many texts there are, if it is known that all of them are embedded."""
+def _read_done(directory: str, state: str) -> int | None:
+    """Return the number of texts if all of them are known to be embedded, else None."""
     known, _, total = read_checksummed(os.path.join(directory, "DONE")).decode().rpartition(" ")
-    return int(total) if known == mark and total.isdigit() else None
+    return int(total) if known == state and total.isdigit() else None
 
 
-def _note_done(config: Config, directory: str, mark: str, total: int) -> None:
-    """Remembers it: to look at all turns takes longer than to search, if there are a million."""
+def _write_done(config: Config, directory: str, state: str, total: int) -> None:
+    """Record that all texts are embedded: finding that out reads every document."""
     try:
         tmp_dir = open_store(config.store_dir).tmp_dir
-        note = add_checksum(f"{mark} {total}".encode())
-        fsio.publish(tmp_dir, os.path.join(directory, "DONE"), note, is_hint=True)
+        data = add_checksum(f"{state} {total}".encode())
+        fsio.publish(tmp_dir, os.path.join(directory, "DONE"), data, is_hint=True)
     except (WriteError, OSError):
         return
 
 
 @cache
-def _query_encoder(model: Model) -> Opened:
-    """Kept by a process that answers more than one query."""
+def _open_query_encoder(model: Model) -> Opened:
+    """Open the encoder once per process."""
     return open_encoder(model)
 
 
@@ -158,104 +154,15 @@ def _alpha(config: Config, request: Request) -> float:
     return config.alpha if request.alpha is None else request.alpha
 
 
-def _surfaces(config: Config, request: Request) -> tuple[str, ...]:
-    """What is compared: what was asked for, else what is set, and titles."""
-    chosen = request.surfaces or (*config.surfaces, "title")
+def _choose_surfaces(config: Config, request: Request) -> tuple[str, ...]:
+    """Return the surfaces to compare: the requested ones, or the configured ones and titles."""
+    surfaces = request.surfaces or (*config.surfaces, "title")
     if request.types:
-        kinds = {surface for kind in request.types for surface in _OF_KIND.get(kind, ())}
-        chosen = tuple(surface for surface in chosen if surface in kinds)
-    if not chosen:
+        allowed = {s for kind in request.types for s in _SURFACES_OF_KIND.get(kind, ())}
+        surfaces = tuple(surface for surface in surfaces if surface in allowed)
+    if not surfaces:
         raise UsageError(
-            "only what was said is embedded: -t tool and -t thinking are searched by words"
+            "only the discussion is embedded: drop --semantic or --hybrid with -t tool and "
+            "-t thinking"
         )
-    return chosen
-
-
-def _since(days: int, newest: int) -> int | None:
-    """When the window begins. Counted from the newest turn: the same store, the same answer."""
-    return newest - days * _DAY_MS if days else None
-
-
-def found_model(config: Config) -> Model:
-    """The model that is set; its weights are verified once, which takes a moment."""
-    wanted = config.model if config.model != models.DEFAULT else None
-    try:
-        import numpy  # noqa: F401, PLC0415 - to say what is missing before anything else
-        import tokenizers  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise MissingModelError(f"searching by meaning needs a model: {models.INSTALL}") from error
-    model = models.find(wanted, config.model_variables)
-    if not models.is_verifiable(model):
-        return model
-    note = os.path.join(model_dir(config.store_dir, model.id), "VERIFIED")
-    stamp = models.weights_stamp(model)
-    if read_checksummed(note) == stamp.encode():
-        return model
-    models.verify(model)
-    try:
-        tmp_dir = open_store(config.store_dir).tmp_dir
-        _made(os.path.dirname(note))
-        fsio.publish(tmp_dir, note, add_checksum(stamp.encode()), is_hint=True)
-    except (WriteError, OSError):
-        return model
-    return model
-
-
-def _made(directory: str) -> str:
-    fsio.make_dir(os.path.dirname(directory))
-    fsio.make_dir(directory)
-    return directory
-
-
-def embed_pending(
-    config: Config,
-    days: int | None = None,
-    since_ms: int | None = None,
-    on_progress: Callable[[EmbedProgress], None] = lambda _: None,
-) -> EmbedReport:
-    """Embeds everything within the window; `days` 0 is all, `since_ms` a time instead."""
-    begun = time.monotonic()
-    store = open_store(config.store_dir)
-    model = found_model(config)
-    directory = _made(model_dir(config.store_dir, model.id))
-    with embedding.lock(directory):
-        VectorWriter(store, directory).heal()
-        found = generations.current(store.directory)
-        if found is None:
-            return EmbedReport(model.name, 0, 0, 0.0)
-        reader = generations.open_reader(found.path)
-        window = config.embed_window_days if days is None else days
-        since = since_ms if since_ms is not None else _since(window, found.newest)
-        surfaces = (*config.surfaces, "title")
-        left = embedding.pending(reader, Vectors(directory).keys(), surfaces, since)
-        done, note = 0, None
-        if left.texts:
-            opened = open_encoder(model, len(left.texts), os.cpu_count() or 1)
-            note = opened.note
-            done = embedding.embed(
-                store, directory, left.texts, opened.encoder, Splitter(model), on_progress
-            )
-    return EmbedReport(model.name, done, len(left.texts) - done, time.monotonic() - begun, note)
-
-
-def drop_dead(config: Config, store: Store, is_model_dropped: bool = False) -> int:
-    """Drops the vectors of texts that no turn has any more, and if so asked those of models that
-    are not the one that is set; gives the number of vectors. For who holds their locks."""
-    found = generations.current(store.directory)
-    directories = model_dirs(store.directory)
-    if found is None or not directories:
-        return 0
-    kept = directories
-    if is_model_dropped:
-        try:
-            kept = [model_dir(store.directory, found_model(config).id)]
-        except ModelError:
-            kept = directories  # None can be told from another.
-    live = embedding.live_keys(generations.open_reader(found.path), SURFACES)
-    dropped = 0
-    for directory in directories:
-        writer = VectorWriter(store, directory)
-        dropped += writer.prune(live if directory in kept else live[:0])
-        if directory not in kept:
-            fsio.remove_tree(directory)
-    return dropped
+    return surfaces

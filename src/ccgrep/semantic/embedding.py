@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_DAY_MS = 86_400_000
 _TEXTS_AT_ONCE = 256
 _FIRST_TEXTS = 16
 _SAVE_EVERY_S = 20.0
@@ -189,3 +190,11 @@ def live_keys(reader: TextReader, surfaces: Sequence[str]) -> "NDArray[np.int64]
     """The keys of all texts that some turn has."""
     addresses = reader.newest_first(None)
     return unique_keys(reader.keys(addresses, surface) for surface in surfaces)
+
+
+def window_start(days: int, newest: int) -> int | None:
+    """Return when the embedding window starts, or None if it covers everything.
+
+    It is counted from the newest turn, so that the same store gives the same answers.
+    """
+    return newest - days * _DAY_MS if days else None

@@ -17,7 +17,7 @@ from ccgrep.output.report_text import embed_line, index_lines
 from ccgrep.text import escape
 
 if TYPE_CHECKING:
-    from ccgrep.search.semantic_search import EmbedReport
+    from ccgrep.ops.embed import EmbedReport
     from ccgrep.semantic.embedding import EmbedProgress
 
 
@@ -89,7 +89,7 @@ def _embed(
 
     since = parse_when(arguments.embed_since, context.now_ms) if arguments.embed_since else None
     try:
-        from ccgrep.search.semantic_search import embed_pending  # noqa: PLC0415 - needs the extra
+        from ccgrep.ops.embed import embed_pending  # noqa: PLC0415 - needs the extra
 
         found = embed_pending(config, 0 if arguments.embed_all else None, since, on_progress)
     except MissingModelError:

@@ -1,0 +1,47 @@
+"""Finds the configured model, and verifies its weights once per store.
+
+vectors/<model>/VERIFIED    size and mtime of the weights that were verified; a checksum
+"""
+
+import os
+
+from ccgrep.config import Config
+from ccgrep.errors import MissingModelError, WriteError
+from ccgrep.semantic import model as models
+from ccgrep.semantic.model import Model
+from ccgrep.semantic.vectors import model_dir
+from ccgrep.store import fsio
+from ccgrep.store.checksummed_file import add_checksum, read_checksummed
+from ccgrep.store.lifecycle import open_store
+
+
+def find_model(config: Config) -> Model:
+    """Return the configured model; its weights are verified the first time."""
+    name = config.model if config.model != models.DEFAULT else None
+    try:
+        import numpy  # noqa: F401, PLC0415 - report what is missing before anything else
+        import tokenizers  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise MissingModelError(f"semantic search needs a model: {models.INSTALL}") from error
+    model = models.find(name, config.model_variables)
+    if not models.is_verifiable(model):
+        return model
+    path = os.path.join(model_dir(config.store_dir, model.id), "VERIFIED")
+    stamp = models.weights_stamp(model).encode()
+    if read_checksummed(path) != stamp:
+        models.verify(model)
+        try:
+            tmp_dir = open_store(config.store_dir).tmp_dir
+            make_model_dir(config.store_dir, model)
+            fsio.publish(tmp_dir, path, add_checksum(stamp), is_hint=True)
+        except (WriteError, OSError):
+            return model  # It is verified again next time.
+    return model
+
+
+def make_model_dir(store_dir: str, model: Model) -> str:
+    """Create the directory for a model's vectors, and return its path."""
+    directory = model_dir(store_dir, model.id)
+    fsio.make_dir(os.path.dirname(directory))
+    fsio.make_dir(directory)
+    return directory

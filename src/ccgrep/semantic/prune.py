@@ -1,0 +1,36 @@
+"""Drops vectors that no turn needs any more."""
+
+from ccgrep.config import Config
+from ccgrep.errors import ModelError
+from ccgrep.fulltext import generations
+from ccgrep.fulltext.surfaces import SURFACES
+from ccgrep.semantic.configured_model import find_model
+from ccgrep.semantic.embedding import live_keys
+from ccgrep.semantic.vectors import VectorWriter, model_dir, model_dirs
+from ccgrep.store import fsio
+from ccgrep.store.store import Store
+
+
+def drop_dead_vectors(config: Config, store: Store, drops_other_models: bool = False) -> int:
+    """Drop the vectors of texts that no turn has any more, and return their number.
+
+    With `drops_other_models`, drop all vectors of other models too. The caller holds the locks of
+    every model's directory.
+    """
+    generation = generations.current(store.directory)
+    directories = model_dirs(store.directory)
+    if generation is None or not directories:
+        return 0
+    kept = directories
+    if drops_other_models:
+        try:
+            kept = [model_dir(store.directory, find_model(config).id)]
+        except ModelError:
+            kept = directories  # Without the model, its directory is unknown.
+    live = live_keys(generations.open_reader(generation.path), SURFACES)
+    dropped = 0
+    for directory in directories:
+        dropped += VectorWriter(store, directory).prune(live if directory in kept else live[:0])
+        if directory not in kept:
+            fsio.remove_tree(directory)
+    return dropped
