@@ -130,7 +130,7 @@ def test_a_clean_transcript_never_takes_the_slow_path(
         slow.append(given)
         return iter(())
 
-    for name in ("_damaged", "_lenient"):
+    for name in ("_read_damaged", "_decode_leniently"):
         monkeypatch.setattr(Records, name, note)
     file = home.claude()
     for number in range(500):
