@@ -1,7 +1,7 @@
-# ccgrep completions for bash, made from src/ccgrep/cli/flags.py by scripts/generate.
+# ccgrep completions for bash, generated from src/ccgrep/cli/flags.py by scripts/generate.
 
-# Each function sets `found`, lines of a value, a tab and what it is, and `kind`, what else is
-# asked for: live values of that name, or files.
+# Each function sets `candidates`, lines of a value, a tab and a description, or `kind`, the kind
+# of live values or paths to complete.
 
 _ccgrep_is_command() {
     case "$1" in
@@ -11,380 +11,380 @@ _ccgrep_is_command() {
 }
 
 _ccgrep_commands() {
-    found=(
-        search$'\t''the turns that match (the default command)'
-        pick$'\t''search as you type, in fzf'
-        index$'\t''take in what changed'
-        status$'\t''what is indexed, how far behind, how large'
-        list$'\t''sessions, most recent first'
-        show$'\t''a turn or a session as conversation'
-        export$'\t''conversations as Markdown, an HTML page or JSON'
-        blame$'\t''the turns that read or changed a file'
-        stats$'\t''what was used, how often; permissions to allow'
-        resume$'\t''the command that resumes a session'
-        mcp$'\t''MCP server on standard input and output'
-        model$'\t''which embedding model is used'
-        settings$'\t''what is set, and where'
-        setup$'\t''install ccgrep into an agent or a shell, or take it away'
-        completions$'\t''print the completions of a shell'
+    candidates=(
+        search$'\t''find the turns that match (the default command)'
+        pick$'\t''search interactively with fzf'
+        index$'\t''ingest new and changed transcripts'
+        status$'\t''show what is indexed and what is out of date'
+        list$'\t''list sessions, most recent first'
+        show$'\t''print a session or a turn as a conversation'
+        export$'\t''export sessions as Markdown, HTML or JSON'
+        blame$'\t''list the turns that read or changed a file'
+        stats$'\t''count sessions, tools and tokens; suggest permissions'
+        resume$'\t''print or run the command that resumes a session'
+        mcp$'\t''run an MCP server on standard input and output'
+        model$'\t''show or download the embedding model'
+        settings$'\t''print all settings and where they come from'
+        setup$'\t''install ccgrep into an agent or a shell, or remove it'
+        completions$'\t''print shell completions'
         fsck$'\t''verify every object, pack and manifest'
-        gc$'\t''fold packs and drop what nothing refers to'
-        secrets$'\t''which secrets are in the store, and where'
-        forget$'\t''remove a session for good'
+        gc$'\t''merge packs and delete unreferenced objects'
+        secrets$'\t''find secrets in the store'
+        forget$'\t''delete sessions for good'
     )
 }
 
 _ccgrep_options() {
     case "$1" in
         search)
-            found=(
-                -e$'\t''a pattern; several are alternatives'
-                --regexp$'\t''a pattern; several are alternatives'
-                -F$'\t''the text exactly as it stands'
-                --fixed-strings$'\t''the text exactly as it stands'
-                -E$'\t''a regular expression (RE2)'
-                --extended-regexp$'\t''a regular expression (RE2)'
-                -i$'\t''with -F and -E: without regard to case'
-                --ignore-case$'\t''with -F and -E: without regard to case'
-                -w$'\t''with -F and -E: whole words only'
-                --word-regexp$'\t''with -F and -E: whole words only'
-                --semantic$'\t''rank by meaning'
+            candidates=(
+                -e$'\t''search for PATTERN'
+                --regexp$'\t''search for PATTERN'
+                -F$'\t''treat the pattern as literal text'
+                --fixed-strings$'\t''treat the pattern as literal text'
+                -E$'\t''treat the pattern as a regular expression'
+                --extended-regexp$'\t''treat the pattern as a regular expression'
+                -i$'\t''ignore case with -F and -E'
+                --ignore-case$'\t''ignore case with -F and -E'
+                -w$'\t''match only whole words with -F and -E'
+                --word-regexp$'\t''match only whole words with -F and -E'
+                --semantic$'\t''rank by meaning instead of words'
                 --hybrid$'\t''rank by words and meaning together'
-                --surface$'\t''by meaning: compare only what was asked, the last answer, or all answers (which are embedded only if `surfaces` is set to it); may be repeated'
-                --alpha$'\t''the weight of meaning in --hybrid, from 0 to 1 (0.5)'
-                --model$'\t''the embedding model, by name or directory'
-                -v$'\t''turns that do not match; means -F unless -E is given'
-                --invert-match$'\t''turns that do not match; means -F unless -E is given'
-                -t$'\t''only this kind of text; may be repeated'
-                --type$'\t''only this kind of text; may be repeated'
-                -p$'\t''part of the project'"'"'s path'
-                --project$'\t''part of the project'"'"'s path'
-                --here$'\t''only this directory'"'"'s project'
-                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --until$'\t''turns begun at or before this time'
-                --tool$'\t''turns that used this tool; any: some tool'
-                --source$'\t''only this agent'"'"'s sessions'
-                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
-                --branch$'\t''turns on this git branch'
-                --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
-                --max-sessions$'\t''only the N most recent sessions'
-                -n$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
-                --limit$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
-                -m$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
-                --max-count$'\t''at most N hits; 0 is all; 10 for words, all for -F and -E'
-                --per-session$'\t''at most N hits of one session'
-                --include-self$'\t''inside an agent: also the session that asks, and what ccgrep printed in others'
-                -A$'\t''N turns after the one that is meant'
-                --after-context$'\t''N turns after the one that is meant'
-                -B$'\t''N turns before the one that is meant'
-                --before-context$'\t''N turns before the one that is meant'
-                -C$'\t''N turns on either side'
-                --context$'\t''N turns on either side'
-                -l$'\t''only session ids'
-                --files-with-matches$'\t''only session ids'
-                --sessions-with-matches$'\t''only session ids'
-                -L$'\t''only ids of sessions that have no hit'
-                --files-without-match$'\t''only ids of sessions that have no hit'
-                --sessions-without-match$'\t''only ids of sessions that have no hit'
-                -c$'\t''SESSION:COUNT for each session that has a hit'
-                --count$'\t''SESSION:COUNT for each session that has a hit'
-                -o$'\t''each match alone; means -F unless -E is given'
-                --only-matching$'\t''each match alone; means -F unless -E is given'
-                -q$'\t''print nothing; the exit status tells'
-                --quiet$'\t''print nothing; the exit status tells'
-                --silent$'\t''print nothing; the exit status tells'
+                --surface$'\t''compare only this part of each turn with the query'
+                --alpha$'\t''set the weight of meaning in --hybrid, from 0 to 1'
+                --model$'\t''use this embedding model, given by name or directory'
+                -v$'\t''print turns that do not match'
+                --invert-match$'\t''print turns that do not match'
+                -t$'\t''search only this kind of text'
+                --type$'\t''search only this kind of text'
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of one agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                -n$'\t''print at most N hits'
+                --limit$'\t''print at most N hits'
+                -m$'\t''print at most N hits'
+                --max-count$'\t''print at most N hits'
+                --per-session$'\t''print at most N hits per session'
+                --include-self$'\t''include the session that runs this command'
+                -A$'\t''also print the next N turns'
+                --after-context$'\t''also print the next N turns'
+                -B$'\t''also print the previous N turns'
+                --before-context$'\t''also print the previous N turns'
+                -C$'\t''also print N turns before and after'
+                --context$'\t''also print N turns before and after'
+                -l$'\t''print only the ids of sessions with a hit'
+                --files-with-matches$'\t''print only the ids of sessions with a hit'
+                --sessions-with-matches$'\t''print only the ids of sessions with a hit'
+                -L$'\t''print only the ids of sessions without a hit'
+                --files-without-match$'\t''print only the ids of sessions without a hit'
+                --sessions-without-match$'\t''print only the ids of sessions without a hit'
+                -c$'\t''print SESSION:COUNT for each session with a hit'
+                --count$'\t''print SESSION:COUNT for each session with a hit'
+                -o$'\t''print each match on a line of its own'
+                --only-matching$'\t''print each match on a line of its own'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --silent$'\t''print only errors'
                 -0$'\t''end each record with NUL instead of a newline'
                 --null$'\t''end each record with NUL instead of a newline'
-                --color$'\t''colours: auto on a terminal (the default), always, never'
-                --colour$'\t''colours: auto on a terminal (the default), always, never'
-                --full-id$'\t''whole session ids'
-                --width$'\t''columns of a snippet (200)'
-                --budget$'\t''print at most N characters, and say on standard error what was left out'
-                --json$'\t''print one JSON object, with a schema version'
-                --jsonl$'\t''print one JSON object a hit'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                --explain$'\t''say on standard error what each score is made of'
-                --no-refresh$'\t''go by what is indexed, without looking for changes'
-                --no-index$'\t''read every turn instead of using the index: slow, the same answer'
-                --timeout$'\t''give up -F and -E after so many seconds (5); 0 never'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --full-id$'\t''print whole session ids'
+                --width$'\t''cut snippets to N columns'
+                --budget$'\t''print at most N characters'
+                --json$'\t''print one JSON object'
+                --jsonl$'\t''print one JSON object per hit'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --explain$'\t''print the parts of each score on standard error'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-index$'\t''read every turn instead of the full-text index'
+                --timeout$'\t''stop a -F or -E search after this many seconds'
                 -V$'\t''print the version'
                 --version$'\t''print the version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         pick)
-            found=(
-                --commands$'\t''choose among the shell commands that agents ran, and print one'
-                --semantic$'\t''rank by meaning'
-                -t$'\t''only this kind of text; may be repeated'
-                --type$'\t''only this kind of text; may be repeated'
-                -p$'\t''part of the project'"'"'s path'
-                --project$'\t''part of the project'"'"'s path'
-                --here$'\t''only this directory'"'"'s project'
-                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --until$'\t''turns begun at or before this time'
-                --tool$'\t''turns that used this tool; any: some tool'
-                --source$'\t''only this agent'"'"'s sessions'
-                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
-                --branch$'\t''turns on this git branch'
-                --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
-                --max-sessions$'\t''only the N most recent sessions'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --commands$'\t''pick a shell command that an agent ran'
+                --semantic$'\t''rank by meaning instead of words'
+                -t$'\t''search only this kind of text'
+                --type$'\t''search only this kind of text'
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of one agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         index)
-            found=(
+            candidates=(
                 --full$'\t''read every transcript again'
-                --recreate$'\t''set the store aside and build it anew, keeping turns whose transcript is gone'
-                --watch$'\t''then go on taking in what changes, until interrupted; needs ccgrep[mcp]'
-                --no-embed$'\t''take in, but embed nothing'
+                --recreate$'\t''rebuild the store from the transcripts'
+                --watch$'\t''keep running and ingest every change'
+                --no-embed$'\t''do not embed new turns'
                 --embed-all$'\t''embed all turns, not only those of the last 90 days'
-                --embed-since$'\t''embed turns begun after this time'
-                --model$'\t''the embedding model, by name or directory'
-                --source$'\t''only this agent'"'"'s sessions'
-                --root$'\t''read this directory instead of the usual ones: a home, or a directory such as ~/.claude or ~/.codex; may be repeated'
-                --no-wait$'\t''fail at once when another ccgrep is writing to the store'
-                -q$'\t''say nothing but errors'
-                --quiet$'\t''say nothing but errors'
-                -v$'\t''name files'
-                --verbose$'\t''name files'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+                --embed-since$'\t''embed turns that started after TIME'
+                --model$'\t''use this embedding model, given by name or directory'
+                --source$'\t''limit to sessions of one agent'
+                --root$'\t''read transcripts below DIR instead of the default directories'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                -v$'\t''print the name of each transcript that is read'
+                --verbose$'\t''print the name of each transcript that is read'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         status)
-            found=(
-                --root$'\t''read this directory instead of the usual ones: a home, or a directory such as ~/.claude or ~/.codex; may be repeated'
-                -v$'\t''name files'
-                --verbose$'\t''name files'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --root$'\t''read transcripts below DIR instead of the default directories'
+                -v$'\t''also print where transcripts are damaged'
+                --verbose$'\t''also print where transcripts are damaged'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         list)
-            found=(
-                -p$'\t''part of the project'"'"'s path'
-                --project$'\t''part of the project'"'"'s path'
-                --here$'\t''only this directory'"'"'s project'
-                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --until$'\t''turns begun at or before this time'
-                --tool$'\t''turns that used this tool; any: some tool'
-                --source$'\t''only this agent'"'"'s sessions'
-                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
-                --branch$'\t''turns on this git branch'
-                --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
-                --max-sessions$'\t''only the N most recent sessions'
-                --tree$'\t''each with the sub-agents that served it and its forks below it'
-                -n$'\t''at most N sessions, or trees; 0 is all; 20 on a terminal, else all'
-                --limit$'\t''at most N sessions, or trees; 0 is all; 20 on a terminal, else all'
-                --color$'\t''colours: auto on a terminal (the default), always, never'
-                --colour$'\t''colours: auto on a terminal (the default), always, never'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of one agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                --tree$'\t''print sub-agents and forks below the session they belong to'
+                -n$'\t''print at most N sessions, or trees'
+                --limit$'\t''print at most N sessions, or trees'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         show)
-            found=(
+            candidates=(
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
-                -A$'\t''N turns after the one that is meant'
-                --after-context$'\t''N turns after the one that is meant'
-                -B$'\t''N turns before the one that is meant'
-                --before-context$'\t''N turns before the one that is meant'
-                -C$'\t''N turns on either side'
-                --context$'\t''N turns on either side'
-                --raw$'\t''each turn'"'"'s object as it is stored, as JSON, one a line'
-                --save$'\t''write Markdown to ~/.claude/recalls, one file a REF, and print its path'
-                --budget$'\t''print at most N characters, and say on standard error what was left out'
-                --no-pager$'\t''print it all at once, on a terminal too'
-                --color$'\t''colours: auto on a terminal (the default), always, never'
-                --colour$'\t''colours: auto on a terminal (the default), always, never'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+                -A$'\t''also print the next N turns'
+                --after-context$'\t''also print the next N turns'
+                -B$'\t''also print the previous N turns'
+                --before-context$'\t''also print the previous N turns'
+                -C$'\t''also print N turns before and after'
+                --context$'\t''also print N turns before and after'
+                --raw$'\t''print turns as they are stored'
+                --save$'\t''save as Markdown in ~/.claude/recalls'
+                --budget$'\t''print at most N characters'
+                --no-pager$'\t''never start a pager'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         export)
-            found=(
-                -f$'\t''the form; without it what the name of FILE tells, else md'
-                --format$'\t''the form; without it what the name of FILE tells, else md'
-                -o$'\t''write FILE instead of printing'
-                --output$'\t''write FILE instead of printing'
+            candidates=(
+                -f$'\t''choose the format'
+                --format$'\t''choose the format'
+                -o$'\t''write to FILE instead of standard output'
+                --output$'\t''write to FILE instead of standard output'
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         blame)
-            found=(
-                -L$'\t''only the turn that wrote line N of the file as it is now, where that can be told'
-                --line$'\t''only the turn that wrote line N of the file as it is now, where that can be told'
-                -p$'\t''part of the project'"'"'s path'
-                --project$'\t''part of the project'"'"'s path'
-                --here$'\t''only this directory'"'"'s project'
-                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --until$'\t''turns begun at or before this time'
-                --tool$'\t''turns that used this tool; any: some tool'
-                --source$'\t''only this agent'"'"'s sessions'
-                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
-                --branch$'\t''turns on this git branch'
-                --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
-                --max-sessions$'\t''only the N most recent sessions'
-                -n$'\t''at most N turns; 0 is all, as without it'
-                --limit$'\t''at most N turns; 0 is all, as without it'
-                --full-id$'\t''whole session ids'
-                --color$'\t''colours: auto on a terminal (the default), always, never'
-                --colour$'\t''colours: auto on a terminal (the default), always, never'
-                --no-refresh$'\t''go by what is indexed, without looking for changes'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                -L$'\t''print only the turn that wrote line N'
+                --line$'\t''print only the turn that wrote line N'
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of one agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                -n$'\t''print at most N turns'
+                --limit$'\t''print at most N turns'
+                --full-id$'\t''print whole session ids'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         stats)
-            found=(
-                -p$'\t''part of the project'"'"'s path'
-                --project$'\t''part of the project'"'"'s path'
-                --here$'\t''only this directory'"'"'s project'
-                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --until$'\t''turns begun at or before this time'
-                --tool$'\t''turns that used this tool; any: some tool'
-                --source$'\t''only this agent'"'"'s sessions'
-                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
-                --branch$'\t''turns on this git branch'
-                --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
-                --max-sessions$'\t''only the N most recent sessions'
-                --by$'\t''tools: by project; tokens: by project, model, day or week alone'
-                --suggest$'\t''with bash: permission rules that are safe to allow, by how often they would have been of use'
-                --settings$'\t''with bash --suggest: as a block for Claude Code'"'"'s settings.json'
-                -n$'\t''at most N lines of each kind; 0 is all; 10 on a terminal, else all'
-                --limit$'\t''at most N lines of each kind; 0 is all; 10 on a terminal, else all'
-                -q$'\t''say nothing but errors'
-                --quiet$'\t''say nothing but errors'
-                --color$'\t''colours: auto on a terminal (the default), always, never'
-                --colour$'\t''colours: auto on a terminal (the default), always, never'
-                --json$'\t''print one JSON object, with a schema version'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                --no-refresh$'\t''go by what is indexed, without looking for changes'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of one agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                --by$'\t''group by project, model, day or week'
+                --suggest$'\t''suggest permission rules that are safe to allow'
+                --settings$'\t''print the rules for Claude Code'"'"'s settings.json'
+                -n$'\t''print at most N lines of each kind'
+                --limit$'\t''print at most N lines of each kind'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --json$'\t''print one JSON object'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         resume)
-            found=(
-                --exec$'\t''run it in place of ccgrep'
-                --no-redact$'\t''show secrets; without it what looks like a key or a password is printed as [redacted:NAME]'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --exec$'\t''run the command instead of printing it'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         mcp)
-            found=(
+            candidates=(
                 --no-redact$'\t''show secrets to the agent'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         model)
-            found=(
-                --model$'\t''the embedding model, by name or directory'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --model$'\t''use this embedding model, given by name or directory'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         settings)
-            found=(
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         setup)
-            found=(
-                --dry-run$'\t''say what would be written, and write nothing'
-                --remove$'\t''take away what was installed, and nothing else'
-                --hook$'\t''claude: also take in a session when it ends'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --dry-run$'\t''print what would change, but write nothing'
+                --remove$'\t''remove what setup installed'
+                --hook$'\t''also ingest each Claude Code session when it ends'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         completions)
-            found=(
-                --keys$'\t''the keys too: Ctrl-G inserts a REF, Alt-G a past command'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --keys$'\t''include the keys that `ccgrep setup shell` installs'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         fsck)
-            found=(
-                --repair$'\t''rebuild what can be, and read lost turns again from their transcripts'
-                --root$'\t''read this directory instead of the usual ones: a home, or a directory such as ~/.claude or ~/.codex; may be repeated'
-                --no-wait$'\t''fail at once when another ccgrep is writing to the store'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --repair$'\t''rebuild what is damaged'
+                --root$'\t''read transcripts below DIR instead of the default directories'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         gc)
-            found=(
-                --no-wait$'\t''fail at once when another ccgrep is writing to the store'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         secrets)
-            found=(
-                -p$'\t''part of the project'"'"'s path'
-                --project$'\t''part of the project'"'"'s path'
-                --here$'\t''only this directory'"'"'s project'
-                -s$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --since$'\t''turns begun at or after this time: 30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday'
-                --until$'\t''turns begun at or before this time'
-                --tool$'\t''turns that used this tool; any: some tool'
-                --source$'\t''only this agent'"'"'s sessions'
-                --session$'\t''only this session; may be repeated; - reads REFs from standard input'
-                --branch$'\t''turns on this git branch'
-                --model-name$'\t''part of the name of the model that answered'
-                --subagents$'\t''include them (the default; a search ranks them below), only them, or exclude them'
-                --max-sessions$'\t''only the N most recent sessions'
-                --full-id$'\t''whole session ids'
-                -q$'\t''say nothing but errors'
-                --quiet$'\t''say nothing but errors'
-                --no-refresh$'\t''go by what is indexed, without looking for changes'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of one agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                --full-id$'\t''print whole session ids'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
         forget)
-            found=(
-                --no-wait$'\t''fail at once when another ccgrep is writing to the store'
-                --json$'\t''print one JSON object, with a schema version'
-                -h$'\t''show help: -h one screen, --help all of it'
-                --help$'\t''show help: -h one screen, --help all of it'
+            candidates=(
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
             )
             ;;
     esac
@@ -396,7 +396,7 @@ _ccgrep_values() {
             kind=
             ;;
         search:--surface)
-            found=(
+            candidates=(
                 prompt
                 answer
                 full
@@ -406,7 +406,7 @@ _ccgrep_values() {
             kind=dir
             ;;
         search:-t | search:--type | pick:-t | pick:--type)
-            found=(
+            candidates=(
                 user
                 assistant
                 tool
@@ -420,7 +420,7 @@ _ccgrep_values() {
             kind=tool
             ;;
         search:--source | pick:--source | index:--source | list:--source | blame:--source | stats:--source | secrets:--source)
-            found=(
+            candidates=(
                 claude-code
                 claude_code
                 codex
@@ -436,21 +436,21 @@ _ccgrep_values() {
             kind=model
             ;;
         search:--subagents | pick:--subagents | list:--subagents | blame:--subagents | stats:--subagents | secrets:--subagents)
-            found=(
+            candidates=(
                 include
                 only
                 exclude
             )
             ;;
         search:--color | search:--colour | list:--color | list:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
-            found=(
+            candidates=(
                 auto
                 always
                 never
             )
             ;;
         export:-f | export:--format)
-            found=(
+            candidates=(
                 md
                 html
                 json
@@ -460,7 +460,7 @@ _ccgrep_values() {
             kind=file
             ;;
         stats:--by)
-            found=(
+            candidates=(
                 project
                 model
                 day
@@ -483,7 +483,7 @@ _ccgrep_arguments() {
             kind=file
             ;;
         stats)
-            found=(
+            candidates=(
                 tools
                 bash
                 tokens
@@ -493,19 +493,19 @@ _ccgrep_arguments() {
             kind=session
             ;;
         model)
-            found=(
+            candidates=(
                 pull
             )
             ;;
         setup)
-            found=(
+            candidates=(
                 claude
                 codex
                 shell
             )
             ;;
         completions)
-            found=(
+            candidates=(
                 bash
                 zsh
                 fish
@@ -520,13 +520,13 @@ _ccgrep_arguments() {
 _ccgrep_live() {
     local line
     while IFS= read -r line; do
-        found+=("$line")
+        candidates+=("$line")
     done < <(ccgrep __complete "$1" "$2" 2>/dev/null)
 }
 
 _ccgrep() {
     local line=${COMP_LINE:0:COMP_POINT} command=search kind= head= cur= prev= prefix= char part
-    local -a words found=()
+    local -a words candidates=()
     read -ra words <<<"$line"
     [[ $line == *[[:space:]] ]] || { cur=${words[${#words[@]}-1]}; unset "words[${#words[@]}-1]"; }
     prev=${words[${#words[@]}-1]}
@@ -551,7 +551,7 @@ _ccgrep() {
         file | dir) _ccgrep_paths "${cur#"$prefix"}"; return 0 ;;
         *) _ccgrep_live "$kind" "${cur#"$prefix"}" ;;
     esac
-    # Readline replaces only what stands behind the last of its word breaks.
+    # Readline replaces only the text after the last word break.
     for char in : = @; do
         if [[ $COMP_WORDBREAKS == *"$char"* && $cur == *"$char"* ]]; then
             part=${cur%"$char"*}$char
@@ -570,12 +570,12 @@ _ccgrep_paths() {
     done < <(compgen "$flag" -- "$1")
 }
 
-# What begins like the word, quoted; several are shown with what they are, which readline never
-# inserts: it inserts what they have in common.
+# Reply with the candidates that match, quoted. Several candidates get their description: readline
+# shows it but inserts only the common prefix.
 _ccgrep_reply() {
     local line value text quoted width=0
     local -a values=() texts=()
-    for line in "${found[@]}"; do
+    for line in "${candidates[@]}"; do
         value=$prefix${line%%$'\t'*}
         [[ $value == "$cur"* ]] || continue
         printf -v quoted %q "${value#"$head"}"

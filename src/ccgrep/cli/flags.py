@@ -1,4 +1,8 @@
-"""The one table of commands and options; parser, help, man pages and completions follow it."""
+"""The one table of commands and options.
+
+The parser, `-h`, `--help`, the man pages and the shell completions are all derived from it.
+After a change, run `scripts/generate`.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +11,50 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Literal
 
-    Live = Literal["", "ref", "session", "project", "tool", "branch", "model", "file", "dir"]
+    Completion = Literal["", "ref", "session", "project", "tool", "branch", "model", "file", "dir"]
 
 
 class Option(NamedTuple):
-    """`kind` is what the option takes: nothing, one value, or one value each time; `live` where
-    a shell finds values that the table cannot know."""
+    """An option of a command.
+
+    The first sentence of `help` is for `-h` and completions, all of it for `--help` and the man
+    page. `value` is the placeholder of the option's value: empty for a flag, `N` for a number,
+    and with a final `…` if the option can be repeated. `completion` names the values that the
+    shell asks ccgrep or the file system for.
+    """
 
     names: tuple[str, ...]
     help: str
-    kind: Literal["flag", "value", "list", "int"] = "flag"
-    metavar: str = ""
+    value: str = ""
     choices: tuple[str, ...] = ()
-    live: Live = ""
+    completion: Completion = ""
+
+    @property
+    def summary(self) -> str:
+        return self.help.partition(". ")[0]
+
+    @property
+    def placeholder(self) -> str:
+        return self.value.rstrip("…")
+
+    @property
+    def is_repeatable(self) -> bool:
+        return self.value.endswith("…")
 
 
 class Argument(NamedTuple):
+    """The positional argument of a command."""
+
     name: str
     help: str
     repeat: Literal["1", "?", "*", "+"] = "1"
     choices: tuple[str, ...] = ()
-    is_dashed: bool = False  # it may begin with a dash: what is no option's name is meant by it
-    live: Live = ""
+    may_start_with_dash: bool = False
+    completion: Completion = ""
 
 
 class Command(NamedTuple):
-    """`common` are the options that `-h` explains when all of them are too many for a screen."""
+    """A command. `common` names the options that `-h` explains if a screen cannot hold all."""
 
     name: str
     summary: str
@@ -40,581 +62,623 @@ class Command(NamedTuple):
     options: tuple[Option, ...] = ()
     arguments: tuple[Argument, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
-    exit_status: tuple[tuple[int, str], ...] = ((0, "success"), (2, "trouble"))
+    exit_status: tuple[tuple[int, str], ...] = ((0, "success"), (2, "error"))
     common: tuple[str, ...] = ()
 
 
-HELP = Option(("-h", "--help"), "show help: -h one screen, --help all of it")
+HELP = Option(("-h", "--help"), "print help. -h prints one screen, --help prints everything.")
 VERSION = Option(("-V", "--version"), "print the version")
-JSON = Option(("--json",), "print one JSON object, with a schema version")
-QUIET = Option(("-q", "--quiet"), "say nothing but errors")
-VERBOSE = Option(("-v", "--verbose"), "name files")
-NO_WAIT = Option(("--no-wait",), "fail at once when another ccgrep is writing to the store")
+JSON = Option(("--json",), "print one JSON object. Its field `schema` is the format's version.")
+QUIET = Option(("-q", "--quiet"), "print only errors")
+NO_WAIT = Option(
+    ("--no-wait",),
+    "fail at once if another ccgrep is writing. By default ccgrep waits up to 10 seconds for the "
+    "writer lock.",
+)
 SOURCE = Option(
     ("--source",),
-    "only this agent's sessions",
-    "value",
+    "limit to sessions of one agent",
     "AGENT",
     ("claude-code", "claude_code", "codex"),
 )
 ROOT = Option(
     ("--root",),
-    "read this directory instead of the usual ones: a home, or a directory such as ~/.claude "
-    "or ~/.codex; may be repeated",
-    "list",
-    "DIR",
-    live="dir",
+    "read transcripts below DIR instead of the default directories. DIR is a home directory, or a "
+    "directory such as ~/.claude or ~/.codex.",
+    "DIR…",
+    completion="dir",
 )
 REFS = Argument(
     "REF",
-    "a session id, SESSION:TURN, or @ and a turn's id; any unique prefix will do; - reads "
+    "a session id, SESSION:TURN, or @ and a turn id; a unique prefix of an id is enough; - reads "
     "REFs or record lines from standard input",
     "+",
-    live="ref",
+    completion="ref",
 )
 
 COLOR = Option(
     ("--color", "--colour"),
-    "colours: auto on a terminal (the default), always, never",
-    "value",
+    "choose when to use colors. The default, auto, uses them only on a terminal.",
     "WHEN",
     ("auto", "always", "never"),
 )
 NO_REDACT = Option(
     ("--no-redact",),
-    "show secrets; without it what looks like a key or a password is printed as [redacted:NAME]",
+    "print secrets instead of [redacted:NAME]. By default ccgrep hides text that looks like a key "
+    "or a password.",
 )
-NO_REFRESH = Option(("--no-refresh",), "go by what is indexed, without looking for changes")
-FULL_ID = Option(("--full-id",), "whole session ids")
+NO_REFRESH = Option(
+    ("--no-refresh",),
+    "do not ingest changed transcripts first. The answer then covers only what is already indexed.",
+)
+FULL_ID = Option(("--full-id",), "print whole session ids")
 BUDGET = Option(
     ("--budget",),
-    "print at most N characters, and say on standard error what was left out",
-    "int",
+    "print at most N characters. A line on standard error tells how much was left out.",
     "N",
 )
 CONTEXT = (
-    Option(("-A", "--after-context"), "N turns after the one that is meant", "int", "N"),
-    Option(("-B", "--before-context"), "N turns before the one that is meant", "int", "N"),
-    Option(("-C", "--context"), "N turns on either side", "int", "N"),
+    Option(("-A", "--after-context"), "also print the next N turns", "N"),
+    Option(("-B", "--before-context"), "also print the previous N turns", "N"),
+    Option(("-C", "--context"), "also print N turns before and after", "N"),
 )
-WHOLE = (
+TURN_PARTS = (
     Option(("--tools",), "include tool calls"),
     Option(("--thinking",), "include thinking"),
 )
-TIMES = "30m, 24h, 7d, 2w, 2026-01-15, 2026-01-15T10:30, yesterday"
 FILTERS = (
-    Option(("-p", "--project"), "part of the project's path", "value", "STR", live="project"),
-    Option(("--here",), "only this directory's project"),
-    Option(("-s", "--since"), f"turns begun at or after this time: {TIMES}", "value", "TIME"),
-    Option(("--until",), "turns begun at or before this time", "value", "TIME"),
-    Option(("--tool",), "turns that used this tool; any: some tool", "value", "NAME", live="tool"),
+    Option(
+        ("-p", "--project"),
+        "limit to projects whose path contains STR",
+        "STR",
+        completion="project",
+    ),
+    Option(("--here",), "limit to the project of the current directory"),
+    Option(
+        ("-s", "--since"),
+        "limit to turns that started at TIME or later. TIME is an age such as 30m, 24h, 7d or 2w, "
+        "a date or time such as 2026-01-15 or 2026-01-15T10:30, today or yesterday.",
+        "TIME",
+    ),
+    Option(("--until",), "limit to turns that started at TIME or earlier", "TIME"),
+    Option(
+        ("--tool",),
+        "limit to turns that used this tool. `any` means any tool.",
+        "NAME",
+        completion="tool",
+    ),
     SOURCE,
     Option(
         ("--session",),
-        "only this session; may be repeated; - reads REFs from standard input",
-        "list",
-        "REF",
-        live="session",
+        "limit to one session. If REF is -, read REFs from standard input.",
+        "REF…",
+        completion="session",
     ),
-    Option(("--branch",), "turns on this git branch", "value", "NAME", live="branch"),
+    Option(("--branch",), "limit to turns on this git branch", "NAME", completion="branch"),
     Option(
         ("--model-name",),
-        "part of the name of the model that answered",
-        "value",
+        "limit to turns answered by a model whose name contains STR",
         "STR",
-        live="model",
+        completion="model",
     ),
     Option(
         ("--subagents",),
-        "include them (the default; a search ranks them below), only them, or exclude them",
-        "value",
+        "include or exclude sub-agents, or show only them. The default is include. A search ranks "
+        "sub-agents below other sessions.",
         "WHICH",
         ("include", "only", "exclude"),
     ),
-    Option(("--max-sessions",), "only the N most recent sessions", "int", "N"),
+    Option(("--max-sessions",), "limit to the N most recent sessions", "N"),
 )
-"""Which turns are meant: `cli.filters` makes Filters of them."""
+"""The options that select turns. `cli.filter_options` parses them."""
 MODEL = Option(
-    ("--model",),
-    "the embedding model, by name or directory",
-    "value",
-    "NAME",
-    live="dir",
+    ("--model",), "use this embedding model, given by name or directory", "NAME", completion="dir"
 )
-SEMANTIC = Option(("--semantic",), "rank by meaning")
+SEMANTIC = Option(("--semantic",), "rank by meaning instead of words")
 TYPE = Option(
     ("-t", "--type"),
-    "only this kind of text; may be repeated",
-    "list",
-    "KIND",
+    "search only this kind of text",
+    "KIND…",
     ("user", "assistant", "tool", "thinking"),
 )
 SEARCH_OPTIONS = (
-    Option(("-e", "--regexp"), "a pattern; several are alternatives", "list", "PATTERN"),
-    Option(("-F", "--fixed-strings"), "the text exactly as it stands"),
-    Option(("-E", "--extended-regexp"), "a regular expression (RE2)"),
-    Option(("-i", "--ignore-case"), "with -F and -E: without regard to case"),
-    Option(("-w", "--word-regexp"), "with -F and -E: whole words only"),
+    Option(
+        ("-e", "--regexp"),
+        "search for PATTERN. A turn matches if it matches any of the patterns.",
+        "PATTERN…",
+    ),
+    Option(("-F", "--fixed-strings"), "treat the pattern as literal text"),
+    Option(
+        ("-E", "--extended-regexp"),
+        "treat the pattern as a regular expression. The syntax is that of RE2.",
+    ),
+    Option(("-i", "--ignore-case"), "ignore case with -F and -E"),
+    Option(("-w", "--word-regexp"), "match only whole words with -F and -E"),
     SEMANTIC,
     Option(("--hybrid",), "rank by words and meaning together"),
     Option(
         ("--surface",),
-        "by meaning: compare only what was asked, the last answer, or all answers (which are "
-        "embedded only if `surfaces` is set to it); may be repeated",
-        "list",
-        "SIDE",
+        "compare only this part of each turn with the query. For --semantic and --hybrid. Here "
+        "`answer` is the last answer and `full` is all answers, which ccgrep embeds only if the "
+        "setting `surfaces` includes it.",
+        "PART…",
         ("prompt", "answer", "full"),
     ),
-    Option(("--alpha",), "the weight of meaning in --hybrid, from 0 to 1 (0.5)", "value", "WEIGHT"),
+    Option(
+        ("--alpha",),
+        "set the weight of meaning in --hybrid, from 0 to 1. The default is 0.5.",
+        "WEIGHT",
+    ),
     MODEL,
-    Option(("-v", "--invert-match"), "turns that do not match; means -F unless -E is given"),
+    Option(
+        ("-v", "--invert-match"), "print turns that do not match. Implies -F unless -E is given."
+    ),
     TYPE,
     *FILTERS,
     Option(
         ("-n", "--limit", "-m", "--max-count"),
-        "at most N hits; 0 is all; 10 for words, all for -F and -E",
-        "int",
+        "print at most N hits. 0 means all. The default is 10 for words, and all for -F and -E.",
         "N",
     ),
-    Option(("--per-session",), "at most N hits of one session", "int", "N"),
+    Option(("--per-session",), "print at most N hits per session", "N"),
     Option(
         ("--include-self",),
-        "inside an agent: also the session that asks, and what ccgrep printed in others",
+        "include the session that runs this command. When an agent runs a search, ccgrep leaves "
+        "out the agent's own session, and what ccgrep printed in other sessions. This option "
+        "includes both.",
     ),
     *CONTEXT,
-    Option(("-l", "--files-with-matches", "--sessions-with-matches"), "only session ids"),
+    Option(
+        ("-l", "--files-with-matches", "--sessions-with-matches"),
+        "print only the ids of sessions with a hit",
+    ),
     Option(
         ("-L", "--files-without-match", "--sessions-without-match"),
-        "only ids of sessions that have no hit",
+        "print only the ids of sessions without a hit",
     ),
-    Option(("-c", "--count"), "SESSION:COUNT for each session that has a hit"),
-    Option(("-o", "--only-matching"), "each match alone; means -F unless -E is given"),
-    Option(("-q", "--quiet", "--silent"), "print nothing; the exit status tells"),
+    Option(("-c", "--count"), "print SESSION:COUNT for each session with a hit"),
+    Option(
+        ("-o", "--only-matching"),
+        "print each match on a line of its own. Implies -F unless -E is given.",
+    ),
+    Option(
+        ("-q", "--quiet", "--silent"), "print only errors. Exit status 0 means that a turn matched."
+    ),
     Option(("-0", "--null"), "end each record with NUL instead of a newline"),
     COLOR,
     FULL_ID,
-    Option(("--width",), "columns of a snippet (200)", "int", "N"),
+    Option(("--width",), "cut snippets to N columns. The default is 200.", "N"),
     BUDGET,
     JSON,
-    Option(("--jsonl",), "print one JSON object a hit"),
+    Option(("--jsonl",), "print one JSON object per hit"),
     NO_REDACT,
-    Option(("--explain",), "say on standard error what each score is made of"),
+    Option(("--explain",), "print the parts of each score on standard error"),
     NO_REFRESH,
-    Option(("--no-index",), "read every turn instead of using the index: slow, the same answer"),
-    Option(("--timeout",), "give up -F and -E after so many seconds (5); 0 never", "value", "S"),
+    Option(
+        ("--no-index",),
+        "read every turn instead of the full-text index. This is slow and gives the same answer.",
+    ),
+    Option(
+        ("--timeout",),
+        "stop a -F or -E search after this many seconds. The default is 5. 0 means no limit.",
+        "SECONDS",
+    ),
 )
 
-COMMANDS: dict[str, Command] = {
-    command.name: command
-    for command in (
-        Command(
-            "search",
-            "the turns that match (the default command)",
-            "Prints one line a hit, SESSION:TURN:SCORE:SNIPPET, the best first. Words are found "
-            "in any form and order, and all of them must be there; if no turn has all, those "
-            'that have most. "a phrase" is found as it stands. A word that is also a command is '
-            "searched for with `ccgrep search WORD` or `-e WORD`.",
-            (*SEARCH_OPTIONS, VERSION),
-            (Argument("PATTERN", "what to search for; several words are one pattern", "*"),),
-            examples=(
-                ("ccgrep flaky login test", "where was that solved?"),
-                ("ccgrep -l auth | ccgrep show -", "read the sessions that mention it"),
-                ("ccgrep -F 'jwt expired' -t tool", "an error that a tool printed"),
-                (
-                    "ccgrep retry | fzf --delimiter : --preview 'ccgrep show {1}:{2}'",
-                    "choose among the hits",
-                ),
-            ),
-            exit_status=((0, "something matched"), (1, "nothing matched"), (2, "trouble")),
-            common=tuple("-F -E -t -p --since --tool --semantic -n -l --json".split()),
-        ),
-        Command(
-            "pick",
-            "search as you type, in fzf",
-            "Searches while you type and shows the turn that is chosen, the match in view. Enter "
-            "prints its record line, Ctrl-T goes from words to meaning and back, Ctrl-R resumes "
-            "the session, Ctrl-Y copies SESSION:TURN, Ctrl-O opens the session as a page in the "
-            "browser. What is chosen is printed after the terminal is free again, so it can be "
-            "part of a pipe. Needs fzf 0.35 or later.",
+_TABLE = (
+    Command(
+        "search",
+        "find the turns that match (the default command)",
+        "Prints one line per hit, SESSION:TURN:SCORE:SNIPPET, the best first. A turn matches if "
+        "it has all words of the pattern, in any form and order. If no turn has all of them, "
+        "ccgrep prints those that have most. Words in double quotes match as a phrase. To search "
+        "for a word that is also a command, use `ccgrep search WORD` or `-e WORD`.",
+        (*SEARCH_OPTIONS, VERSION),
+        (Argument("PATTERN", "what to search for; several words form one pattern", "*"),),
+        examples=(
+            ("ccgrep flaky login test", "find where this was solved"),
+            ("ccgrep -l auth | ccgrep show -", "read the sessions that mention auth"),
+            ("ccgrep -F 'jwt expired' -t tool", "find an error that a tool printed"),
             (
-                Option(
-                    ("--commands",),
-                    "choose among the shell commands that agents ran, and print one",
-                ),
-                SEMANTIC,
-                TYPE,
-                *FILTERS,
-                NO_REDACT,
-            ),
-            (Argument("PATTERN", "what to begin with", "*"),),
-            examples=(
-                ("ccgrep pick flaky | ccgrep show -", "choose a turn, read it"),
-                ("ccgrep pick --commands --tool Bash", "that command from last month"),
-            ),
-            exit_status=(
-                (0, "something was chosen"),
-                (2, "trouble; fzf is not installed"),
-                (130, "nothing was chosen"),
-            ),
-            common=tuple("--commands --semantic -t -p --here --since --session".split()),
-        ),
-        Command(
-            "index",
-            "take in what changed",
-            "Reads what was appended to the transcripts of Claude Code and Codex since the last "
-            "run and keeps every turn in the store. Nothing is ever removed because a "
-            "transcript is gone. Then embeds what is new, the newest first, if there is a model: "
-            "that can be interrupted, and goes on next time.",
-            (
-                Option(("--full",), "read every transcript again"),
-                Option(
-                    ("--recreate",),
-                    "set the store aside and build it anew, keeping turns whose transcript is gone",
-                ),
-                Option(
-                    ("--watch",),
-                    "then go on taking in what changes, until interrupted; needs ccgrep[mcp]",
-                ),
-                Option(("--no-embed",), "take in, but embed nothing"),
-                Option(("--embed-all",), "embed all turns, not only those of the last 90 days"),
-                Option(("--embed-since",), "embed turns begun after this time", "value", "TIME"),
-                MODEL,
-                SOURCE,
-                ROOT,
-                NO_WAIT,
-                QUIET,
-                VERBOSE,
-                JSON,
-            ),
-            examples=(
-                ("ccgrep index", "bring the store up to date"),
-                ("ccgrep index --root /mnt/backup/home/me", "take in the sessions of a backup"),
-            ),
-            exit_status=((0, "success"), (2, "trouble"), (130, "interrupted")),
-        ),
-        Command(
-            "status",
-            "what is indexed, how far behind, how large",
-            "Says how many sessions and turns the store holds, how large it is, and which "
-            "transcripts have changed since the last run.",
-            (ROOT, VERBOSE, JSON),
-            examples=(("ccgrep status --json | jq .behind", "how much is still to be read"),),
-        ),
-        Command(
-            "list",
-            "sessions, most recent first",
-            "Prints one session a line: id, age, project, number of turns, title; separated by "
-            "tabs when standard output is not a terminal. A session is listed if it has a turn "
-            "that passes the filters.",
-            (
-                *FILTERS,
-                Option(
-                    ("--tree",),
-                    "each with the sub-agents that served it and its forks below it",
-                ),
-                Option(
-                    ("-n", "--limit"),
-                    "at most N sessions, or trees; 0 is all; 20 on a terminal, else all",
-                    "int",
-                    "N",
-                ),
-                COLOR,
-                NO_REDACT,
-                JSON,
-            ),
-            examples=(
-                ("ccgrep list --since 7d", "what happened this week"),
-                ("ccgrep list | fzf | cut -f1 | ccgrep show -", "choose a session and read it"),
-                ("ccgrep list --tree -p shopfront", "who served whom in a project"),
-            ),
-            common=tuple("-p --here --since --until --tree -n --json".split()),
-        ),
-        Command(
-            "show",
-            "a turn or a session as conversation",
-            "Prints a session, or one turn of it, as conversation; on a terminal through a pager "
-            "($PAGER, else less) when it is long.",
-            (
-                *WHOLE,
-                *CONTEXT,
-                Option(("--raw",), "each turn's object as it is stored, as JSON, one a line"),
-                Option(
-                    ("--save",),
-                    "write Markdown to ~/.claude/recalls, one file a REF, and print its path",
-                ),
-                BUDGET,
-                Option(("--no-pager",), "print it all at once, on a terminal too"),
-                COLOR,
-                NO_REDACT,
-                JSON,
-            ),
-            (REFS,),
-            examples=(
-                ("ccgrep show f8a5fac0", "the session whose id begins like this"),
-                ("ccgrep show f8a5fac0:3 --tools", "its fourth turn, with what the agent did"),
-                ("ccgrep show f8a5fac0:3 -C2", "that turn and two on either side"),
-                ("ccgrep show f8a5fac0 --save", "keep it where Claude Code finds it"),
+                "ccgrep retry | fzf --delimiter : --preview 'ccgrep show {1}:{2}'",
+                "choose among the hits",
             ),
         ),
-        Command(
-            "export",
-            "conversations as Markdown, an HTML page or JSON",
-            "Writes sessions, or turns of them, as one document: Markdown, an HTML page that needs "
-            "neither network nor scripts, or JSON.",
-            (
-                Option(
-                    ("-f", "--format"),
-                    "the form; without it what the name of FILE tells, else md",
-                    "value",
-                    "FORM",
-                    ("md", "html", "json"),
-                ),
-                Option(
-                    ("-o", "--output"),
-                    "write FILE instead of printing",
-                    "value",
-                    "FILE",
-                    live="file",
-                ),
-                *WHOLE,
-                NO_REDACT,
+        exit_status=((0, "a turn matched"), (1, "no turn matched"), (2, "error")),
+        common=tuple("-F -E -t -p --since --tool --semantic -n -l --json".split()),
+    ),
+    Command(
+        "pick",
+        "search interactively with fzf",
+        "Searches while you type and previews the selected turn, scrolled to the match. Enter "
+        "prints the record line of the turn, so that pick can be part of a pipe. Ctrl-T switches "
+        "between words and meaning, Ctrl-R resumes the session, Ctrl-Y copies SESSION:TURN, and "
+        "Ctrl-O opens the session in the browser. Needs fzf 0.35 or later.",
+        (
+            Option(
+                ("--commands",),
+                "pick a shell command that an agent ran. Enter prints it and does not run it.",
             ),
-            (REFS,),
-            examples=(
-                ("ccgrep export f8a5fac0 --tools -o auth.html", "a page to read or to send"),
-                ("ccgrep -l auth | ccgrep export - > auth.md", "every session that mentions it"),
+            SEMANTIC,
+            TYPE,
+            *FILTERS,
+            NO_REDACT,
+        ),
+        (Argument("PATTERN", "the query to start with", "*"),),
+        examples=(
+            ("ccgrep pick flaky | ccgrep show -", "pick a turn and read it"),
+            ("ccgrep pick --commands --tool Bash", "find a command from last month"),
+        ),
+        exit_status=(
+            (0, "a line was picked"),
+            (2, "error, or fzf is not installed"),
+            (130, "nothing was picked"),
+        ),
+        common=tuple("--commands --semantic -t -p --here --since --session".split()),
+    ),
+    Command(
+        "index",
+        "ingest new and changed transcripts",
+        "Reads what was appended to the transcripts of Claude Code and Codex since the last run, "
+        "and adds every turn to the store. The store keeps turns whose transcript was deleted. If "
+        "an embedding model is available, index then embeds new turns, the newest first. You can "
+        "interrupt this: the next run continues.",
+        (
+            Option(("--full",), "read every transcript again"),
+            Option(
+                ("--recreate",),
+                "rebuild the store from the transcripts. Turns whose transcript was deleted are "
+                "copied from the old store, which is kept in a directory next to the new one.",
+            ),
+            Option(
+                ("--watch",),
+                "keep running and ingest every change. Needs `pip install 'ccgrep[mcp]'`.",
+            ),
+            Option(("--no-embed",), "do not embed new turns"),
+            Option(("--embed-all",), "embed all turns, not only those of the last 90 days"),
+            Option(("--embed-since",), "embed turns that started after TIME", "TIME"),
+            MODEL,
+            SOURCE,
+            ROOT,
+            NO_WAIT,
+            QUIET,
+            Option(("-v", "--verbose"), "print the name of each transcript that is read"),
+            JSON,
+        ),
+        examples=(
+            ("ccgrep index", "bring the store up to date"),
+            ("ccgrep index --root /mnt/backup/home/me", "ingest the sessions of a backup"),
+        ),
+        exit_status=((0, "success"), (2, "error"), (130, "interrupted")),
+        common=tuple("--full --recreate --watch --no-embed --root --source -q -v".split()),
+    ),
+    Command(
+        "status",
+        "show what is indexed and what is out of date",
+        "Prints the number of sessions and turns in the store, its size, and how many transcripts "
+        "have changed since the last run.",
+        (ROOT, Option(("-v", "--verbose"), "also print where transcripts are damaged"), JSON),
+        examples=(("ccgrep status --json | jq .behind", "see how much is not indexed yet"),),
+    ),
+    Command(
+        "list",
+        "list sessions, most recent first",
+        "Prints one session per line: id, age, project, number of turns, title. If standard "
+        "output is not a terminal, tabs separate the fields. Filters select turns: a session is "
+        "listed if it has a turn that passes them.",
+        (
+            *FILTERS,
+            Option(("--tree",), "print sub-agents and forks below the session they belong to"),
+            Option(
+                ("-n", "--limit"),
+                "print at most N sessions, or trees. 0 means all. The default is 20 on a "
+                "terminal, and all otherwise.",
+                "N",
+            ),
+            COLOR,
+            NO_REDACT,
+            JSON,
+        ),
+        examples=(
+            ("ccgrep list --since 7d", "list the sessions of this week"),
+            ("ccgrep list | fzf | cut -f1 | ccgrep show -", "choose a session and read it"),
+            ("ccgrep list --tree -p shopfront", "show the sub-agents of a project"),
+        ),
+        common=tuple("-p --here --since --until --tree -n --json".split()),
+    ),
+    Command(
+        "show",
+        "print a session or a turn as a conversation",
+        "Prints a session, or one turn of it, as a conversation. Long output on a terminal goes "
+        "through a pager ($PAGER, or else less).",
+        (
+            *TURN_PARTS,
+            *CONTEXT,
+            Option(
+                ("--raw",),
+                "print turns as they are stored. The output has one JSON object per line.",
+            ),
+            Option(
+                ("--save",),
+                "save as Markdown in ~/.claude/recalls. Writes one file per REF and prints its "
+                "path.",
+            ),
+            BUDGET,
+            Option(("--no-pager",), "never start a pager"),
+            COLOR,
+            NO_REDACT,
+            JSON,
+        ),
+        (REFS,),
+        examples=(
+            ("ccgrep show f8a5fac0", "read the session whose id starts like this"),
+            ("ccgrep show f8a5fac0:3 --tools", "read its fourth turn with tool calls"),
+            ("ccgrep show f8a5fac0:3 -C2", "read that turn and two on either side"),
+            ("ccgrep show f8a5fac0 --save", "save it where Claude Code finds it"),
+        ),
+    ),
+    Command(
+        "export",
+        "export sessions as Markdown, HTML or JSON",
+        "Writes sessions or turns as one document: Markdown, JSON, or an HTML page that uses "
+        "neither scripts nor the network.",
+        (
+            Option(
+                ("-f", "--format"),
+                "choose the format. The default follows from the name of FILE, and is md "
+                "otherwise.",
+                "FORMAT",
+                ("md", "html", "json"),
+            ),
+            Option(
+                ("-o", "--output"),
+                "write to FILE instead of standard output",
+                "FILE",
+                completion="file",
+            ),
+            *TURN_PARTS,
+            NO_REDACT,
+        ),
+        (REFS,),
+        examples=(
+            ("ccgrep export f8a5fac0 --tools -o auth.html", "make a page to read or share"),
+            ("ccgrep -l auth | ccgrep export - > auth.md", "export all sessions about auth"),
+        ),
+    ),
+    Command(
+        "blame",
+        "list the turns that read or changed a file",
+        "Prints a record line for each turn that read, wrote or edited a file, the newest first. "
+        "blame looks at the arguments of tool calls. It does not know which files a shell command "
+        "changed.",
+        (
+            Option(
+                ("-L", "--line"),
+                "print only the turn that wrote line N. N counts lines of the file as it is now.",
+                "N",
+            ),
+            *FILTERS,
+            Option(("-n", "--limit"), "print at most N turns. 0, the default, means all.", "N"),
+            FULL_ID,
+            COLOR,
+            NO_REFRESH,
+            NO_REDACT,
+            JSON,
+        ),
+        (
+            Argument(
+                "FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts", completion="file"
             ),
         ),
-        Command(
-            "blame",
-            "the turns that read or changed a file",
-            "Prints a record line for each turn that read, wrote or edited a file, the newest "
-            "first. It goes by what tools were given: what a shell command did is not known.",
-            (
-                Option(
-                    ("-L", "--line"),
-                    "only the turn that wrote line N of the file as it is now, where that can be "
-                    "told",
-                    "int",
-                    "N",
-                ),
-                *FILTERS,
-                Option(("-n", "--limit"), "at most N turns; 0 is all, as without it", "int", "N"),
-                FULL_ID,
-                COLOR,
-                NO_REFRESH,
-                NO_REDACT,
-                JSON,
-            ),
-            (Argument("FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts", live="file"),),
-            examples=(
-                ("ccgrep blame src/auth/jwt.ts", "who touched it, and what for?"),
-                ("ccgrep blame -L 21 src/auth/jwt.ts | ccgrep show - --tools", "why is it so?"),
-            ),
-            exit_status=(
-                (0, "some turn did"),
-                (1, "none did, or it cannot be told who wrote the line"),
-                (2, "trouble"),
-            ),
-            common=tuple("-L -p --since --tool --session -n --json".split()),
+        examples=(
+            ("ccgrep blame src/auth/jwt.ts", "see who touched a file and why"),
+            ("ccgrep blame -L 21 src/auth/jwt.ts | ccgrep show - --tools", "see why"),
         ),
-        Command(
-            "stats",
-            "what was used, how often; permissions to allow",
-            "Counts sessions, turns, tools and tokens; with WHAT tools, bash or tokens these in "
-            "detail. Columns are separated by tabs when standard output is not a terminal. A "
-            "turn that stands in several sessions counts once, and so do the tokens of a message.",
-            (
-                *FILTERS,
-                Option(
-                    ("--by",),
-                    "tools: by project; tokens: by project, model, day or week alone",
-                    "value",
-                    "WHAT",
-                    ("project", "model", "day", "week"),
-                ),
-                Option(
-                    ("--suggest",),
-                    "with bash: permission rules that are safe to allow, by how often they "
-                    "would have been of use",
-                ),
-                Option(
-                    ("--settings",),
-                    "with bash --suggest: as a block for Claude Code's settings.json",
-                ),
-                Option(
-                    ("-n", "--limit"),
-                    "at most N lines of each kind; 0 is all; 10 on a terminal, else all",
-                    "int",
-                    "N",
-                ),
-                QUIET,
-                COLOR,
-                JSON,
-                NO_REDACT,
-                NO_REFRESH,
-            ),
-            (
-                Argument(
-                    "WHAT",
-                    "tools, bash or tokens; without it an overview",
-                    "*",
-                    ("tools", "bash", "tokens"),
-                ),
-            ),
-            examples=(
-                ("ccgrep stats --since 7d", "what happened this week"),
-                ("ccgrep stats tokens --by day -p shopfront", "what a project took, day by day"),
-                ("ccgrep stats bash --suggest", "what need not be asked any more"),
-            ),
-            exit_status=((0, "success"), (1, "there is no such project"), (2, "trouble")),
-            common=tuple("--by --suggest -p --here --since --until -n --json".split()),
+        exit_status=(
+            (0, "a turn was found"),
+            (1, "no turn was found, or the line has no known author"),
+            (2, "error"),
         ),
-        Command(
-            "resume",
-            "the command that resumes a session",
-            "Prints the command that resumes a session where it was, in the directory where it "
-            "began, or runs it.",
-            (Option(("--exec",), "run it in place of ccgrep"), NO_REDACT),
-            (
-                Argument(
-                    "REF", "a session, as for `ccgrep show`; of a turn its session", live="session"
-                ),
+        common=tuple("-L -p --since --tool --session -n --json".split()),
+    ),
+    Command(
+        "stats",
+        "count sessions, tools and tokens; suggest permissions",
+        "Counts sessions, turns, tool calls and tokens. `stats tools`, `stats bash` and `stats "
+        "tokens` show details. If standard output is not a terminal, tabs separate the columns. A "
+        "turn that several sessions share counts once, and so do the tokens of a message.",
+        (
+            *FILTERS,
+            Option(
+                ("--by",),
+                "group by project, model, day or week. `stats tokens` takes any of them, `stats "
+                "tools` only project.",
+                "WHAT",
+                ("project", "model", "day", "week"),
             ),
-            examples=(("ccgrep resume f8a5fac0 --exec", "go on where you were"),),
-            exit_status=(
-                (0, "it can be resumed"),
-                (1, "its transcript or directory is gone"),
-                (2, "trouble"),
+            Option(
+                ("--suggest",),
+                "suggest permission rules that are safe to allow. For `stats bash`. The most "
+                "useful rules come first.",
+            ),
+            Option(
+                ("--settings",),
+                "print the rules for Claude Code's settings.json. For `stats bash --suggest`.",
+            ),
+            Option(
+                ("-n", "--limit"),
+                "print at most N lines of each kind. 0 means all. The default is 10 on a "
+                "terminal, and all otherwise.",
+                "N",
+            ),
+            QUIET,
+            COLOR,
+            JSON,
+            NO_REDACT,
+            NO_REFRESH,
+        ),
+        (
+            Argument(
+                "WHAT",
+                "tools, bash or tokens; an overview if omitted",
+                "*",
+                ("tools", "bash", "tokens"),
             ),
         ),
-        Command(
-            "mcp",
-            "MCP server on standard input and output",
-            "Serves the tools search_conversations, list_conversations, read_turn and "
-            "read_conversation to an agent, over the same store and with the same answers as the "
-            "command line, and takes in what changes meanwhile. It ends when standard input is "
-            "closed. `ccgrep setup` registers it with an agent. Secrets are redacted in every "
-            "reply, whatever is set.",
-            (Option(("--no-redact",), "show secrets to the agent"),),
-            (
-                Argument(
-                    "GLOB",
-                    "only project directories of Claude Code with such a name, as "
-                    "'-home-me-work-*'; without it every session of every agent",
-                    "?",
-                    is_dashed=True,
-                ),
-            ),
-            examples=(("ccgrep mcp '-home-me-work-*'", "serve the projects below ~/work"),),
+        examples=(
+            ("ccgrep stats --since 7d", "see what happened this week"),
+            ("ccgrep stats tokens --by day -p shopfront", "see a project's tokens by day"),
+            ("ccgrep stats bash --suggest", "find commands to allow without asking"),
         ),
-        Command(
-            "model",
-            "which embedding model is used",
-            "Says which model searches by meaning use, where it comes from and what it does. "
-            "`ccgrep model pull NAME` downloads one; nothing else ever does.",
-            (MODEL, JSON),
-            (Argument("WORDS", "`pull` and the name of a model to download", "*", ("pull",)),),
-            examples=(
-                ("ccgrep model", "the model that is used"),
-                ("ccgrep model pull BAAI/bge-small-en-v1.5", "download another one"),
-            ),
+        exit_status=((0, "success"), (1, "no project matches"), (2, "error")),
+        common=tuple("--by --suggest -p --here --since --until -n --json".split()),
+    ),
+    Command(
+        "resume",
+        "print or run the command that resumes a session",
+        "Prints the command that resumes a session in the directory where it started, or runs it.",
+        (Option(("--exec",), "run the command instead of printing it"), NO_REDACT),
+        (Argument("REF", "a session, or a turn of it", completion="session"),),
+        examples=(("ccgrep resume f8a5fac0 --exec", "continue where you left off"),),
+        exit_status=(
+            (0, "the session can be resumed"),
+            (1, "its transcript or directory is gone"),
+            (2, "error"),
         ),
-        Command(
-            "settings",
-            "what is set, and where",
-            "Prints each key of the configuration with the value that holds and where it came "
-            "from: a variable, the configuration file, or the default. The file is "
-            "~/.config/ccgrep/config.toml, or the one that CCGREP_CONFIG names; variables stand "
-            "above it, and options above both.",
-            (JSON,),
-            examples=(("ccgrep settings | grep -v 'default$'", "what is not as it comes"),),
-        ),
-        Command(
-            "setup",
-            "install ccgrep into an agent or a shell, or take it away",
-            "`ccgrep setup claude` and `ccgrep setup codex` give the agent a skill that says when "
-            "and how to search, and register the MCP server. What changes is shown; what stood "
-            "in a settings file before is kept beside it, and one that is not valid is left as "
-            "it is. `ccgrep setup shell` installs completions for bash, zsh and fish, as far as "
-            "they are there, and two keys: Ctrl-G inserts the REF of a turn that you pick, Alt-G "
-            "a command that an agent ran. It writes files of its own, and one marked block each "
-            "into ~/.bashrc and ~/.zshrc.",
-            (
-                Option(("--dry-run",), "say what would be written, and write nothing"),
-                Option(("--remove",), "take away what was installed, and nothing else"),
-                Option(("--hook",), "claude: also take in a session when it ends"),
-            ),
-            (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell")),),
-            examples=(
-                ("ccgrep setup claude --dry-run", "what would change?"),
-                ("ccgrep setup claude", "ask Claude about last week from now on"),
-                ("ccgrep setup shell", "press Tab from now on"),
+    ),
+    Command(
+        "mcp",
+        "run an MCP server on standard input and output",
+        "Offers an agent the tools search_conversations, list_conversations, read_turn and "
+        "read_conversation. They give the same answers as the command line. The server ingests "
+        "changes while it runs, and exits when standard input is closed. `ccgrep setup` registers "
+        "it with an agent. The server redacts secrets even if the setting `redact` is never.",
+        (Option(("--no-redact",), "show secrets to the agent"),),
+        (
+            Argument(
+                "GLOB",
+                "serve only Claude Code projects whose directory name matches, such as "
+                "'-home-me-work-*'; all sessions of all agents if omitted",
+                "?",
+                may_start_with_dash=True,
             ),
         ),
-        Command(
-            "completions",
-            "print the completions of a shell",
-            "Prints what makes a shell complete commands, options and their values; with --keys "
-            "also the keys that `ccgrep setup shell` installs.",
-            (Option(("--keys",), "the keys too: Ctrl-G inserts a REF, Alt-G a past command"),),
-            (Argument("SHELL", "which shell", choices=("bash", "zsh", "fish")),),
-            examples=(
-                ('eval "$(ccgrep completions bash --keys)"', "for this shell alone"),
-                ("ccgrep completions fish > ccgrep.fish", "to put where fish looks"),
+        examples=(("ccgrep mcp '-home-me-work-*'", "serve the projects below ~/work"),),
+    ),
+    Command(
+        "model",
+        "show or download the embedding model",
+        "Prints which embedding model semantic search uses, where it comes from and its "
+        "properties. `ccgrep model pull NAME` downloads a model. No other command downloads "
+        "anything.",
+        (MODEL, JSON),
+        (Argument("WORDS", "`pull` and the name of a model to download", "*", ("pull",)),),
+        examples=(
+            ("ccgrep model", "show the model in use"),
+            ("ccgrep model pull BAAI/bge-small-en-v1.5", "download another model"),
+        ),
+    ),
+    Command(
+        "settings",
+        "print all settings and where they come from",
+        "Prints the value of each setting and its origin: an environment variable, the "
+        "configuration file, or the default. The file is ~/.config/ccgrep/config.toml, or the one "
+        "that CCGREP_CONFIG names. Environment variables override the file, and options override "
+        "both.",
+        (JSON,),
+        examples=(("ccgrep settings | grep -v 'default$'", "see what differs from the defaults"),),
+    ),
+    Command(
+        "setup",
+        "install ccgrep into an agent or a shell, or remove it",
+        "`ccgrep setup claude` and `ccgrep setup codex` install a skill that tells the agent when "
+        "and how to search, and register the MCP server. They print a diff of each change, keep a "
+        "backup of each settings file, and never touch a file that does not parse. `ccgrep setup "
+        "shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G inserts the REF "
+        "of a turn that you pick, Alt-G a command that an agent ran. It adds one marked block "
+        "each to ~/.bashrc and ~/.zshrc.",
+        (
+            Option(("--dry-run",), "print what would change, but write nothing"),
+            Option(("--remove",), "remove what setup installed"),
+            Option(
+                ("--hook",),
+                "also ingest each Claude Code session when it ends. For `ccgrep setup claude`.",
             ),
         ),
-        Command(
-            "fsck",
-            "verify every object, pack and manifest",
-            "Reads every byte of the store and compares it with its name. Names what is lost "
-            "and counts what is only dangling.",
-            (
-                Option(
-                    ("--repair",),
-                    "rebuild what can be, and read lost turns again from their transcripts",
-                ),
-                ROOT,
-                NO_WAIT,
-                JSON,
+        (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell")),),
+        examples=(
+            ("ccgrep setup claude --dry-run", "see what would change"),
+            ("ccgrep setup claude", "let Claude Code search past sessions"),
+            ("ccgrep setup shell", "complete commands and REFs with Tab"),
+        ),
+    ),
+    Command(
+        "completions",
+        "print shell completions",
+        "Prints a script that makes a shell complete commands, options and their values.",
+        (
+            Option(
+                ("--keys",),
+                "include the keys that `ccgrep setup shell` installs. Ctrl-G inserts a REF, Alt-G "
+                "a command that an agent ran.",
             ),
-            examples=(
-                ("ccgrep fsck", "is every byte as it was written?"),
-                ("ccgrep fsck --repair", "mend what can be mended"),
+        ),
+        (Argument("SHELL", "the shell", choices=("bash", "zsh", "fish")),),
+        examples=(
+            ('eval "$(ccgrep completions bash --keys)"', "enable them in this shell"),
+            ("ccgrep completions fish > ccgrep.fish", "write them to a file"),
+        ),
+    ),
+    Command(
+        "fsck",
+        "verify every object, pack and manifest",
+        "Reads the whole store and compares each object with its hash. Prints which turns are "
+        "lost, and counts objects that no session refers to.",
+        (
+            Option(
+                ("--repair",),
+                "rebuild what is damaged. Reads lost turns again from their transcripts.",
             ),
-            exit_status=((0, "the store is whole"), (1, "something is lost"), (2, "trouble")),
+            ROOT,
+            NO_WAIT,
+            JSON,
         ),
-        Command(
-            "gc",
-            "fold packs and drop what nothing refers to",
-            "Folds small packs into larger ones and drops objects that no session refers to.",
-            (NO_WAIT, JSON),
-            examples=(("ccgrep gc", "tidy up; it is never necessary"),),
+        examples=(
+            ("ccgrep fsck", "check the store for damage"),
+            ("ccgrep fsck --repair", "repair the store"),
         ),
-        Command(
-            "secrets",
-            "which secrets are in the store, and where",
-            "Looks through every turn for what has the shape of a key, a token or a password, and "
-            "prints SESSION:TURN:RULE:FINGERPRINT for each, never the secret itself. The "
-            "fingerprint is the beginning of its SHA-256: the same for the same secret wherever it "
-            "stands. What has no known shape is not found.",
-            (*FILTERS, FULL_ID, QUIET, NO_REFRESH, JSON),
-            examples=(
-                ("ccgrep secrets --since 30d", "what was pasted, printed or read this month"),
-                ("ccgrep secrets | cut -d: -f3 | sort | uniq -c", "how many of which kind"),
-            ),
-            exit_status=((0, "there are secrets"), (1, "none was found"), (2, "trouble")),
-            common=tuple("-p --here --since --session --full-id --json".split()),
+        exit_status=((0, "the store is intact"), (1, "turns are lost"), (2, "error")),
+    ),
+    Command(
+        "gc",
+        "merge packs and delete unreferenced objects",
+        "Merges small packs into larger ones and deletes objects that no session refers to.",
+        (NO_WAIT, JSON),
+        examples=(("ccgrep gc", "clean up; never necessary"),),
+    ),
+    Command(
+        "secrets",
+        "find secrets in the store",
+        "Scans every turn for text that looks like a key, a token or a password, and prints "
+        "SESSION:TURN:RULE:FINGERPRINT for each. It never prints the secret itself. The "
+        "fingerprint is the start of the secret's SHA-256, so that equal secrets have equal "
+        "fingerprints. secrets finds only known formats.",
+        (*FILTERS, FULL_ID, QUIET, NO_REFRESH, JSON),
+        examples=(
+            ("ccgrep secrets --since 30d", "find the secrets of the last month"),
+            ("ccgrep secrets | cut -d: -f3 | sort | uniq -c", "count them by kind"),
         ),
-        Command(
-            "forget",
-            "remove a session for good",
-            "Removes everything that ccgrep holds of a session and of the sub-agents that "
-            "served it, and does not take it in again. Turns that another session shares stay "
-            "there. The transcript itself is not touched.",
-            (NO_WAIT, JSON),
-            (REFS,),
-            examples=(("ccgrep forget f8a5fac0", "as if that session had never been"),),
-        ),
-    )
-}
+        exit_status=((0, "secrets were found"), (1, "no secrets were found"), (2, "error")),
+        common=tuple("-p --here --since --session --full-id --json".split()),
+    ),
+    Command(
+        "forget",
+        "delete sessions for good",
+        "Deletes a session and its sub-agents from the store, and never ingests them again. Turns "
+        "that another session shares remain there. The transcript itself is not deleted.",
+        (NO_WAIT, JSON),
+        (REFS,),
+        examples=(("ccgrep forget f8a5fac0", "delete a session from the store"),),
+    ),
+)
+COMMANDS = {command.name: command for command in _TABLE}

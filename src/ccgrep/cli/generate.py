@@ -1,7 +1,7 @@
-"""Every file that follows from the flag table: man pages and completions.
+"""Generate the man pages and shell completions from the flag table.
 
-Imported by the commands that print or install them, by `scripts/generate` and by the test that
-compares the repository with the table; never by a search.
+`scripts/generate` writes them into the repository, `ccgrep completions` and `ccgrep setup shell`
+print and install them. A search never imports this module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COMPLETIONS: dict[str, tuple[str, Callable[[], str]]] = {
     "zsh": ("completions/_ccgrep", generate_zsh.script),
     "fish": ("completions/ccgrep.fish", generate_fish.script),
 }
-"""For each shell the file in the repository and what makes its text."""
+"""The file in the repository and the generator, by shell."""
 
 
 def completions(shell: str) -> str:
@@ -26,10 +26,10 @@ def completions(shell: str) -> str:
 
 
 def files() -> dict[str, str]:
-    """Path in the repository → text."""
-    made = {"man/ccgrep.1": generate_man.main_page()}
+    """Return the text of every generated file by its path in the repository."""
+    texts = {"man/ccgrep.1": generate_man.main_page()}
     for command in COMMANDS.values():
-        made[f"man/ccgrep-{command.name}.1"] = generate_man.command_page(command)
+        texts[f"man/ccgrep-{command.name}.1"] = generate_man.command_page(command)
     for path, script in COMPLETIONS.values():
-        made[path] = script()
-    return made
+        texts[path] = script()
+    return texts

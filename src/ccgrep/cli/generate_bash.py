@@ -1,7 +1,8 @@
-"""The completions of bash, from the flag table; for bash 3.2 and later, on its own.
+"""Generate the bash completions from the flag table, for bash 3.2 and later.
 
-Commands, options and values that the table knows stand in the script; only live values start
-ccgrep. What it answers was said by others: it is quoted before it reaches the command line.
+The script contains all commands, options and choices of the table. It runs ccgrep only for live
+values such as session ids. These come from transcripts, so the script quotes them before they
+reach the command line.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HEAD = """\
-# ccgrep completions for bash, made from src/ccgrep/cli/flags.py by scripts/generate.
+# ccgrep completions for bash, generated from src/ccgrep/cli/flags.py by scripts/generate.
 
-# Each function sets `found`, lines of a value, a tab and what it is, and `kind`, what else is
-# asked for: live values of that name, or files.
+# Each function sets `candidates`, lines of a value, a tab and a description, or `kind`, the kind
+# of live values or paths to complete.
 """
 
 _BODY = r"""
 _ccgrep_live() {
     local line
     while IFS= read -r line; do
-        found+=("$line")
+        candidates+=("$line")
     done < <(ccgrep __complete "$1" "$2" 2>/dev/null)
 }
 
 _ccgrep() {
     local line=${COMP_LINE:0:COMP_POINT} command=search kind= head= cur= prev= prefix= char part
-    local -a words found=()
+    local -a words candidates=()
     read -ra words <<<"$line"
     [[ $line == *[[:space:]] ]] || { cur=${words[${#words[@]}-1]}; unset "words[${#words[@]}-1]"; }
     prev=${words[${#words[@]}-1]}
@@ -56,7 +57,7 @@ _ccgrep() {
         file | dir) _ccgrep_paths "${cur#"$prefix"}"; return 0 ;;
         *) _ccgrep_live "$kind" "${cur#"$prefix"}" ;;
     esac
-    # Readline replaces only what stands behind the last of its word breaks.
+    # Readline replaces only the text after the last word break.
     for char in : = @; do
         if [[ $COMP_WORDBREAKS == *"$char"* && $cur == *"$char"* ]]; then
             part=${cur%"$char"*}$char
@@ -75,12 +76,12 @@ _ccgrep_paths() {
     done < <(compgen "$flag" -- "$1")
 }
 
-# What begins like the word, quoted; several are shown with what they are, which readline never
-# inserts: it inserts what they have in common.
+# Reply with the candidates that match, quoted. Several candidates get their description: readline
+# shows it but inserts only the common prefix.
 _ccgrep_reply() {
     local line value text quoted width=0
     local -a values=() texts=()
-    for line in "${found[@]}"; do
+    for line in "${candidates[@]}"; do
         value=$prefix${line%%$'\t'*}
         [[ $value == "$cur"* ]] || continue
         printf -v quoted %q "${value#"$head"}"
@@ -118,7 +119,7 @@ def script() -> str:
         "}",
         "",
         "_ccgrep_commands() {",
-        *_found(commands, "    "),
+        *_assign(commands, "    "),
         "}",
         "",
         *_function("options", _options()),
@@ -129,7 +130,7 @@ def script() -> str:
 
 
 def _function(name: str, cases: Iterator[tuple[str, list[str]]], otherwise: str = "") -> list[str]:
-    """A function that chooses by its argument."""
+    """Return the lines of a shell function that switches on its argument."""
     lines = [f"_ccgrep_{name}() {{", '    case "$1" in']
     for pattern, body in cases:
         lines += [f"        {pattern})", *body, "            ;;"]
@@ -140,41 +141,41 @@ def _function(name: str, cases: Iterator[tuple[str, list[str]]], otherwise: str 
 
 def _options() -> Iterator[tuple[str, list[str]]]:
     for command in COMMANDS.values():
-        told = [f"{name}\t{o.help}" for o in (*command.options, HELP) for name in o.names]
-        yield command.name, _found(told, " " * 12)
+        options = [f"{name}\t{o.summary}" for o in (*command.options, HELP) for name in o.names]
+        yield command.name, _assign(options, " " * 12)
 
 
 def _values() -> Iterator[tuple[str, list[str]]]:
-    """What follows COMMAND:OPTION, if it takes a value; of a number nothing is known."""
-    places: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    """Yield a case for each kind of value. Its patterns are COMMAND:OPTION."""
+    patterns: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for command in COMMANDS.values():
         for option in command.options:
-            if option.kind != "flag":
-                taken = places.setdefault((option.choices, option.live), [])
-                taken += [f"{command.name}:{name}" for name in option.names]
-    for (choices, live), names in places.items():
-        yield " | ".join(names), _taken(choices, live)
+            if option.value:
+                names = patterns.setdefault((option.choices, option.completion), [])
+                names += [f"{command.name}:{name}" for name in option.names]
+    for (choices, completion), names in patterns.items():
+        yield " | ".join(names), _complete(choices, completion)
 
 
 def _arguments() -> Iterator[tuple[str, list[str]]]:
     for command in COMMANDS.values():
         for argument in command.arguments:
-            if argument.choices or argument.live:
-                yield command.name, _taken(argument.choices, argument.live)
+            if argument.choices or argument.completion:
+                yield command.name, _complete(argument.choices, argument.completion)
 
 
-def _taken(choices: tuple[str, ...], live: str) -> list[str]:
+def _complete(choices: tuple[str, ...], completion: str) -> list[str]:
     if choices:
-        return _found(list(choices), " " * 12)
-    return [f"            kind={live}"]
+        return _assign(list(choices), " " * 12)
+    return [f"            kind={completion}"]
 
 
-def _found(lines: list[str], indent: str) -> list[str]:
-    quoted = [f"{indent}    {_quoted(line)}" for line in lines]
-    return [f"{indent}found=(", *quoted, f"{indent})"]
+def _assign(candidates: list[str], indent: str) -> list[str]:
+    quoted = [f"{indent}    {_quote(line)}" for line in candidates]
+    return [f"{indent}candidates=(", *quoted, f"{indent})"]
 
 
-def _quoted(line: str) -> str:
-    """A tab is written so that it can be seen, and survives an editor."""
+def _quote(line: str) -> str:
+    """Quote a line for the shell, with a visible tab that survives an editor."""
     value, tab, text = line.partition("\t")
     return shlex.quote(value) + ("$'\\t'" + shlex.quote(text) if tab else "")

@@ -1,4 +1,4 @@
-"""The completions of fish, from the flag table: a line for each option of each command."""
+"""Generate the fish completions from the flag table: one line per option of each command."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from ccgrep.cli.flags import Argument, Command, Option
 
 _HEAD = """\
-# ccgrep completions for fish, made from src/ccgrep/cli/flags.py by scripts/generate.
+# ccgrep completions for fish, generated from src/ccgrep/cli/flags.py by scripts/generate.
 
-function __ccgrep_is -d 'Whether the command of the line is this one'
+function __ccgrep_is -d 'Test whether the command line runs this command'
     set -l words (commandline -opc)
     set -l command search
     if set -q words[2]; and contains -- $words[2] {names}
@@ -22,11 +22,11 @@ function __ccgrep_is -d 'Whether the command of the line is this one'
     test $command = $argv[1]
 end
 
-function __ccgrep_is_first -d 'Whether this is the first word'
+function __ccgrep_is_first -d 'Test whether the cursor is on the first word'
     test (count (commandline -opc)) -eq 1
 end
 
-function __ccgrep_live -d 'Values that only ccgrep knows; fish quotes what it inserts'
+function __ccgrep_live -d 'Print values that only ccgrep knows'
     set -l word (commandline -ct | string replace -r '^--[^=]*=' '')
     ccgrep __complete $argv[1] "$word" 2>/dev/null
 end
@@ -37,7 +37,7 @@ complete -c ccgrep -f
 
 def script() -> str:
     lines = [
-        *(f"complete -c ccgrep -n __ccgrep_is_first -a {c.name} -d {_quoted(c.summary)}"
+        *(f"complete -c ccgrep -n __ccgrep_is_first -a {c.name} -d {_quote(c.summary)}"
           for c in COMMANDS.values()),
         *(line for command in COMMANDS.values() for line in _command(command)),
     ]  # fmt: skip
@@ -50,24 +50,23 @@ def _command(command: Command) -> Iterator[str]:
         names = " ".join(
             f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names
         )
-        takes = f" {_values(option)}" if option.kind != "flag" else ""
-        yield f"{begin} {names}{takes} -d {_quoted(option.help)}"
-    is_searched = command.name == "search"
+        values = f" {_values(option)}" if option.value else ""
+        yield f"{begin} {names}{values} -d {_quote(option.summary)}"
     for argument in command.arguments:
-        if (argument.choices or argument.live) and not is_searched:
+        if argument.choices or argument.completion:
             yield f"{begin} -n 'not __ccgrep_is_first' {_values(argument)}"
 
 
-def _values(taken: Option | Argument) -> str:
-    if taken.choices:
-        return f"-x -a {_quoted(' '.join(taken.choices))}"
-    if taken.live == "file":
+def _values(item: Option | Argument) -> str:
+    if item.choices:
+        return f"-x -a {_quote(' '.join(item.choices))}"
+    if item.completion == "file":
         return "-r -F"
-    if taken.live == "dir":
+    if item.completion == "dir":
         return "-x -a '(__fish_complete_directories)'"
-    return f"-x -k -a '(__ccgrep_live {taken.live})'" if taken.live else "-x"
+    return f"-x -k -a '(__ccgrep_live {item.completion})'" if item.completion else "-x"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

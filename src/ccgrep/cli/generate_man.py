@@ -1,4 +1,4 @@
-"""Manual pages from the flag table and the table of settings, in the language of man(7)."""
+"""Generate the man pages, in man(7) markup, from the flag table and the table of settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from ccgrep import __version__
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
-from ccgrep.cli.help import synopsis
+from ccgrep.cli.help import long_help, sentence, synopsis
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.settings import KEYS, Key
 
@@ -15,25 +15,22 @@ if TYPE_CHECKING:
 
 _DATE = "November 16, 2026"
 _OTHERS = {"search": ("grep", "fzf", "jq"), "pick": ("fzf",), "show": ("less",), "blame": ("git",)}
-_ALWAYS = ("store",)
-"""Settings that every command goes by."""
+_COMMON_KEYS = ("store",)
+"""Settings that every command uses."""
 _VARIABLES = (
-    ("CLAUDE_CONFIG_DIR", "where Claude Code keeps its transcripts, instead of ~/.claude"),
-    ("CODEX_HOME", "where Codex keeps its transcripts, instead of ~/.codex"),
-    ("CCGREP_CONFIG", "the configuration file"),
+    ("CLAUDE_CONFIG_DIR", "The directory of Claude Code, instead of ~/.claude."),
+    ("CODEX_HOME", "The directory of Codex, instead of ~/.codex."),
+    ("CCGREP_CONFIG", "The configuration file."),
 )
 _FILES = (
-    ("~/.claude/projects, ~/.codex/sessions", "the transcripts that are read, never written"),
-    ("~/.local/share/ccgrep", "the store; below $XDG_DATA_HOME if that is set"),
-    (
-        "~/.config/ccgrep/config.toml",
-        "the configuration file, which need not be there; below $XDG_CONFIG_HOME if that is set",
-    ),
+    ("~/.claude/projects, ~/.codex/sessions", "The transcripts. ccgrep never writes to them."),
+    ("~/.local/share/ccgrep", "The store, or $XDG_DATA_HOME/ccgrep."),
+    ("~/.config/ccgrep/config.toml", "The configuration file, or below $XDG_CONFIG_HOME."),
 )
 
 
 def main_page() -> str:
-    """ccgrep(1): searching, which needs no command, and what commands there are."""
+    """Return ccgrep(1): how to search, and all commands."""
     search = COMMANDS["search"]
     commands = [
         line
@@ -53,13 +50,13 @@ def main_page() -> str:
 
 
 def command_page(command: Command) -> str:
-    """ccgrep-COMMAND(1)."""
+    """Return ccgrep-COMMAND(1)."""
     names = {name for option in command.options for name in option.names}
-    keys = [key for key in KEYS.values() if key.flag in names or key.name in _ALWAYS]
+    keys = [key for key in KEYS.values() if key.flag in names or key.name in _COMMON_KEYS]
     arguments = [
         line
         for a in command.arguments
-        for line in (".TP", f"\\fI{_text(a.name)}\\fR", _prose(a.help))
+        for line in (".TP", f"\\fI{_text(a.name)}\\fR", _prose(sentence(a.help)))
     ]
     return _page(
         f"ccgrep-{command.name}",
@@ -84,7 +81,7 @@ def _page(
     others: list[str],
 ) -> str:
     lines = [
-        '.\\" Made from src/ccgrep/cli/flags.py by scripts/generate: change it there.',
+        '.\\" Generated from src/ccgrep/cli/flags.py by scripts/generate: do not edit.',
         f'.TH {name.upper()} 1 "{_DATE}" "ccgrep {__version__}" "User Commands"',
         ".SH NAME",
         f"{_text(name)} \\- {_text(summary)}",
@@ -93,7 +90,7 @@ def _page(
         ".SH DESCRIPTION",
         *description,
         ".SH OPTIONS",
-        *(line for option in options for line in (".TP", _head(option), _prose(_told(option)))),
+        *(line for option in options for line in (".TP", _head(option), _prose(long_help(option)))),
         ".SH EXAMPLES",
         "\n.PP\n".join(_example(typed, what) for typed, what in command.examples),
         ".SH EXIT STATUS",
@@ -111,7 +108,7 @@ def _page(
 def _environment(keys: Iterable[Key]) -> Iterator[str]:
     for key in keys:
         yield from (".TP", ", ".join(f"\\fB{_text(name)}\\fR" for name in key.environment))
-        yield _prose(key.help)
+        yield _prose(sentence(key.help))
     for name, what in _VARIABLES:
         yield from (".TP", f"\\fB{_text(name)}\\fR", _text(what))
 
@@ -121,32 +118,30 @@ def _example(typed: str, what: str) -> str:
 
 
 def _block(lines: list[str]) -> Iterator[str]:
-    """Lines as they are."""
+    """Yield the lines in a no-fill block, which man does not wrap."""
     yield from (".nf", *(_code(line) for line in lines), ".fi")
 
 
 def _head(option: Option) -> str:
     names = ", ".join(f"\\fB{_code(name)}\\fR" for name in option.names)
-    return names + (f" \\fI{_text(option.metavar)}\\fR" if option.metavar else "")
-
-
-def _told(option: Option) -> str:
-    return option.help + (f" ({', '.join(option.choices)})" if option.choices else "")
+    value = f" \\fI{_text(option.placeholder)}\\fR" if option.value else ""
+    choices = f" ({_text(', '.join(option.choices))})" if option.choices else ""
+    return names + value + choices
 
 
 def _prose(text: str) -> str:
-    """Text in which `code` stands out."""
+    """Return text for man, with `code` in bold."""
     parts = text.split("`")
     return "".join(_text(p) if i % 2 == 0 else f"\\fB{_code(p)}\\fR" for i, p in enumerate(parts))
 
 
 def _text(text: str) -> str:
-    """Prose: a hyphen is one, but that of an option is what is typed."""
+    """Escape prose. Only the dashes of options become minus signs."""
     return re.sub(r"(?<![\w-])-+(?=[\w-])", lambda m: "\\-" * len(m[0]), _plain(text))
 
 
 def _code(text: str) -> str:
-    """What is typed: every character as it is."""
+    """Escape text that the user types. Every dash becomes a minus sign."""
     return _plain(text).replace("-", "\\-")
 
 

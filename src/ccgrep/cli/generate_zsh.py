@@ -1,6 +1,6 @@
-"""The completions of zsh, from the flag table: one list of specifications a command.
+"""Generate the zsh completions from the flag table: one `_arguments` call per command.
 
-It can be found on the fpath as `_ccgrep`, or be sourced after compinit.
+zsh loads the script from the fpath as `_ccgrep`, or sources it after compinit.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 _HEAD = """\
 #compdef ccgrep
-# ccgrep completions for zsh, made from src/ccgrep/cli/flags.py by scripts/generate.
+# ccgrep completions for zsh, generated from src/ccgrep/cli/flags.py by scripts/generate.
 
-# Values that only ccgrep knows; zsh quotes what it inserts.
+# Offer values that only ccgrep knows. zsh quotes what it inserts.
 _ccgrep_live() {
     local line value
-    local -a found
+    local -a candidates
     for line in "${(@f)$(ccgrep __complete $1 "${(Q)PREFIX}" 2>/dev/null)}"; do
         [[ -n $line ]] || continue
         value=${line%%$'\\t'*}
-        found+=("${value//:/\\\\:}:${line#*$'\\t'}")
+        candidates+=("${value//:/\\\\:}:${line#*$'\\t'}")
     done
-    _describe -V -t ccgrep-$1 $1 found
+    _describe -V -t ccgrep-$1 $1 candidates
 }
 
 _ccgrep() {
@@ -49,7 +49,7 @@ _ACTIONS = {"": " ", "file": "_files", "dir": "_files -/"}
 def script() -> str:
     lines = [
         "    commands=(",
-        *(f"        {_quoted(f'{c.name}:{_colons(c.summary)}')}" for c in COMMANDS.values()),
+        *(f"        {_quote(f'{c.name}:{_escape_colons(c.summary)}')}" for c in COMMANDS.values()),
         "    )",
         "    if (( CURRENT == 2 )) && [[ $PREFIX != -* ]]; then",
         "        _describe -V command commands",
@@ -72,42 +72,41 @@ def _case(command: Command) -> Iterator[str]:
     yield "            _arguments -s -S \\"
     for position, spec in enumerate(specs):
         end = " \\" if position < len(specs) - 1 else ""
-        yield f"                {_quoted(spec)}{end}"
+        yield f"                {_quote(spec)}{end}"
     yield "            ;;"
 
 
 def _option(option: Option) -> Iterator[str]:
     others = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
-    repeat = "*" if option.kind == "list" else others
+    prefix = "*" if option.is_repeatable else others
     for name in option.names:
-        if option.kind == "flag":
-            yield f"{repeat}{name}[{_bracketed(option.help)}]"
-        else:
-            joined = "=" if name.startswith("--") else "+"
-            taken = f":{option.metavar}:{_action(option)}"
-            yield f"{repeat}{name}{joined}[{_bracketed(option.help)}]{taken}"
+        joint = value = ""
+        if option.value:
+            joint = "=" if name.startswith("--") else "+"
+            value = f":{option.placeholder}:{_action(option)}"
+        yield f"{prefix}{name}{joint}[{_escape_brackets(option.summary)}]{value}"
 
 
 def _argument(argument: Argument) -> str:
-    place = "1" if argument.repeat == "1" else "*"
-    # A message, as for an option's value, would keep zsh from inserting the option that is meant.
-    is_known = argument.choices or argument.live
-    return f"{place}:{argument.name}:{_action(argument) if is_known else '{ false }'}"
+    position = "1" if argument.repeat == "1" else "*"
+    # An empty action would print a message and keep zsh from completing options here.
+    is_known = argument.choices or argument.completion
+    return f"{position}:{argument.name}:{_action(argument) if is_known else '{ false }'}"
 
 
-def _action(taken: Option | Argument) -> str:
-    if taken.choices:
-        return f"({' '.join(taken.choices)})"
-    return _ACTIONS.get(taken.live) or f"{{ _ccgrep_live {taken.live} }}"
+def _action(item: Option | Argument) -> str:
+    if item.choices:
+        return f"({' '.join(item.choices)})"
+    return _ACTIONS.get(item.completion) or f"{{ _ccgrep_live {item.completion} }}"
 
 
-def _bracketed(text: str) -> str:
-    return _colons(text).replace("[", "\\[").replace("]", "\\]")
+def _escape_brackets(text: str) -> str:
+    return _escape_colons(text).replace("[", "\\[").replace("]", "\\]")
 
 
-def _colons(text: str) -> str:
+def _escape_colons(text: str) -> str:
     return text.replace("\\", "\\\\").replace(":", "\\:")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"

@@ -1,6 +1,7 @@
-"""What `-h` and `--help` print, from the flag table: examples first, no wider than the terminal.
+"""Format the help screens from the flag table.
 
-Imported only when somebody asks.
+`-h` fits on one screen of 24 lines, `--help` prints everything. Both start with examples and are
+no wider than the terminal. Only commands that print help import this module.
 """
 
 from __future__ import annotations
@@ -13,82 +14,85 @@ from ccgrep.light_typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-WIDEST = 80
-_SCREEN_ITEMS = 12
-
-
-def usage(command: Command) -> str:
-    return f"usage: {synopsis(command)}"
+MAX_WIDTH = 80
+_MAX_BRIEF_OPTIONS = 12
 
 
 def synopsis(command: Command) -> str:
-    """How a command is written; the name of the default one may be left out."""
+    """Return how the command is typed. The name of the default command is optional."""
     name = "[search]" if command.name == "search" else command.name
-    shown = {"1": "{}", "?": "[{}]", "+": "{}…", "*": "[{}…]"}
-    words = [shown[a.repeat].format(a.name) for a in command.arguments]
+    forms = {"1": "{}", "?": "[{}]", "+": "{}…", "*": "[{}…]"}
+    words = [forms[a.repeat].format(a.name) for a in command.arguments]
     return " ".join(["ccgrep", name, "[OPTION…]", *words])
 
 
-def head(option: Option) -> str:
-    """An option's names and what it takes."""
-    value = f" {option.metavar}" if option.metavar else ""
-    choices = f" ({', '.join(option.choices)})" if option.choices else ""
-    return f"{', '.join(option.names)}{value}{choices}"
+def sentence(text: str) -> str:
+    """Return the text with a capital letter and a full stop."""
+    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def help_text(command: Command, width: int = WIDEST) -> str:
-    """What `ccgrep COMMAND --help` prints: everything."""
-    width = min(width, WIDEST)
-    parts = [usage(command), *_examples(command, width), textwrap.fill(command.description, width)]
+def long_help(option: Option) -> str:
+    return sentence(option.help) + (" Can be repeated." if option.is_repeatable else "")
+
+
+def help_text(command: Command, width: int = MAX_WIDTH) -> str:
+    """Return the text of `ccgrep COMMAND --help`."""
+    width = min(width, MAX_WIDTH)
+    parts = [f"usage: {synopsis(command)}", *_examples(command, width)]
+    parts.append(textwrap.fill(command.description, width))
     if command.arguments:
-        parts.append("\n".join(_item(a.name, a.help, width) for a in command.arguments))
+        parts.append("\n".join(_item(a.name, sentence(a.help), width) for a in command.arguments))
     parts.append(_options(command, width))
     codes = (f"  {code:<4} {meaning}" for code, meaning in command.exit_status)
     parts.append("\n".join(["exit status:", *codes]))
     return "\n\n".join(parts)
 
 
-def brief(command: Command, width: int = WIDEST) -> str:
-    """What `ccgrep COMMAND -h` prints: one screen."""
-    width = min(width, WIDEST)
-    is_short = len(command.options) <= _SCREEN_ITEMS
-    told = [o for o in command.options if is_short or set(o.names) & set(command.common)]
-    top = f"{usage(command)}\n{_cut(command.summary, width)}"
-    parts = [top, *_examples(command, width, is_cut=True)]
-    if told:
-        parts.append("\n".join(_table(((_short_head(o), o.help) for o in told), width)))
-    left = [o.names[0] for o in command.options if o not in told]
-    more = [textwrap.fill(f"also: {' '.join(left)}", width, break_on_hyphens=False)] if left else []
-    more.append(f"`ccgrep {command.name} --help` tells all.")
-    return "\n\n".join([*parts, "\n".join(more)])
+def brief(command: Command, width: int = MAX_WIDTH) -> str:
+    """Return the text of `ccgrep COMMAND -h`, one screen."""
+    width = min(width, MAX_WIDTH)
+    is_short = len(command.options) <= _MAX_BRIEF_OPTIONS
+    listed = [o for o in command.options if is_short or set(o.names) & set(command.common)]
+    top = f"usage: {synopsis(command)}\n{_cut(command.summary, width)}"
+    parts = [top, *_examples(command, width, is_brief=True)]
+    if listed:
+        rows = ((_brief_head(option), option.summary) for option in listed)
+        parts.append("\n".join(_cut(line, width) for line in _table(rows)))
+    others = [o.names[0] for o in command.options if o not in listed]
+    more = f"more options: {' '.join(others)}"
+    end = [textwrap.fill(more, width, break_on_hyphens=False)] if others else []
+    end.append(f"Run `ccgrep {command.name} --help` for details.")
+    return "\n\n".join([*parts, "\n".join(end)])
 
 
-def overview(width: int = WIDEST) -> str:
-    """What `ccgrep --help` prints: how to search, and all commands."""
-    width = min(width, WIDEST)
+def overview(width: int = MAX_WIDTH) -> str:
+    """Return the text of `ccgrep --help`: how to search, and all commands."""
+    width = min(width, MAX_WIDTH)
     search = COMMANDS["search"]
-    commands = _table(((c.name, c.summary) for c in COMMANDS.values()), width, is_cut=False)
+    indent = " " * (max(map(len, COMMANDS)) + 4)
+    rows = _table((c.name, c.summary) for c in COMMANDS.values())
+    commands = (textwrap.fill(row, width, subsequent_indent=indent) for row in rows)
     return "\n\n".join(
         [
             *_top(width),
             "\n".join(["commands:", *commands]),
             textwrap.fill(search.description, width),
             _options(search, width),
-            "`ccgrep COMMAND --help` tells more about each.",
+            "Run `ccgrep COMMAND --help` for the options of a command.",
         ]
     )
 
 
-def brief_overview(width: int = WIDEST) -> str:
-    """What `ccgrep -h` prints: one screen."""
-    width = min(width, WIDEST)
+def brief_overview(width: int = MAX_WIDTH) -> str:
+    """Return the text of `ccgrep -h`, one screen."""
+    width = min(width, MAX_WIDTH)
     names = textwrap.fill(" ".join(COMMANDS), width, initial_indent="  ", subsequent_indent="  ")
     return "\n\n".join(
         [
             *_top(width),
             f"commands:\n{names}",
-            "`ccgrep COMMAND -h` tells more, `ccgrep search -h` about\n"
-            "searching, `ccgrep --help` everything.",
+            "Run `ccgrep COMMAND -h` for the options of a command, and\n"
+            "`ccgrep --help` for everything.",
         ]
     )
 
@@ -102,49 +106,44 @@ def _top(width: int) -> list[str]:
 
 
 def _options(command: Command, width: int) -> str:
-    items = [_item(head(option), option.help, width) for option in (*command.options, HELP)]
+    items = [_item(_head(option), long_help(option), width) for option in (*command.options, HELP)]
     return "\n".join(["options:", *items])
 
 
-def _item(title: str, text: str, width: int) -> str:
-    heads = textwrap.fill(title, width, initial_indent="  ", subsequent_indent="      ")
-    indent = " " * 8
-    return f"{heads}\n{textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)}"
+def _head(option: Option) -> str:
+    value = f" {option.placeholder}" if option.value else ""
+    choices = f" ({', '.join(option.choices)})" if option.choices else ""
+    return f"{', '.join(option.names)}{value}{choices}"
 
 
-def _examples(command: Command, width: int, is_cut: bool = False) -> list[str]:
-    """The examples, each with what it is for; `is_cut` leaves out those that need two lines."""
+def _brief_head(option: Option) -> str:
+    """Return a short and a long name, and the placeholder of the value."""
+    names = [option.names[0], *(n for n in option.names[1:] if n.startswith("--"))][:2]
+    return ", ".join(names) + (f" {option.placeholder}" if option.value else "")
+
+
+def _item(head: str, text: str, width: int) -> str:
+    heads = textwrap.fill(head, width, initial_indent="  ", subsequent_indent="      ")
+    return f"{heads}\n{textwrap.indent(textwrap.fill(text, width - 8), ' ' * 8)}"
+
+
+def _examples(command: Command, width: int, is_brief: bool = False) -> list[str]:
+    """Return the examples as one paragraph; `is_brief` drops those that need two lines."""
     lines = []
     for typed, meaning in command.examples:
         line = f"  {typed}    # {meaning}"
         if len(line) <= width:
             lines.append(line)
-        elif not is_cut:
+        elif not is_brief:
             lines += [f"  # {meaning}", f"  {typed}"]
     return ["\n".join(["examples:", *lines])] if lines else []
 
 
-def _short_head(option: Option) -> str:
-    """The name that is typed, and the one that is read."""
-    names = [option.names[0], *(n for n in option.names[1:] if n.startswith("--"))][:2]
-    return ", ".join(names) + (f" {option.metavar}" if option.metavar else "")
-
-
-def _table(rows: Iterable[tuple[str, str]], width: int, is_cut: bool = True) -> Iterator[str]:
-    """Two columns; what does not fit into the second is cut, or goes on below."""
+def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     rows = list(rows)
     left = max(len(title) for title, _ in rows)
-    for title, text in rows:
-        line = f"  {title:<{left}}  {text}"
-        yield (
-            _cut(line, width)
-            if is_cut
-            else textwrap.fill(line, width, subsequent_indent=" " * (left + 4))
-        )
+    return (f"  {title:<{left}}  {text}" for title, text in rows)
 
 
 def _cut(line: str, width: int) -> str:
-    """One line: its first clause if all of it is too long, else its beginning."""
-    if len(line) > width:
-        line = line.partition(";")[0]
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"

@@ -1,8 +1,8 @@
-"""From what was typed, by the flag table, to values.
+"""Parse a command line according to the flag table.
 
-By hand, because argparse needs ten milliseconds for a table of this size, a fifth of what a
-search may take, and loses `--` when options stand between words. The grammar is the usual one:
-`-n5`, `-n 5`, `--limit=5`, `--limit 5`, `-il`, options and words in any order until `--`.
+The grammar is the usual one: `-n5`, `-n 5`, `--limit=5`, `--limit 5`, `-il`, options and words in
+any order until `--`. argparse would take ten milliseconds for a table of this size, a fifth of a
+search, and it drops `--` if options precede it.
 """
 
 from __future__ import annotations
@@ -18,138 +18,135 @@ if TYPE_CHECKING:
 
 
 class HelpAskedError(Exception):
-    """`-h` or `--help` was among the options; `is_whole` if it was the latter."""
+    """Raised for `-h` and, with `is_whole`, for `--help`."""
 
     def __init__(self, is_whole: bool) -> None:
         super().__init__()
         self.is_whole = is_whole
 
 
-def parse(command: Command, typed: list[str]) -> SimpleNamespace:
-    """What was typed behind the command's name; an option not given is False or None."""
-    return _Parser(command, typed).run()
+def parse(command: Command, words: list[str]) -> SimpleNamespace:
+    """Parse the words after the command's name. An option not given is False or None."""
+    return _Parser(command, words).parse()
 
 
 class _Parser:
-    def __init__(self, command: Command, typed: list[str]) -> None:
+    def __init__(self, command: Command, words: list[str]) -> None:
         self._command = command
-        self._left = list(reversed(typed))
+        self._rest = list(reversed(words))
         self._options = {name: o for o in (*command.options, HELP) for name in o.names}
         self._values: dict[str, Any] = {
-            value_name(option): False if option.kind == "flag" else None
-            for option in command.options
+            value_name(option): None if option.value else False for option in command.options
         }
-        self._words: list[str] = []
-        self._is_dashed = any(argument.is_dashed for argument in command.arguments)
+        self._positionals: list[str] = []
 
-    def run(self) -> SimpleNamespace:
-        while self._left:
-            word = self._left.pop()
+    def parse(self) -> SimpleNamespace:
+        may_start_with_dash = any(a.may_start_with_dash for a in self._command.arguments)
+        while self._rest:
+            word = self._rest.pop()
             if word == "--":
-                self._words += reversed(self._left)
+                self._positionals += reversed(self._rest)
                 break
-            if word not in self._options and self._is_dashed:
-                self._words.append(word)
+            if word not in self._options and may_start_with_dash:
+                self._positionals.append(word)
             elif word.startswith("--"):
-                self._long(word)
+                self._parse_long(word)
             elif word.startswith("-") and word != "-":
-                self._cluster(word)
+                self._parse_cluster(word)
             else:
-                self._words.append(word)
+                self._positionals.append(word)
         return SimpleNamespace(**self._values, **dict(self._arguments()))
 
-    def _long(self, word: str) -> None:
+    def _parse_long(self, word: str) -> None:
         name, equals, value = word.partition("=")
-        option = self._options.get(name) or self._unknown(word)
+        option = self._options.get(name) or self._fail_unknown(word)
         if option is HELP:
             raise HelpAskedError(is_whole=True)
-        if option.kind == "flag":
-            if equals:
-                self._fail(f"{name} takes no value")
-            self._set(option, "")
-        else:
-            self._set(option, value if equals else self._next(option))
+        if equals and not option.value:
+            self._fail(f"{name} takes no value, but '{value}' was given", f"use {name}")
+        self._set(option, value if equals else None)
 
-    def _cluster(self, word: str) -> None:
-        """`-il5`: flags, the last of which may take the rest of the word, or the next."""
+    def _parse_cluster(self, word: str) -> None:
+        """Parse `-il5`: flags, then an option whose value is the rest or the next word."""
         letters = word[1:]
         while letters:
-            option = self._options.get(f"-{letters[0]}") or self._unknown(word)
+            option = self._options.get(f"-{letters[0]}") or self._fail_unknown(word)
             letters = letters[1:]
             if option is HELP:
                 raise HelpAskedError(is_whole=False)
-            if option.kind == "flag":
-                self._set(option, "")
-            else:
-                self._set(option, letters or self._next(option))
+            self._set(option, letters or None)
+            if option.value:
                 return
 
-    def _next(self, option: Option) -> str:
-        if not self._left:
-            self._fail(f"{'/'.join(option.names)} needs a value: {option.metavar}")
-        return self._left.pop()
-
-    def _set(self, option: Option, text: str) -> None:
+    def _set(self, option: Option, text: str | None) -> None:
         name = value_name(option)
-        if option.kind == "flag":
+        if not option.value:
             self._values[name] = True
             return
+        if text is None:
+            if not self._rest:
+                long = _long_name(option)
+                self._fail(f"{long} needs a value", f"use {long} {option.placeholder}")
+            text = self._rest.pop()
         if option.choices and text not in option.choices:
-            self._fail(f"{_long_name(option)} cannot be {text}: choose {', '.join(option.choices)}")
-        if option.kind == "int":
+            self._fail_choice(_long_name(option), text, option.choices)
+        if option.value == "N":
             self._values[name] = self._number(option, text)
-        elif option.kind == "list":
+        elif option.is_repeatable:
             self._values[name] = [*(self._values[name] or []), text]
         else:
             self._values[name] = text
 
     def _number(self, option: Option, text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 10):
-            self._fail(f"{_long_name(option)} needs a number, not {text}")
+            self._fail(f"invalid value '{text}' for {_long_name(option)}", "use a number")
         return int(text)
 
     def _arguments(self) -> Iterator[tuple[str, object]]:
-        """The words, as the command's only argument takes them."""
+        """Assign the positional words to the command's only argument, if it takes one."""
+        words = self._positionals
         if not self._command.arguments:
-            if self._words:
-                self._surplus(self._words)
+            if words:
+                self._fail_unexpected(words)
             return
         (argument,) = self._command.arguments
-        if not self._words and argument.repeat in "1+":
+        if not words and argument.repeat in "1+":
             self._fail(f"{argument.name} is missing")
         if argument.repeat in "*+":
-            yield argument.name.lower(), self._words
+            yield argument.name.lower(), words
             return
-        if len(self._words) > 1:
-            self._surplus(self._words[1:])
-        word = self._words[0] if self._words else None
-        if argument.choices and word is not None and word not in argument.choices:
-            choices = ", ".join(argument.choices)
-            self._fail(f"{argument.name} cannot be {word}: choose {choices}", self._search_hint())
-        yield argument.name.lower(), word
+        if len(words) > 1:
+            self._fail_unexpected(words[1:])
+        if argument.choices and words and words[0] not in argument.choices:
+            self._fail_choice(argument.name, words[0], argument.choices, self._search_hint())
+        yield argument.name.lower(), words[0] if words else None
 
-    def _unknown(self, word: str) -> Option:
-        import difflib  # noqa: PLC0415 - for the one who mistyped
+    def _fail_unknown(self, word: str) -> NoReturn:
+        import difflib  # noqa: PLC0415 - only for mistyped options
 
         near = difflib.get_close_matches(word.partition("=")[0], self._options, 1)
-        hint = f", did you mean {near[0]}?" if near else ""
-        self._fail(f"unrecognized arguments: {word}{hint}")
+        self._fail(f"unknown option '{word}'", f"did you mean {near[0]}?" if near else "")
 
-    def _surplus(self, words: list[str]) -> None:
-        self._fail(f"unrecognized arguments: {' '.join(words)}", self._search_hint())
+    def _fail_choice(
+        self, name: str, text: str, choices: tuple[str, ...], hint: str = ""
+    ) -> NoReturn:
+        self._fail(f"invalid value '{text}' for {name}", f"use one of {', '.join(choices)}{hint}")
+
+    def _fail_unexpected(self, words: list[str]) -> NoReturn:
+        help = f"see `ccgrep {self._command.name} --help`"
+        self._fail(f"unexpected argument '{' '.join(words)}'", f"{help}{self._search_hint()}")
 
     def _search_hint(self) -> str:
-        words = " ".join([self._command.name, *self._words])
-        return f"; to search for these words: `ccgrep search {words}`"
+        words = " ".join([self._command.name, *self._positionals])
+        return f", or search for these words with `ccgrep search {words}`"
 
-    def _fail(self, message: str, hint: str = "") -> NoReturn:
-        raise UsageError(
-            f"{one_line(message)}; see `ccgrep {self._command.name} --help`{one_line(hint)}"
-        )
+    def _fail(self, problem: str, fix: str = "") -> NoReturn:
+        fix = fix or f"see `ccgrep {self._command.name} --help`"
+        raise UsageError(one_line(f"{problem}: {fix}"))
 
 
 def value_name(option: Option) -> str:
-    """The name under which an option's value is found: its first long name."""
+    """Return the attribute that holds an option's value, after its first long name."""
     return _long_name(option).lstrip("-").replace("-", "_")
 
 
