@@ -36,7 +36,7 @@ def test_a_search_prints_whole_records_within_it(
     if left:
         again = zoo.run("zebra", *options, "--budget", str(budget + left))
         assert again.stdout == whole.stdout
-        assert f"--budget {budget + left} prints all of it" in part.stderr
+        assert f"use --budget {budget + left} to print everything" in part.stderr
 
 
 def test_json_has_as_many_results_as_fit(zoo: Home) -> None:
@@ -63,7 +63,7 @@ def test_show_prints_as_much_and_says_where_to_read_on(zoo: Home, budget: int) -
     left = len(whole.stdout) - len(part.stdout)
     assert (f"left out {left:,} characters" in part.stderr) == (left > 0)
     if budget == 1500:
-        assert f"from turn 3 on: `ccgrep show {id}:3 -A 6`; --budget" in part.stderr
+        assert f"from turn 3 on (`ccgrep show {id}:3 -A 6`): use --budget" in part.stderr
         rest = zoo.run("show", f"{id}:3", "-A", "6").stdout
         assert "zebra number 3" in rest
         assert "zebra number 9" in rest

@@ -29,7 +29,7 @@ def test_index_without_embedding_is_searchable(zoo: Home) -> None:
         ("zebra --hybrid --alpha 2", "0 to 1"),
         ("zebra --semantic --model /nowhere/model", "/nowhere/model"),
         ("model --model /nowhere/model", "/nowhere/model"),
-        ("index --embed-since soon", "soon is not a time"),
+        ("index --embed-since soon", "invalid time 'soon'"),
     ],
 )
 def test_what_cannot_be_meant_is_exit_2(zoo: Home, typed: str, message: str) -> None:

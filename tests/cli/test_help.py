@@ -101,13 +101,13 @@ def test_mistyped_command_that_finds_nothing_is_asked_about(example: Home) -> No
 def test_alone_on_a_terminal_it_shows_how_to_start(example: Home) -> None:
     shown, code = on_terminal(example)
     assert code == 2
-    assert shown.startswith("59 turns in 16 sessions, taken in 0m ago.\n")
+    assert shown.startswith("59 turns in 16 sessions, indexed 0m ago.\n")
     assert "ccgrep flaky login test" in shown
 
 
 def test_alone_without_an_index_it_says_what_the_first_search_does(home: Home) -> None:
     shown, _ = on_terminal(home)
-    assert shown.startswith("Nothing is indexed yet: the first search takes in ")
+    assert shown.startswith("Nothing is indexed yet. The first search indexes ")
     assert str(home.directory) in shown
 
 

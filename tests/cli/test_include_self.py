@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ccgrep.cli.calling_session import asking
+from ccgrep.cli.calling_session import find_callers
 from tests.helpers.homes import Home
 from tests.helpers.mcp_client import ServerClient, run_with_server
 
@@ -150,7 +150,7 @@ def test_a_server_of_codex_knows_the_thread_by_the_rollout_that_grows(
     now = time.time()
     for file, age_s in zip(files, (60, 5), strict=True):
         os.utime(file.path, (now - age_s, now - age_s))
-    assert asking({}, config, is_guessed=True) == {files[0].id}
-    assert asking({}, config) == frozenset()
+    assert find_callers({}, config, is_stale=True) == {files[0].id}
+    assert find_callers({}, config) == frozenset()
     os.utime(files[0].path, (now - 3600, now - 3600))
-    assert asking({}, config, is_guessed=True) == frozenset()
+    assert find_callers({}, config, is_stale=True) == frozenset()

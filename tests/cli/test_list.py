@@ -208,7 +208,7 @@ def test_a_terminal_gets_the_most_recent_and_is_told_so(home: Home) -> None:
     home.index()
     seen = on_terminal(home, "list", NO_COLOR="1")
     assert len(seen.splitlines()) == 21
-    assert seen.splitlines()[-1] == "the 20 most recent; -n 0 lists all"
+    assert seen.splitlines()[-1] == "only the 20 most recent; use -n 0 to list all"
     assert len(on_terminal(home, "list", "-n0", NO_COLOR="1").splitlines()) == 23
     assert len(on_terminal(home, "list", CCGREP_LIST_LIMIT="5").splitlines()) == 6
     assert len(home.run("list").stdout.splitlines()) == 23

@@ -89,7 +89,7 @@ def test_hits_and_lists_name_sessions_too(shop: Home) -> None:
 def test_nothing_from_the_first_command_is_said(shop: Home, command: str) -> None:
     done = bash(shop, f"ccgrep -l kangaroo | {command}")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no REF on standard input" in done.stderr
+    assert "no REF on standard input" in done.stderr
 
 
 def test_refs_may_end_with_null(shop: Home) -> None:

@@ -62,7 +62,7 @@ def test_remove_takes_away_what_was_installed_and_nothing_else(home: Home) -> No
 def test_dry_run_writes_nothing(home: Home) -> None:
     before = files(home)
     done = home.run("setup", "shell", "--dry-run", env=programs(home))
-    assert done.stdout.count("would be written: ") == 6
+    assert done.stdout.count("would write: ") == 6
     assert files(home) == before
 
 
@@ -80,7 +80,7 @@ def test_files_of_others_are_left_alone(home: Home) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("complete -c ccgrep -a mine\n")
     done = home.run("setup", "shell", env=programs(home))
-    assert f"left alone, it is not ccgrep's: {path}" in done.stdout
+    assert f"skipped, not written by ccgrep: {path}" in done.stdout
     assert path.read_text() == "complete -c ccgrep -a mine\n"
 
 
@@ -94,7 +94,7 @@ def test_completions_are_printed(home: Home, shell: str) -> None:
 
 def test_unknown_shell_is_exit_2(home: Home) -> None:
     done = home.run("completions", "tcsh")
-    assert (done.returncode, "choose bash, zsh, fish" in done.stderr) == (2, True)
+    assert (done.returncode, "use one of bash, zsh, fish" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("shell", COMPLETIONS)

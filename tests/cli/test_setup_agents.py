@@ -43,8 +43,8 @@ def test_claude_gets_skill_and_server_and_loses_them_again(home: Home) -> None:
     server = json.loads(after[".claude.json"])["mcpServers"]["ccgrep"]
     assert server["args"][-1] == "mcp"
     assert "+++ " in output
-    assert "written: " in output
-    assert setup(home, "claude") == "unchanged: nothing is to be done\n"
+    assert "wrote: " in output
+    assert setup(home, "claude") == "Nothing to do: everything is up to date.\n"
     assert files(home) == after
     setup(home, "claude", "--remove")
     left = files(home)
@@ -63,7 +63,7 @@ def test_codex_gets_skill_and_server_and_loses_them_again(home: Home) -> None:
     assert held["mcp_servers"]["ccgrep"]["args"][-1] == "mcp"
     assert held["mcp_servers"]["other"] == {"command": "x"}
     assert config.read_text().startswith(text)
-    assert setup(home, "codex") == "unchanged: nothing is to be done\n"
+    assert setup(home, "codex") == "Nothing to do: everything is up to date.\n"
     setup(home, "codex", "--remove")
     assert config.read_text() == text
 
@@ -73,7 +73,7 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(home: Home) -> None:
     before = files(home)
     output = setup(home, "claude", "--dry-run", "--hook")
     assert '+{"mcpServers": {"ccgrep"' in output
-    assert output.endswith("nothing was written\n")
+    assert output.endswith("Nothing was written.\n")
     assert files(home) == before
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_valid_is_left_and_nothing_else_is_written(
     before = files(home)
     done = home.run("setup", "claude", "--hook")
     assert done.returncode == 2
-    assert "was left as it is" in done.stderr
+    assert "cannot edit " in done.stderr
     assert files(home) == before
 
 

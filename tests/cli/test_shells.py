@@ -93,10 +93,10 @@ def test_tab_completes(shell: Terminal, typed: str, completed: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "candidates"),
     [
-        ("ccgrep ", ["search", "the turns that match", "list", "most recent first"]),
+        ("ccgrep ", ["search", "find the turns that match", "list", "most recent first"]),
         (
             "ccgrep --su",
-            ["--subagents", "--surface", "or exclude them", "compare only what was asked"],
+            ["--subagents", "--surface", "or exclude sub-agents", "compare only this part"],
         ),
         ("ccgrep --subagents ", ["include", "only", "exclude"]),
         ("ccgrep show ", ["aaaaaaaa", "Auth and its bug", "bbbbbbbb", "Token $(touch pwned)"]),

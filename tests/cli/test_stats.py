@@ -215,12 +215,12 @@ def test_charts_on_a_terminal(shop: Home) -> None:
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        ("stats nonsense", "stats cannot tell about nonsense"),
-        ("stats bash tools", "stats cannot tell about bash tools"),
-        ("stats --suggest", "--suggest belongs to `ccgrep stats bash`"),
-        ("stats bash --settings", "--settings belongs to"),
-        ("stats bash --by day", "--by day belongs to"),
-        ("stats --by hour", "--by cannot be hour"),
+        ("stats nonsense", "invalid value 'nonsense' for WHAT"),
+        ("stats bash tools", "invalid value 'bash tools' for WHAT"),
+        ("stats --suggest", "--suggest needs bash"),
+        ("stats bash --settings", "--settings needs --suggest"),
+        ("stats bash --by day", "--by day needs tokens"),
+        ("stats --by hour", "invalid value 'hour' for --by"),
     ],
 )
 def test_what_cannot_be_meant_is_said(shop: Home, typed: str, message: str) -> None:

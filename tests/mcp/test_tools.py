@@ -227,7 +227,7 @@ def test_errors_are_replies_with_a_type(shop: Home) -> None:
         "error": "Turn 2 out of range (session has 2 turns)", "type": "out_of_range",
     }  # fmt: skip
     assert before["error"] == "Turn -1 out of range (session has 2 turns)"
-    assert when["error"].startswith("never is not a time: ")
+    assert when["error"].startswith("invalid time 'never': ")
 
 
 def test_glob_selects_project_directories(shop: Home) -> None:

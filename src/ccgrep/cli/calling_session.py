@@ -1,10 +1,10 @@
-"""Which session asks, when ccgrep is run by an agent.
+"""Find the session of the agent that runs ccgrep.
 
-Claude Code says it in CLAUDE_CODE_SESSION_ID (2.1.132 and later), Codex in CODEX_THREAD_ID. An
-older Claude Code says only that it is there, and what it tells an MCP server may be out of date,
-since the server outlives `/clear`: then it is the transcript of this directory's project that
-was written to last, if that was just now. Codex tells an MCP server nothing, so there it is the
-rollout that began in this directory and grows. With two sessions in one directory that is a guess.
+Claude Code 2.1.132 and later set CLAUDE_CODE_SESSION_ID, and Codex sets CODEX_THREAD_ID. Older
+versions do not. An MCP server outlives `/clear`, so that its variable may be out of date, and Codex
+sets none for it. Then the calling session is the one that last wrote a transcript in this directory
+or, for Claude Code, the nearest parent, within ten minutes. With two sessions in one directory
+this is a guess.
 """
 
 from __future__ import annotations
@@ -21,54 +21,54 @@ if TYPE_CHECKING:
 
 _IDS = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _CLAUDE = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR")
-_GROWING_S = 600
+_ACTIVE_S = 600
 _FIRST_LINE_BYTES = 1024 * 1024
 
 
 def is_agent(environment: Mapping[str, str]) -> bool:
-    """Whether an agent runs this command."""
+    """Return whether an agent runs this command."""
     return bool(environment.get("CLAUDECODE")) or any(environment.get(name) for name in _IDS)
 
 
-def asking(
-    environment: Mapping[str, str], config: Config, is_guessed: bool = False
+def find_callers(
+    environment: Mapping[str, str], config: Config, is_stale: bool = False
 ) -> frozenset[str]:
-    """The ids of the session that asks and of the sub-agents that serve it.
+    """Return the ids of the calling session and its sub-agents.
 
-    `is_guessed`: what the environment says may be out of date.
+    `is_stale` means that the environment may be out of date.
     """
     ids = {environment[name] for name in _IDS if environment.get(name)}
     folders = [
         os.path.join(root.path, "projects") for root in config.roots if root.source == "claude_code"
     ]
     is_claude = any(environment.get(name) for name in _CLAUDE)
-    if is_claude and (is_guessed or not ids):
+    if is_claude and (is_stale or not ids):
         directory = environment.get("CLAUDE_PROJECT_DIR") or os.getcwd()
-        ids |= set(_growing(folders, directory))
-    elif is_guessed and not ids:
+        ids |= set(_active_session(folders, directory))
+    elif is_stale and not ids:
         roots = [root.path for root in config.roots if root.source == "codex"]
-        ids |= set(_growing_rollout(roots, os.getcwd()))
+        ids |= set(_active_rollout(roots, os.getcwd()))
     return frozenset(ids | {agent for id in ids for agent in _subagents(folders, id)})
 
 
-def _growing(folders: list[str], directory: str) -> Iterator[str]:
-    """The session of the directory, or of the nearest above it, that was written to last."""
+def _active_session(folders: list[str], directory: str) -> Iterator[str]:
+    """Yield the session last written in the directory or its nearest parent with sessions."""
     while True:
         name = compile_pattern(r"[^A-Za-z0-9]").sub("-", directory)
-        found = [entry for folder in folders for entry in _transcripts(os.path.join(folder, name))]
-        if found:
-            time_s, id = max(found)
-            if time_s > time.time() - _GROWING_S:
+        sessions = [s for folder in folders for s in _transcripts(os.path.join(folder, name))]
+        if sessions:
+            time_s, id = max(sessions)
+            if time_s > time.time() - _ACTIVE_S:
                 yield id
             return
-        above = os.path.dirname(directory)
-        if above == directory:
+        parent = os.path.dirname(directory)
+        if parent == directory:
             return
-        directory = above
+        directory = parent
 
 
-def _growing_rollout(roots: list[str], directory: str) -> Iterator[str]:
-    """The thread that began in the directory and was written to last, if that was just now."""
+def _active_rollout(roots: list[str], directory: str) -> Iterator[str]:
+    """Yield the Codex session that started in the directory and was last written to."""
     paths = (
         os.path.join(folder, name)
         for root in roots
@@ -76,27 +76,26 @@ def _growing_rollout(roots: list[str], directory: str) -> Iterator[str]:
         for name in names
         if name.endswith(".jsonl")
     )
-    since = time.time() - _GROWING_S
-    grown = sorted(((_written(path), path) for path in paths), reverse=True)
-    for time_s, path in grown:
+    since = time.time() - _ACTIVE_S
+    for time_s, path in sorted(((_mtime(path), path) for path in paths), reverse=True):
         if time_s <= since:
             return
-        id, where = _began(path)
-        if where == directory and id:
+        id, start_directory = _read_meta(path)
+        if start_directory == directory and id:
             yield id
             return
 
 
-def _written(path: str) -> float:
+def _mtime(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
 
 
-def _began(path: str) -> tuple[str, str]:
-    """The id of a rollout's thread and the directory where it began, as its first line says."""
-    from json import loads  # noqa: PLC0415 - only for a server without any other sign
+def _read_meta(path: str) -> tuple[str, str]:
+    """Return the session id and the directory in a rollout's first line, or empty strings."""
+    from json import loads  # noqa: PLC0415 - slow to import and rarely needed
 
     try:
         with open(path, "rb") as file:
@@ -107,11 +106,11 @@ def _began(path: str) -> tuple[str, str]:
 
 
 def _subagents(folders: list[str], session: str) -> Iterator[str]:
-    """Sub-agents are kept below a folder that is named after the session."""
+    """Yield the sub-agents, whose transcripts are in a folder named after the session."""
     for folder in folders:
         try:
             with os.scandir(folder) as projects:
-                paths = [os.path.join(one.path, session, "subagents") for one in projects]
+                paths = [os.path.join(project.path, session, "subagents") for project in projects]
         except OSError:
             continue
         for path in paths:
@@ -119,7 +118,7 @@ def _subagents(folders: list[str], session: str) -> Iterator[str]:
 
 
 def _transcripts(folder: str) -> list[tuple[float, str]]:
-    """When each transcript of a folder was written to last, and its session."""
+    """Return the mtime and the session id of each transcript in a folder."""
     try:
         with os.scandir(folder) as entries:
             return [

@@ -1,7 +1,7 @@
-"""`ccgrep __complete KIND PREFIX`: what the completions of all three shells ask for.
+"""`ccgrep __complete KIND PREFIX`: print live values for the shell completions.
 
-One value a line, a tab, what it is. Nothing is said when there is nothing to say: a shell that
-completes has no place for it.
+Each line has a value, a tab and a description. Errors print nothing, because they would garble the
+command line that is being completed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from ccgrep.ops.complete import complete
 from ccgrep.text import set_redaction
 
 
-def run(typed: list[str]) -> int:
-    _, kind, prefix, *_ = (*typed, "", "")
+def run(words: list[str]) -> int:
+    _, kind, prefix, *_ = (*words, "", "")
     context = Context.from_process()
     try:
         set_redaction(not context.shows_secrets(False))

@@ -1,4 +1,4 @@
-"""The process around a command: environment, terminal, streams, clock."""
+"""The process that a command runs in: environment, terminal, streams and clock."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.output.style import Style
 from ccgrep.settings import Setting
+from ccgrep.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """What a command knows of the process that it runs in."""
+    """The environment, the terminal and the settings of one run."""
 
     def __init__(
         self, environment: Mapping[str, str], is_terminal: bool, is_error_terminal: bool, width: int
@@ -32,7 +33,7 @@ class Context:
 
     @classmethod
     def from_process(cls) -> Context:
-        # Streams that are closed when the program starts are None: they take and give nothing.
+        # Python sets streams that were closed at the start to None.
         sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
         sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -52,36 +53,36 @@ class Context:
         source: str | None = None,
         model: str | None = None,
     ) -> Config:
-        made = make_config(self.environment, roots, source_name(source), self.settings)
-        return made._replace(model=model) if model else made
+        config = make_config(self.environment, roots, parse_source(source), self.settings)
+        return config._replace(model=model) if model else config
 
     def prepare_encoders(self) -> None:
-        """Sets what numpy and its like go by, before they are imported."""
-        from ccgrep.semantic import ENVIRONMENT  # noqa: PLC0415 - not for a search by words
+        """Set the environment variables that numpy and the encoders read when imported."""
+        from ccgrep.semantic import ENVIRONMENT  # noqa: PLC0415 - word searches do not need it
 
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """What is set, read once and not before it is needed."""
+        """Return all settings, read on first use."""
         if self._settings is None:
             self._settings = load_settings(self.environment)
         return self._settings
 
-    def shows_secrets(self, is_asked: bool) -> bool:
-        """Whether secrets are shown: by `--no-redact`, or because it is set so."""
-        return is_asked or self.settings["redact"].value == "never"
+    def shows_secrets(self, no_redact: bool) -> bool:
+        """Return whether `--no-redact` or the setting `redact` turns redaction off."""
+        return no_redact or self.settings["redact"].value == "never"
 
     @property
     def style(self) -> Style:
         return self.style_for(None)
 
     def style_for(self, color: str | None) -> Style:
-        """The colours that `--color` asks for, else those that are set."""
-        wanted = color or self.settings["color"].value
+        """Return the style for the value of `--color`, or for the setting if it is None."""
+        color = color or str(self.settings["color"].value)
         is_plain = bool(self.environment.get("NO_COLOR")) or self.environment.get("TERM") == "dumb"
-        return Style(wanted == "always" or (wanted == "auto" and self.is_terminal and not is_plain))
+        return Style(color == "always" or (color == "auto" and self.is_terminal and not is_plain))
 
     @property
     def now_ms(self) -> int:
@@ -94,10 +95,13 @@ class Context:
         for line in lines:
             self.write(line)
 
-    def say(self, text: str) -> None:
-        """A word to the user that is no part of the result."""
+    def write_error(self, text: str) -> None:
+        """Write a line to standard error, for text that is not part of the result."""
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
+
+    def warn(self, text: str) -> None:
+        self.write_error(f"ccgrep: {escape(text)}")
 
 
 def _width() -> int:
@@ -110,26 +114,27 @@ def _width() -> int:
         return 80
 
 
-def source_name(typed: str | None) -> SourceName | None:
-    if typed is None:
+def parse_source(text: str | None) -> SourceName | None:
+    if text is None:
         return None
-    return "codex" if typed == "codex" else "claude_code"
+    return "codex" if text == "codex" else "claude_code"
 
 
-def refs_from(typed: list[str]) -> list[str]:
-    """REFs as typed; `-` stands for those on standard input, one a line or ended by NUL.
+def read_refs(words: list[str]) -> list[str]:
+    """Return the REFs, with `-` replaced by those on standard input.
 
-    A line may be a whole record line, or a line of `ccgrep list`: its first field counts.
+    These end with a newline or NUL. A record line is a REF, and so is the first field of a line
+    of `ccgrep list`.
     """
     refs: list[str] = []
-    for ref in typed:
-        if ref != "-":
-            refs.append(ref)
+    for word in words:
+        if word != "-":
+            refs.append(word)
             continue
-        given = sys.stdin.buffer.read().decode("utf-8", "replace")
-        for line in given.replace("\0", "\n").split("\n"):
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        for line in text.replace("\0", "\n").split("\n"):
             if line.strip():
                 refs.append(line.partition("\t")[0])
     if not refs:
-        raise UsageError("there is no REF on standard input")
+        raise UsageError("no REF on standard input: pipe in record lines or session ids")
     return refs

@@ -12,7 +12,7 @@ from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError, RefError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
 from ccgrep.refresh import background
-from ccgrep.text import escape, one_line, set_redaction
+from ccgrep.text import one_line, set_redaction
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,13 +31,13 @@ def run(typed: list[str]) -> int:
         return _dispatch(typed, context)
     except CcgrepError as error:
         sys.stdout.flush()
-        context.say(f"ccgrep: {escape(str(error))}")
+        context.warn(str(error))
         return error.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        context.say(f"ccgrep: {escape(name + (error.strerror or str(error)))}")
+        context.warn(name + (error.strerror or str(error)))
         return 2
 
 
@@ -58,9 +58,9 @@ def _dispatch(typed: list[str], context: Context) -> int:
         context.write((help_text if asked.is_whole else brief)(command, context.width))
         return 0
     except UsageError as error:
-        from ccgrep.cli.suggest import meant_command  # noqa: PLC0415 - after a mistake
+        from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - only after an error
 
-        raise UsageError(f"{error}{meant_command(typed[0], typed[1:])}") from None
+        raise UsageError(f"{error}{suggest_command(typed[0], typed[1:])}") from None
     if getattr(arguments, "version", False):
         context.write(f"ccgrep {__version__}")
         return 0

@@ -8,7 +8,6 @@ from ccgrep.cli.context import Context
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.light_typing import SimpleNamespace as Arguments
 from ccgrep.refresh.background import Feedback
-from ccgrep.text import escape
 
 if TYPE_CHECKING:
     from ccgrep.ingest.report import Progress
@@ -26,7 +25,7 @@ def make_feedback(arguments: Arguments, context: Context) -> Feedback:
     def warn(text: str) -> None:
         if not arguments.quiet:
             clear_progress_bar()
-            context.say(f"ccgrep: {escape(text)}")
+            context.warn(text)
 
     return Feedback(on_progress, warn)
 

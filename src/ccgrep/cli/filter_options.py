@@ -1,29 +1,29 @@
-"""Options that several commands have, with the same meaning in each: Filters, and context."""
+"""Parse the options that several commands share: filters and context."""
 
 from __future__ import annotations
 
 import os
 
-from ccgrep.cli.context import Context, refs_from, source_name
+from ccgrep.cli.context import Context, parse_source, read_refs
 from ccgrep.config import Config
 from ccgrep.light_typing import SimpleNamespace
 from ccgrep.search.request import Filters
 
 
-def filters_of(arguments: SimpleNamespace, context: Context, config: Config) -> Filters:
+def parse_filters(arguments: SimpleNamespace, context: Context, config: Config) -> Filters:
     since = until = None
     if arguments.since or arguments.until:
         from ccgrep.cli.time_argument import parse_when  # noqa: PLC0415 - datetime is slow to import
 
-        when = (arguments.since, arguments.until)
-        since, until = (parse_when(text, context.now_ms) if text else None for text in when)
-    sessions = refs_from(arguments.session) if arguments.session else None
+        times = (arguments.since, arguments.until)
+        since, until = (parse_when(text, context.now_ms) if text else None for text in times)
+    sessions = read_refs(arguments.session) if arguments.session else None
     return Filters(
         project=arguments.project,
         here=os.getcwd() if arguments.here else None,
         since=since,
         until=until,
-        source=source_name(arguments.source),
+        source=parse_source(arguments.source),
         sessions=tuple(sessions) if sessions is not None else None,
         tool=arguments.tool,
         branch=arguments.branch,
@@ -33,8 +33,8 @@ def filters_of(arguments: SimpleNamespace, context: Context, config: Config) -> 
     )
 
 
-def context_of(arguments: SimpleNamespace) -> tuple[int, int]:
-    """How many turns before and after are wanted: `-B`, `-A`, and `-C` for both."""
+def parse_context(arguments: SimpleNamespace) -> tuple[int, int]:
+    """Return how many turns to print before and after, from `-B`, `-A` and `-C`."""
     both = arguments.context or 0
     before, after = arguments.before_context, arguments.after_context
     return (both if before is None else before, both if after is None else after)

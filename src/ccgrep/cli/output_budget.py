@@ -1,7 +1,7 @@
-"""--budget: a cap on what is printed, for readers to whom every character costs something.
+"""`--budget`: limit the number of characters that a command prints.
 
-Records come whole or not at all, other text may be cut; what was left out is counted, so that
-one line on standard error can say how much more there is.
+Agents use it, because every character costs tokens. Records are printed whole or not at all, other
+text is cut. The budget counts what it left out, for one line on standard error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """How many characters may still be printed, line ends included; None is any number."""
+    """The characters that may still be printed, line ends included. None is no limit."""
 
     def __init__(self, chars: int | None) -> None:
         self._chars = chars
@@ -22,20 +22,20 @@ class Budget:
         self.left_out = 0
 
     def records(self, lines: Iterable[str], end: str = "\n") -> Iterator[str]:
-        """The lines that fit, up to the first that does not."""
-        return (line for line in lines if self._takes(len(line) + len(end)))
+        """Return the lines up to the first that does not fit."""
+        return (line for line in lines if self._spend(len(line) + len(end)))
 
     def text(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same, but a line that does not fit is cut."""
+        """Yield the lines that fit, and cut the first that does not."""
         for line in lines:
             room = self._left
-            if self._takes(len(line) + 1):
+            if self._spend(len(line) + 1):
                 yield line
-            elif room and self._left == 0:  # It is the first that does not fit.
+            elif room and self._left == 0:  # the first line that does not fit
                 self.left_out -= room
                 yield line[: room - 1]
 
-    def _takes(self, chars: int) -> bool:
+    def _spend(self, chars: int) -> bool:
         if self._left is None:
             return True
         if self.left_out or chars > self._left:
@@ -46,24 +46,25 @@ class Budget:
         return True
 
     def document(self, make: Callable[[int], str], count: int) -> str:
-        """The largest of the documents with 0 to `count` items that fits."""
+        """Return the largest document with 0 to `count` items that fits."""
         whole = make(count)
-        if self._takes(len(whole) + 1):
+        if self._spend(len(whole) + 1):
             return whole
         room = (self._chars or 0) - 1
         low, high = 0, count
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if len(make(middle)) <= room else (low, middle - 1)
-        made = make(low)
-        if len(made) > room:
-            raise UsageError(f"--budget {self._chars} is too small: give {len(made) + 1} or more")
-        self.left_out = len(whole) - len(made)
-        return made
+        document = make(low)
+        if len(document) > room:
+            least = len(document) + 1
+            raise UsageError(f"--budget {self._chars} is too small: use {least} or more")
+        self.left_out = len(whole) - len(document)
+        return document
 
-    def note(self, how: str = "") -> str | None:
-        """What was left out, and how to get it; None if nothing was."""
+    def note(self, where: str = "") -> str | None:
+        """Return what was left out and how to get it, or None if everything was printed."""
         if not self.left_out or self._chars is None:
             return None
-        more = f"--budget {self._chars + self.left_out} prints all of it"
-        return f"--budget {self._chars} left out {self.left_out:,} characters{how}; {more}"
+        all = f"use --budget {self._chars + self.left_out} to print everything"
+        return f"--budget {self._chars} left out {self.left_out:,} characters{where}: {all}"

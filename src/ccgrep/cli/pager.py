@@ -1,5 +1,6 @@
-"""Long output on a terminal goes through a pager; a short one does not need it."""
+"""Pass output through a pager if it is longer than the terminal."""
 
+import contextlib
 import os
 import shlex
 import signal
@@ -14,8 +15,8 @@ from ccgrep.text import columns, one_line
 
 
 def page(lines: Iterable[str], context: Context, command: str) -> None:
-    """Writes lines, through the pager `command` when they are more than the terminal shows."""
-    words = _words(command)
+    """Write the lines, through the pager `command` if the terminal cannot show all of them."""
+    words = _split(command)
     if not context.is_terminal or words in ([], ["cat"]):
         context.write_lines(lines)
         return
@@ -24,25 +25,25 @@ def page(lines: Iterable[str], context: Context, command: str) -> None:
     try:
         is_long = _fill(first, rest, context.width)
     except BaseException:
-        context.write_lines(first)  # What came before the trouble.
+        context.write_lines(first)  # Print what preceded the error.
         raise
-    pager = _started(words, context) if is_long else None
+    pager = _start(words, context) if is_long else None
     if pager is None:
         context.write_lines(chain(first, rest))
     else:
         _feed(pager, chain(first, rest))
 
 
-def _words(command: str) -> list[str]:
+def _split(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        message = f"the pager {one_line(command)} cannot be understood ({error})"
-        raise UsageError(f"{message}: see `ccgrep settings`") from None
+        problem = f"invalid pager '{one_line(command)}' ({error})"
+        raise UsageError(f"{problem}: see `ccgrep settings`") from None
 
 
 def _fill(first: list[str], rest: Iterator[str], width: int) -> bool:
-    """Takes lines until the terminal is full; says whether it is."""
+    """Move lines from `rest` to `first` until they fill the terminal. Return whether they do."""
     left = _height() - 1
     for line in rest:
         first.append(line)
@@ -59,36 +60,29 @@ def _height() -> int:
         return 24
 
 
-def _started(words: list[str], context: Context) -> "subprocess.Popen[bytes] | None":
-    """The pager; nothing when it cannot be run, and then the output is printed as it is."""
-    usual = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
+def _start(words: list[str], context: Context) -> "subprocess.Popen[bytes] | None":
+    """Start the pager. Warn and return None if it cannot run."""
+    defaults = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
+    environment = {**defaults, **context.environment}
     sys.stdout.flush()
     try:
-        return subprocess.Popen(words, stdin=subprocess.PIPE, env={**usual, **context.environment})
+        return subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
     except OSError as error:
-        context.say(f"ccgrep: {one_line(words[0])} cannot be run ({error.strerror}): no pager")
+        problem = f"cannot run the pager '{one_line(words[0])}' ({error.strerror})"
+        context.warn(f"{problem}: printing without it, see `ccgrep settings`")
         return None
 
 
 def _feed(pager: "subprocess.Popen[bytes]", lines: Iterable[str]) -> None:
     assert pager.stdin is not None
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the pager.
     try:
         for line in lines:
             pager.stdin.write(line.encode("utf-8", "backslashreplace") + b"\n")
-        pager.stdin.close()
     except BrokenPipeError:
-        pass  # The reader has seen enough.
+        pass  # The user has quit the pager.
     finally:
-        _close(pager)
+        with contextlib.suppress(BrokenPipeError):
+            pager.stdin.close()
+        pager.wait()
         signal.signal(signal.SIGINT, before)
-
-
-def _close(pager: "subprocess.Popen[bytes]") -> None:
-    """Lets the reader read to the end."""
-    try:
-        assert pager.stdin is not None
-        pager.stdin.close()
-    except BrokenPipeError:
-        pass
-    pager.wait()

@@ -1,8 +1,8 @@
-"""`ccgrep __pick WHAT …`: what fzf calls while `ccgrep pick` runs.
+"""`ccgrep __pick ACTION …`: the commands that fzf runs while `ccgrep pick` is open.
 
-fzf hands over what was typed and the chosen line as single words, quoted by fzf itself; what the
-search is limited to lies in a private directory that CCGREP_PICK names. So no text of a user or
-of a transcript is ever part of a shell command.
+fzf passes the query and the selected line as single words, which it quotes itself. The filters are
+in a private directory that CCGREP_PICK names. So no text of the user or of a transcript becomes
+part of a shell command.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DIRECTORY = "CCGREP_PICK"
-_MOST = "100"
+_LIMIT = "100"
 _HEADERS = {
-    "": "by words   ^T by meaning  ^R resume  ^Y copy the ref  ^O page in the browser",
-    "--semantic": "by meaning   ^T by words  ^R resume  ^Y copy the ref  ^O page in the browser",
+    "": "by words   ^T by meaning  ^R resume  ^Y copy REF  ^O open in browser",
+    "--semantic": "by meaning   ^T by words  ^R resume  ^Y copy REF  ^O open in browser",
 }
 _OPENERS = ("xdg-open", "open", "wslview")
 _COPIERS = (
@@ -39,27 +39,27 @@ _COPIERS = (
     ("", ("pbcopy",)),
     ("", ("clip.exe",)),
 )
-"""What puts text onto a clipboard, and the variable that says it may be used here."""
+"""The commands that copy to a clipboard, and the variable that shows that they work here."""
 
 
-def run(typed: list[str], context: Context) -> int:
-    what, *words = typed
-    if what == "hits":
-        context.write_lines(hits(context, words[0]))
-    elif what == "toggle":
+def run(words: list[str], context: Context) -> int:
+    action, *words = words
+    if action == "hits":
+        context.write_lines(_hits(context, words[0]))
+    elif action == "toggle":
         state = State(context.environment[DIRECTORY])
         state.save(state.options, "" if state.mode else "--semantic")
-    elif what == "preview" and words[1]:
-        context.write_lines(preview(context, words[0], words[1]))
-    elif what == "copy":
-        _copy(context, ref_of(words[0]))
-    elif what == "open":
-        _open(context, ref_of(words[0]))
+    elif action == "preview" and words[1]:
+        context.write_lines(_preview(context, words[0], words[1]))
+    elif action == "copy":
+        _copy(context, record_ref(words[0]))
+    elif action == "open":
+        _open(context, record_ref(words[0]))
     return 0
 
 
 class State:
-    """What a running `ccgrep pick` remembers: the mode, then the options, each ended by NUL."""
+    """The state of a running `ccgrep pick`: the mode and the options in a file, NUL-terminated."""
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, "state")
@@ -73,67 +73,67 @@ class State:
             file.write("".join(f"{word}\0" for word in (mode, *options)))
 
 
-def options_of(arguments: SimpleNamespace) -> list[str]:
-    """The filters that were given, as words for a search."""
+def filter_words(arguments: SimpleNamespace) -> list[str]:
+    """Return the filters of `pick` as words of a search command line."""
     words = []
     for option in (TYPE, *FILTERS):
         value = getattr(arguments, value_name(option))
         name = option.names[-1]
-        if option.kind == "flag":
+        if not option.value:
             words += [name] if value else []
         elif value is not None:
-            words += [f"{name}={one}" for one in (value if option.kind == "list" else [value])]
+            words += [f"{name}={v}" for v in (value if option.is_repeatable else [value])]
     return words
 
 
-def ref_of(line: str) -> str:
-    """SESSION:TURN of a record line."""
+def record_ref(line: str) -> str:
+    """Return SESSION:TURN of a record line."""
     return ":".join(line.split(":")[:2])
 
 
-def hits(context: Context, query: str) -> Iterator[str]:
-    """A header, and the hits as record lines; without a query the most recent turns."""
+def _hits(context: Context, query: str) -> Iterator[str]:
+    """Yield a header and record lines: the hits, or the most recent turns without a query."""
     state = State(context.environment[DIRECTORY])
-    made, said = io.StringIO(), io.StringIO()
+    output, errors = io.StringIO(), io.StringIO()
     header = _HEADERS[state.mode]
     try:
-        with contextlib.redirect_stdout(made), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
             if query.strip():
-                _search(context, state, query)
+                _print_hits(context, state, query)
             else:
                 _print_recent(context, state)
     except CcgrepError as error:
-        said.write(one_line(str(error)))
-    if notes := said.getvalue().splitlines():
-        header = f"{header.partition(' ' * 3)[0]}: {notes[-1].removeprefix('ccgrep: ')}"
+        errors.write(one_line(str(error)))
+    if messages := errors.getvalue().splitlines():
+        header = f"{header.partition(' ' * 3)[0]}: {messages[-1].removeprefix('ccgrep: ')}"
     yield header
-    yield from made.getvalue().splitlines()
+    yield from output.getvalue().splitlines()
 
 
-def _search(context: Context, state: State, query: str) -> None:
-    from ccgrep.cli.commands import search  # noqa: PLC0415 - only when something was typed
+def _print_hits(context: Context, state: State, query: str) -> None:
+    from ccgrep.cli.commands import search  # noqa: PLC0415 - only with a query
 
     words = [*state.options, *([state.mode] if state.mode else [])]
-    shape = ["--color=always", "--no-refresh", "-n", _MOST, "-e", query]
-    search.run(parse(COMMANDS["search"], [*words, *shape]), context, None)
+    words += ["--color=always", "--no-refresh", "-n", _LIMIT, "-e", query]
+    search.run(parse(COMMANDS["search"], words), context, None)
 
 
 def _print_recent(context: Context, state: State) -> None:
-    from ccgrep.cli.filter_options import filters_of  # noqa: PLC0415 - only for the first screen
+    from ccgrep.cli.filter_options import parse_filters  # noqa: PLC0415 - only without a query
     from ccgrep.ops.pick import recent_turns  # noqa: PLC0415
     from ccgrep.output import record_line  # noqa: PLC0415
 
     arguments = parse(COMMANDS["search"], state.options)
     config = context.config()
     style = context.style_for("always")
-    for one in recent_turns(config, filters_of(arguments, context, config)):
-        text = record_line.plain_snippet(one.prompt, record_line.WIDTH)
-        context.write(record_line.format_record(one.short_id, one.turn, 0.0, text, style))
+    for turn in recent_turns(config, parse_filters(arguments, context, config)):
+        text = record_line.plain_snippet(turn.prompt, record_line.WIDTH)
+        context.write(record_line.format_record(turn.short_id, turn.turn, 0.0, text, style))
 
 
-def preview(context: Context, query: str, line: str) -> Iterator[str]:
-    """The turn of a record line, the match in view."""
-    from ccgrep.ops.show import show  # noqa: PLC0415 - not for hits
+def _preview(context: Context, query: str, line: str) -> Iterator[str]:
+    """Yield the turn of a record line, scrolled to the match."""
+    from ccgrep.ops.show import show  # noqa: PLC0415 - only for the preview
     from ccgrep.output import preview as window  # noqa: PLC0415
     from ccgrep.output.conversation_text import conversation_lines  # noqa: PLC0415
     from ccgrep.output.include import Include  # noqa: PLC0415
@@ -141,11 +141,11 @@ def preview(context: Context, query: str, line: str) -> Iterator[str]:
     height = context.environment.get("FZF_PREVIEW_LINES", "")
     snippet = ":".join(line.split(":")[3:])
     style = context.style_for("always")
-    shown = show(context.config(), ref_of(line))
+    shown = show(context.config(), record_ref(line))
     rows = window.split_rows(conversation_lines(shown, Include(), style))
     match = window.find_snippet(rows, snippet)
     if match is None:
-        # It may be in what a tool was given, or in thinking.
+        # The match may be in a tool call or in thinking.
         rows = window.split_rows(conversation_lines(shown, Include(True, True), style))
         match = window.find_snippet(rows, snippet)
     if match is None and snippet:
@@ -156,7 +156,7 @@ def preview(context: Context, query: str, line: str) -> Iterator[str]:
 
 
 def _copy(context: Context, ref: str) -> None:
-    """Onto the clipboard, by a program or, where there is none, by the terminal itself."""
+    """Copy to the clipboard with a program or, if there is none, with an escape sequence."""
     for variable, command in _COPIERS:
         if (not variable or context.environment.get(variable)) and shutil.which(command[0]):
             subprocess.run(command, input=ref.encode(), check=False, timeout=5)
@@ -168,8 +168,8 @@ def _copy(context: Context, ref: str) -> None:
 
 
 def _open(context: Context, ref: str) -> None:
-    """Writes the session as a page, and has it opened."""
-    from ccgrep.cli.commands import export  # noqa: PLC0415 - only for this
+    """Export the session as an HTML page and open it in a browser."""
+    from ccgrep.cli.commands import export  # noqa: PLC0415 - only for Ctrl-O
 
     environment = context.environment
     home = environment.get("HOME") or os.path.expanduser("~")
@@ -178,12 +178,14 @@ def _open(context: Context, ref: str) -> None:
     os.makedirs(directory, exist_ok=True)
     session = ref.partition(":")[0]
     path = os.path.join(directory, f"{session}.html")
-    wanted = SimpleNamespace(ref=[session], format="html", output=path, tools=True, thinking=False)
-    export.run(wanted, context)
+    export.run(
+        SimpleNamespace(ref=[session], format="html", output=path, tools=True, thinking=False),
+        context,
+    )
     browser = shlex.split(environment.get("BROWSER", "").partition(":")[0])
     opener = browser or [program for program in _OPENERS if shutil.which(program)][:1]
     if opener:
-        nothing = subprocess.DEVNULL
+        null = subprocess.DEVNULL
         subprocess.Popen(
-            [*opener, path], stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+            [*opener, path], stdin=null, stdout=null, stderr=null, start_new_session=True
         )

@@ -1,7 +1,7 @@
-"""Settings files of other programs: changed in one place, and otherwise left as they are.
+"""Edit the settings files of other programs.
 
-A file that cannot be read for certain is not touched. What is written is shown first, comes
-whole or not at all, and what stood there before is kept beside it.
+An edit changes one place and keeps the rest of the file. It refuses a file that it cannot parse or
+would not reproduce exactly. Writes are atomic, and a backup of the old file is kept next to it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 _INDENT = re.compile(r"\A\s*\{\r?\n([ \t]+)\"")
+BLOCK = re.compile(r"# >>> ccgrep >>>[^\n]*\n.*?# <<< ccgrep <<<\n?", re.DOTALL)
+"""A block that `mark_block` returned, whatever its comment says."""
 
 
 class Edit(NamedTuple):
-    """What a file holds and is to hold; None is a file that is not there."""
+    """A file's text before and after a change. None means that the file does not exist."""
 
     path: str
     before: str | None
     after: str | None
-    is_own: bool = False  # the whole file is ccgrep's
+    is_own: bool = False  # the whole file belongs to ccgrep
 
 
 def read_text(path: str) -> str | None:
@@ -43,57 +45,61 @@ def read_text(path: str) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        _refuse(path, "it is not UTF-8")
+        _refuse(path, "it is not valid UTF-8")
 
 
 def edit_json(path: str, change: Callable[[dict[str, Any]], None]) -> Edit:
-    """The file with what `change` does to its top object; its style is kept."""
+    """Return the edit that `change` makes to the top-level object. It keeps the file's style."""
     before = read_text(path)
-    held = _parsed(path, before) if before and before.strip() else {}
-    was = json.dumps(held)
+    settings = _parse_json(path, before) if before and before.strip() else {}
+    original = json.dumps(settings)
     try:
-        change(held)
+        change(settings)
     except (TypeError, AttributeError, KeyError):
-        _refuse(path, "it is not built as such a file is")
-    if json.dumps(held) == was:
+        _refuse(path, "it has an unexpected structure")
+    if json.dumps(settings) == original:
         return Edit(path, before, before)
-    return Edit(path, before, _written(held, before or ""))
+    return Edit(path, before, _format_json(settings, before or ""))
 
 
-def _parsed(path: str, text: str) -> dict[str, Any]:
-    def number(literal: str) -> float:
+def _parse_json(path: str, text: str) -> dict[str, Any]:
+    def parse_float(literal: str) -> float:
         value = float(literal)
         if Decimal(repr(value)) != Decimal(literal):
-            _refuse(path, f"the number {one_line(literal)} would be changed")
+            _refuse(path, f"writing it would change the number {one_line(literal)}")
         return value
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            _refuse(path, "a key stands in it twice")
-        return made
+    def parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            _refuse(path, "it has a duplicate key")
+        return result
 
-    def constant(name: str) -> NoReturn:
-        raise ValueError(f"{name} is no number")
+    def parse_constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is not a number")
 
     try:
-        held = json.loads(
-            text, parse_float=number, object_pairs_hook=unique, parse_constant=constant
+        settings = json.loads(
+            text,
+            parse_float=parse_float,
+            object_pairs_hook=parse_object,
+            parse_constant=parse_constant,
         )
     except (ValueError, RecursionError) as error:
         _refuse(path, f"it is not valid JSON ({error})")
-    if not isinstance(held, dict):
+    if not isinstance(settings, dict):
         _refuse(path, "it is not a JSON object")
-    return held
+    return settings
 
 
-def _written(held: dict[str, Any], before: str) -> str:
+def _format_json(settings: dict[str, Any], before: str) -> str:
     indent = _INDENT.match(before)
-    is_plain = bool(before.strip()) and indent is None  # on one line, as programs write it
+    is_one_line = bool(before.strip()) and indent is None
+    spaced = (", ", ": ") if '": ' in before else (",", ":")
     text = json.dumps(
-        held,
-        indent=None if is_plain and held else indent.group(1) if indent else 2,
-        separators=_separators(before) if is_plain else (",", ": "),
+        settings,
+        indent=None if is_one_line and settings else indent.group(1) if indent else 2,
+        separators=spaced if is_one_line else (",", ": "),
         ensure_ascii=bool(before) and before.isascii(),
     )
     if "\r\n" in before:
@@ -102,22 +108,23 @@ def _written(held: dict[str, Any], before: str) -> str:
     return text + (end.group() if before.strip() and end else "\n")
 
 
-def _separators(line: str) -> tuple[str, str]:
-    return (", ", ": ") if '": ' in line else (",", ":")
+def mark_block(text: str, remove_command: str) -> str:
+    """Return the text between marks that `BLOCK` finds again."""
+    mark = f"# >>> ccgrep >>> `{remove_command}` removes this block"
+    return f"{mark}\n{text}# <<< ccgrep <<<\n"
 
 
-def edit_toml(path: str, block: str | None, marks: tuple[str, str]) -> Edit:
-    """The file with a block between marks, or without it; everything else byte by byte."""
+def edit_toml(path: str, block: str | None, remove_command: str) -> Edit:
+    """Return the edit that sets the marked block or, if `block` is None, removes it."""
     before = read_text(path)
     _check_toml(path, before or "")
-    marked = re.compile(rf"\n?{re.escape(marks[0])}\n.*?{re.escape(marks[1])}\n?", re.DOTALL)
-    rest = marked.sub("", before or "")
+    is_marked = before is not None and BLOCK.search(before) is not None
+    rest = re.sub(r"\n?" + BLOCK.pattern, "", before or "", flags=re.DOTALL)
     if block is None:
-        after = rest if before is not None and marked.search(before) else before
-        return Edit(path, before, after)
+        return Edit(path, before, rest if is_marked else before)
     gap = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
-    after = f"{rest}{gap}{marks[0]}\n{block}{marks[1]}\n"
-    if before is not None and marked.search(before) and block in before:
+    after = rest + gap + mark_block(block, remove_command)
+    if before is not None and is_marked and block in before:
         after = before
     _check_toml(path, after)
     return Edit(path, before, after)
@@ -127,15 +134,15 @@ def _check_toml(path: str, text: str) -> None:
     try:
         tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        _refuse(path, f"it is not valid TOML, or would not be ({error})")
+        _refuse(path, f"it is not valid TOML, or would become invalid ({error})")
 
 
 def _refuse(path: str, why: str) -> NoReturn:
-    raise UsageError(f"{one_line(path)} was left as it is: {one_line(why)}; mend it and try again")
+    raise UsageError(f"cannot edit {one_line(path)}, {one_line(why)}: fix the file and try again")
 
 
 def diff(edit: Edit) -> Iterator[str]:
-    """What changes, as a unified diff."""
+    """Yield the lines of a unified diff."""
     before, after = ((text or "").splitlines() for text in (edit.before, edit.after))
     old = edit.path if edit.before is not None else "/dev/null"
     new = edit.path if edit.after is not None else "/dev/null"
@@ -143,9 +150,9 @@ def diff(edit: Edit) -> Iterator[str]:
 
 
 def apply(edit: Edit) -> str | None:
-    """Makes the change; gives where what stood in another program's file is kept."""
+    """Write the edit. Return the path of the backup, or None if there is none."""
     if read_text(edit.path) != edit.before:
-        _refuse(edit.path, "it was changed meanwhile")
+        _refuse(edit.path, "another program has just changed it")
     if edit.after is None:
         os.unlink(edit.path)
         _remove_if_empty(os.path.dirname(edit.path))
@@ -164,7 +171,7 @@ def apply(edit: Edit) -> str | None:
 
 
 def _free_name(path: str) -> str:
-    """Where a backup replaces no other."""
+    """Return the path of a backup that does not exist yet."""
     name = f"{path}.{time.strftime('%Y%m%d-%H%M%S')}"
     number = 1
     while os.path.lexists(f"{name}-{number}.ccgrep-backup"):
@@ -176,4 +183,4 @@ def _remove_if_empty(directory: str) -> None:
     try:
         os.rmdir(directory)
     except OSError:
-        return  # Something else is in there.
+        return  # It contains other files.

@@ -1,19 +1,18 @@
-"""Completions and keys for the shells of this user: what is written where, and taken away again.
+"""Install or remove shell completions and key bindings: `ccgrep setup shell`.
 
-Files of ccgrep's own, and for bash and zsh, which look into no directory of the user's, a marked
-block in their start-up file. Everything between the marks is ccgrep's, everything else is left
-byte by byte as it was.
+fish loads them from its own directories. For bash and zsh, ccgrep writes a file of its own and adds
+a marked block to the start-up file. It changes nothing outside the marks.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import stat
 
 from ccgrep.cli.generate import COMPLETIONS, completions
+from ccgrep.cli.settings_files import BLOCK, mark_block
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.ops.save_file import write_bytes
 from ccgrep.text import one_line
@@ -21,16 +20,13 @@ from ccgrep.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_BEGIN = "# >>> ccgrep >>> `ccgrep setup shell --remove` takes this block away"
-_END = "# <<< ccgrep <<<"
-_BLOCK = re.compile(rf"{re.escape(_BEGIN[:16])}[^\n]*\n.*?{re.escape(_END)}\n?", re.DOTALL)
-_OURS = "# ccgrep"
-"""How a line of every file begins that ccgrep writes; no other file is replaced or removed."""
+_OWN_PREFIX = "# ccgrep"
+"""The start of a line in every file that ccgrep writes. It replaces or removes no other file."""
 _COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
 
 
 class Target(NamedTuple):
-    """A file and what it should hold; of a start-up file that is its block."""
+    """A file to write, or the block to put into a start-up file."""
 
     path: str
     text: str
@@ -38,22 +34,22 @@ class Target(NamedTuple):
 
 
 def keys(shell: str) -> str:
-    """What binds the keys of `ccgrep pick`."""
+    """Return the script that binds the keys."""
     directory = os.path.join(os.path.dirname(__file__), "keys")
     with open(os.path.join(directory, f"ccgrep.{shell}"), encoding="utf-8") as file:
         return file.read()
 
 
-def setup_shell(environment: Mapping[str, str], is_dry: bool, is_removed: bool) -> Iterator[str]:
-    """Installs or removes; says of each file what is done, or would be."""
-    shells = [s for s in COMPLETIONS if is_removed or shutil.which(s, path=environment.get("PATH"))]
+def setup_shell(environment: Mapping[str, str], is_dry: bool, is_removal: bool) -> Iterator[str]:
+    """Install or remove, and yield a line for each file."""
+    shells = [s for s in COMPLETIONS if is_removal or shutil.which(s, path=environment.get("PATH"))]
     if not shells:
-        yield f"none of {', '.join(COMPLETIONS)} is on the PATH: nothing to set up"
+        yield f"nothing to set up: none of {', '.join(COMPLETIONS)} is on the PATH"
     for shell in shells:
         for target in targets(shell, environment):
-            yield _change(target, is_dry, is_removed)
-    if shells and not (is_dry or is_removed):
-        yield "new shells have it: press Tab behind `ccgrep show `, or Ctrl-G for a REF"
+            yield _change(target, is_dry, is_removal)
+    if shells and not (is_dry or is_removal):
+        yield "Open a new shell, type `ccgrep show ` and press Tab, or press Ctrl-G to pick a REF."
 
 
 def targets(shell: str, environment: Mapping[str, str]) -> list[Target]:
@@ -69,43 +65,42 @@ def targets(shell: str, environment: Mapping[str, str]) -> list[Target]:
     text = f"{completions(shell)}\n{keys(shell)}"
     if shell == "zsh":
         startup = os.path.join(environment.get("ZDOTDIR") or home, ".zshrc")
-        text = f"{_OURS} for zsh\n{_COMPINIT}{text}"
+        text = f"{_OWN_PREFIX} for zsh\n{_COMPINIT}{text}"
     quoted = shlex.quote(own)
-    block = f"{_BEGIN}\n[ -r {quoted} ] && . {quoted}\n{_END}\n"
+    block = mark_block(f"[ -r {quoted} ] && . {quoted}\n", "ccgrep setup shell --remove")
     return [Target(own, text), Target(startup, block, is_startup=True)]
 
 
-def _change(target: Target, is_dry: bool, is_removed: bool) -> str:
+def _change(target: Target, is_dry: bool, is_removal: bool) -> str:
     before = _read(target.path)
-    if not target.is_startup and before is not None and not _is_ours(before):
-        return f"left alone, it is not ccgrep's: {one_line(target.path)}"
-    after = _after(target, before, is_removed)
+    if not target.is_startup and before is not None and not _is_own(before):
+        return f"skipped, not written by ccgrep: {one_line(target.path)}"
+    after = _edit(target, before, is_removal)
     if after == before:
         verb = "unchanged"
     elif is_dry:
-        verb = "would be removed" if after is None else "would be written"
+        verb = "would remove" if after is None else "would write"
     else:
         _write(target.path, after)
-        verb = "removed" if after is None else "written"
+        verb = "removed" if after is None else "wrote"
     return f"{verb}: {one_line(target.path)}{' (one block)' if target.is_startup else ''}"
 
 
-def _after(target: Target, before: str | None, is_removed: bool) -> str | None:
+def _edit(target: Target, before: str | None, is_removal: bool) -> str | None:
+    """Return the new text of the target's file, or None if the file is to be removed."""
     if not target.is_startup:
-        return None if is_removed else target.text
-    rest = _BLOCK.sub("", before or "")
-    if is_removed:
+        return None if is_removal else target.text
+    rest = BLOCK.sub("", before or "")
+    if is_removal:
         return before if rest == before or before is None else rest
+    if before and target.text in before and len(BLOCK.findall(before)) == 1:
+        return before
     gap = "" if not rest or rest.endswith("\n") else "\n"
-    return f"{rest}{gap}{target.text}" if not before or not _has(before, target) else before
+    return f"{rest}{gap}{target.text}"
 
 
-def _has(text: str, target: Target) -> bool:
-    return target.text in text and len(_BLOCK.findall(text)) == 1
-
-
-def _is_ours(text: str) -> bool:
-    return any(line.startswith(_OURS) for line in text.splitlines()[:3])
+def _is_own(text: str) -> bool:
+    return any(line.startswith(_OWN_PREFIX) for line in text.splitlines()[:3])
 
 
 def _read(path: str) -> str | None:
@@ -117,7 +112,7 @@ def _read(path: str) -> str | None:
 
 
 def _write(path: str, text: str | None) -> None:
-    """A start-up file keeps its mode, and stays a link if it is one."""
+    """Write or, if `text` is None, remove the file. Keep its mode, and a link a link."""
     if text is None:
         os.unlink(path)
         return

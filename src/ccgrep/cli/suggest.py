@@ -1,6 +1,7 @@
-"""What somebody meant who mistyped a command: its first word is then taken for a pattern.
+"""Suggest the command that the user meant to type.
 
-Imported only when something went wrong, or nothing was found.
+ccgrep takes an unknown command for a pattern. It therefore imports this module only after an
+error, or after a search without hits.
 """
 
 import difflib
@@ -8,13 +9,13 @@ import difflib
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.text import one_line
 
-_NEAR = 0.7
+_SIMILARITY = 0.7
 
 
-def meant_command(word: str, rest: list[str]) -> str:
-    """A question to put behind a message; nothing if no command is like that."""
-    near = difflib.get_close_matches(word, COMMANDS, 2, _NEAR)
-    if not near or word in COMMANDS:
+def suggest_command(word: str, rest: list[str]) -> str:
+    """Return a question to append to a message, or "" if no command is similar to the word."""
+    names = difflib.get_close_matches(word, COMMANDS, 2, _SIMILARITY)
+    if not names or word in COMMANDS:
         return ""
-    typed = [one_line(" ".join(["ccgrep", name, *rest])) for name in near]
-    return f"; did you mean {' or '.join(f'`{words}`' for words in typed)}?"
+    commands = [one_line(" ".join(["ccgrep", name, *rest])) for name in names]
+    return f"; did you mean {' or '.join(f'`{command}`' for command in commands)}?"

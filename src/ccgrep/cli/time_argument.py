@@ -1,4 +1,4 @@
-"""Points in time as people type them: `7d`, `yesterday`, `2026-01-15T10:30`."""
+"""Parse the times that users type: `7d`, `yesterday`, `2026-01-15T10:30`."""
 
 import re
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 
 
 def parse_when(text: str, now_ms: int) -> int:
-    """Milliseconds since 1970; local time unless the text names a zone."""
+    """Return milliseconds since 1970. Times are local unless the text names a zone."""
     word = text.strip().lower()
     if ago := _AGO.fullmatch(word):
         return now_ms - int(ago.group(1)) * _UNITS[ago.group(2)] * 1000
@@ -24,6 +24,6 @@ def parse_when(text: str, now_ms: int) -> int:
         return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         raise UsageError(
-            f"{one_line(text)} is not a time: write 30m, 24h, 7d, 2w, yesterday, 2026-01-15 or "
+            f"invalid time '{one_line(text)}': use 30m, 24h, 7d, 2w, yesterday, 2026-01-15 or "
             "2026-01-15T10:30"
         ) from None

@@ -1,1 +1,1 @@
-"""One module a command; each has `run(arguments, context)`."""
+"""One module per command, each with `run(arguments, context)`."""

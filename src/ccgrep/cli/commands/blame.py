@@ -1,30 +1,29 @@
-"""ccgrep blame: the turns that read or changed a file."""
+"""ccgrep blame: list the turns that read or changed a file."""
 
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.filter_options import filters_of
+from ccgrep.cli.filter_options import parse_filters
 from ccgrep.ops.blame import blame, blame_line, refresh_store
 from ccgrep.output.blame_records import blame_fields, format_blame
 from ccgrep.output.json_document import encode_document
-from ccgrep.text import escape
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
-    filters = filters_of(arguments, context, config)
+    filters = parse_filters(arguments, context, config)
     if not arguments.no_refresh:
-        refresh_store(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
+        refresh_store(config, context.warn)
     if arguments.line is None:
-        found = blame(config, arguments.file, filters, arguments.limit or 0)
+        turns = blame(config, arguments.file, filters, arguments.limit or 0)
     else:
-        found = [blame_line(config, arguments.file, arguments.line, filters)]
+        turns = [blame_line(config, arguments.file, arguments.line, filters)]
     if arguments.json:
-        turns = [blame_fields(one) for one in found]
+        fields = [blame_fields(turn) for turn in turns]
         context.write(
-            encode_document({"file": arguments.file, "line": arguments.line, "turns": turns})
+            encode_document({"file": arguments.file, "line": arguments.line, "turns": fields})
         )
     else:
         style = context.style_for(arguments.color)
-        context.write_lines(format_blame(one, arguments.full_id, style) for one in found)
-    return 0 if found else 1
+        context.write_lines(format_blame(turn, arguments.full_id, style) for turn in turns)
+    return 0 if turns else 1

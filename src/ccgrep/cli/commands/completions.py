@@ -1,4 +1,4 @@
-"""ccgrep completions: prints the completions of a shell."""
+"""ccgrep completions: print shell completions."""
 
 from types import SimpleNamespace
 

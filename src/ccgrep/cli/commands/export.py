@@ -1,10 +1,10 @@
-"""ccgrep export: conversations as Markdown, an HTML page or JSON."""
+"""ccgrep export: write sessions as Markdown, HTML or JSON."""
 
 import os
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from ccgrep.cli.context import Context, refs_from
+from ccgrep.cli.context import Context, read_refs
 from ccgrep.ops import save_file
 from ccgrep.ops.show import Conversation, show
 from ccgrep.output.conversation_markdown import markdown_lines
@@ -17,7 +17,7 @@ _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".j
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
-    shown = [show(config, ref) for ref in refs_from(arguments.ref)]
+    shown = [show(config, ref) for ref in read_refs(arguments.ref)]
     include = Include(arguments.tools, arguments.thinking)
     suffix = os.path.splitext(arguments.output or "")[1].lower()
     lines = _lines(arguments.format or _FORMATS.get(suffix, "md"), shown, include)
@@ -32,7 +32,7 @@ def _lines(format: str, shown: list[Conversation], include: Include) -> Iterator
     if format == "json":
         yield encode_document({"sessions": [conversation_fields(one, include) for one in shown]})
     elif format == "html":
-        from ccgrep.output.conversation_html import html_lines  # noqa: PLC0415 - its libraries are slow to import
+        from ccgrep.output.conversation_html import html_lines  # noqa: PLC0415 - slow to import
 
         yield from html_lines(shown, include)
     else:

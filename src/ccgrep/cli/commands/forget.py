@@ -1,8 +1,8 @@
-"""ccgrep forget: remove a session for good."""
+"""ccgrep forget: delete sessions for good."""
 
 from types import SimpleNamespace
 
-from ccgrep.cli.context import Context, refs_from
+from ccgrep.cli.context import Context, read_refs
 from ccgrep.ops.forget import forget
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import forget_fields
@@ -11,7 +11,7 @@ from ccgrep.output.report_text import forget_lines
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     wait_s = 0.0 if arguments.no_wait else 10.0
-    result = forget(context.config(), refs_from(arguments.ref), wait_s)
+    result = forget(context.config(), read_refs(arguments.ref), wait_s)
     if arguments.json:
         context.write(encode_document(forget_fields(result)))
     else:

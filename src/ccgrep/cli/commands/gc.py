@@ -1,4 +1,4 @@
-"""ccgrep gc: fold packs and drop what nothing refers to."""
+"""ccgrep gc: merge packs and delete unreferenced objects."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""ccgrep index: take in what changed."""
+"""ccgrep index: ingest new and changed transcripts."""
 
 from threading import Event
 from types import SimpleNamespace
@@ -25,15 +25,15 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root, arguments.source, arguments.model)
     if not config.roots and not arguments.recreate:
         raise UsageError(
-            "there are no transcripts: neither ~/.claude nor ~/.codex is there; "
-            "name a directory with --root"
+            "no transcripts found, neither ~/.claude nor ~/.codex exists: name a directory with "
+            "--root"
         )
     wait_s = 0.0 if arguments.no_wait else 10.0
     bar = Bar()
 
     def on_progress(progress: Progress) -> None:
         if arguments.verbose:
-            context.say(escape(progress.path))
+            context.write_error(escape(progress.path))
         elif context.is_error_terminal and not arguments.quiet:
             bar(progress)
 
@@ -45,41 +45,43 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
             report = index.index(config, arguments.full, wait_s, on_progress)
         if not arguments.quiet:
             bar.close()
-            _tell(report, set_aside, arguments.json, context)
+            _report(report, set_aside, arguments.json, context)
         embedded = _embed(arguments, context, config, bar)
     finally:
         bar.close()
     if arguments.json:
         context.write(encode_document(index_fields(report, set_aside, embedded)))
     elif embedded is not None and embedded.done and not arguments.quiet:
-        context.say(embed_line(embedded))
+        context.write_error(embed_line(embedded))
     if arguments.watch:
         _watch(arguments, context, config, bar)
     return 0
 
 
 def _watch(arguments: SimpleNamespace, context: Context, config: Config, bar: Bar) -> None:
-    """Takes in what changes until Ctrl-C; each time what is new is embedded too."""
+    """Ingest and embed changes until Ctrl-C."""
     try:
-        from ccgrep.refresh.watch import keep_fresh  # noqa: PLC0415 - in an extra
+        from ccgrep.refresh.watch import keep_fresh  # noqa: PLC0415 - needs the extra
     except ModuleNotFoundError as error:
-        raise UsageError("--watch needs watchfiles: pip install 'ccgrep[mcp]'") from error
+        raise UsageError(
+            "watchfiles is not installed: run `pip install 'ccgrep[mcp]'` to use --watch"
+        ) from error
 
-    def on_taken_in() -> None:
+    def on_ingested() -> None:
         _embed(arguments, context, config, bar)
         bar.close()
 
     if not arguments.quiet:
-        context.say("watching for changes")
-    keep_fresh(config, Event(), lambda note: context.say(f"ccgrep: {escape(note)}"), on_taken_in)
+        context.write_error("watching for changes")
+    keep_fresh(config, Event(), context.warn, on_ingested)
 
 
 def _embed(
     arguments: SimpleNamespace, context: Context, config: Config, bar: Bar
 ) -> "EmbedReport | None":
-    """Embeds what is new; without a model that is left out, unless it was asked for."""
-    is_asked = arguments.embed_all or arguments.embed_since or arguments.model
-    if arguments.no_embed or (config.embed == "never" and not is_asked):
+    """Embed new turns. Return None if there is no model and no option asks for embedding."""
+    is_required = arguments.embed_all or arguments.embed_since or arguments.model
+    if arguments.no_embed or (config.embed == "never" and not is_required):
         return None
     context.prepare_encoders()
 
@@ -91,23 +93,19 @@ def _embed(
     try:
         from ccgrep.ops.embed import embed_pending  # noqa: PLC0415 - needs the extra
 
-        found = embed_pending(config, 0 if arguments.embed_all else None, since, on_progress)
-    except MissingModelError:
-        if is_asked:
+        report = embed_pending(config, 0 if arguments.embed_all else None, since, on_progress)
+    except (MissingModelError, LockedError):  # LockedError: another process is embedding.
+        if is_required:
             raise
         return None
-    except LockedError:
-        if is_asked:
-            raise
-        return None  # Another process is embedding.
-    if found.note and not arguments.quiet:
-        context.say(f"ccgrep: {escape(found.note)}")
-    return found
+    if report.note and not arguments.quiet:
+        context.warn(report.note)
+    return report
 
 
-def _tell(report: IndexReport, set_aside: str, is_json: bool, context: Context) -> None:
+def _report(report: IndexReport, set_aside: str, is_json: bool, context: Context) -> None:
     for trouble in report.troubles:
-        context.say(f"ccgrep: {escape(trouble)}")
+        context.warn(trouble)
     if not is_json:
         for line in index_lines(report, set_aside):
-            context.say(line)
+            context.write_error(line)

@@ -1,9 +1,9 @@
-"""ccgrep list: sessions, most recent first."""
+"""ccgrep list: list sessions, most recent first."""
 
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.filter_options import filters_of
+from ccgrep.cli.filter_options import parse_filters
 from ccgrep.ops.list import list_sessions
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import list_fields
@@ -13,7 +13,7 @@ from ccgrep.output.session_list import list_lines
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
-    filters = filters_of(arguments, context, config)
+    filters = parse_filters(arguments, context, config)
     limit = config.list_limit if is_cut else arguments.limit or 0
     sessions = list_sessions(config, filters, limit, arguments.tree)
     if arguments.json:
@@ -22,6 +22,6 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     style = context.style_for(arguments.color)
     width = context.width if context.is_terminal else None
     context.write_lines(list_lines(sessions, context.now_ms, width, style))
-    if is_cut and limit and sum(not one.depth for one in sessions) == limit:
-        context.say(f"the {limit} most recent; -n 0 lists all")
+    if is_cut and limit and sum(not session.depth for session in sessions) == limit:
+        context.write_error(f"only the {limit} most recent; use -n 0 to list all")
     return 0

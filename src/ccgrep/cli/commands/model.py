@@ -1,4 +1,4 @@
-"""ccgrep model: which embedding model is used, and the one way to download another."""
+"""ccgrep model: show the embedding model, or download one with `pull`."""
 
 from types import SimpleNamespace
 
@@ -7,6 +7,7 @@ from ccgrep.errors import UsageError
 from ccgrep.ops.model import describe_model, pull_model
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_text import model_lines
+from ccgrep.text import one_line
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -14,7 +15,10 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(model=arguments.model)
     words = arguments.words
     if words and (words[0] != "pull" or len(words) != 2):
-        raise UsageError("say `ccgrep model`, or `ccgrep model pull NAME`")
+        raise UsageError(
+            f"invalid arguments '{one_line(' '.join(words))}': use `ccgrep model` or "
+            "`ccgrep model pull NAME`"
+        )
     info = pull_model(config, words[1]) if words else describe_model(config)
     if arguments.json:
         context.write(encode_document(info._asdict()))

@@ -1,4 +1,4 @@
-"""ccgrep resume: the command that resumes a session."""
+"""ccgrep resume: print or run the command that resumes a session."""
 
 import os
 import shlex
@@ -11,26 +11,27 @@ from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    found = find_resume_command(context.config(), arguments.ref)
-    for problem in found.problems:
-        context.say(f"ccgrep: {one_line(problem)}")
-    if found.problems:
+    resumption = find_resume_command(context.config(), arguments.ref)
+    for problem in resumption.problems:
+        context.warn(one_line(problem))
+    if resumption.problems:
         return 1
+    directory, command = resumption.directory, resumption.command
     if not arguments.exec:
-        if redact(found.directory) != found.directory:
+        if redact(directory) != directory:
             raise UsageError(
-                f"{one_line(found.directory)} has a secret in its name: --no-redact prints it, "
-                "--exec goes there"
+                f"the path {one_line(directory)} contains a secret: use --no-redact to print it, "
+                "or --exec to resume"
             )
-        context.write(f"cd {_quoted(found.directory)} && {shlex.join(found.command)}")
+        context.write(f"cd {_quote(directory)} && {shlex.join(command)}")
         return 0
-    os.chdir(found.directory)
-    os.execvp(found.command[0], found.command)  # noqa: S606 - that is what was asked for
+    os.chdir(directory)
+    os.execvp(command[0], command)  # noqa: S606 - the purpose of --exec
     return 0
 
 
-def _quoted(path: str) -> str:
-    """A path for a shell; one with characters that would act on a terminal byte by byte."""
+def _quote(path: str) -> str:
+    """Quote a path for the shell. Encode it as hex if it has control characters."""
     if escape(path) == path and "\n" not in path and "\t" not in path:
         return shlex.quote(path)
     return "$'" + "".join(f"\\x{byte:02x}" for byte in path.encode()) + "'"

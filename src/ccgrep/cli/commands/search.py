@@ -1,4 +1,4 @@
-"""ccgrep search: the turns that match, one a line."""
+"""ccgrep search: find the turns that match."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import sys
 import time
 
-from ccgrep.cli.calling_session import asking, is_agent
+from ccgrep.cli.calling_session import find_callers, is_agent
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import clear_progress_bar, make_feedback
-from ccgrep.cli.filter_options import context_of, filters_of
+from ccgrep.cli.filter_options import parse_context, parse_filters
 from ccgrep.cli.output_budget import Budget
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, UsageError
@@ -21,14 +21,14 @@ from ccgrep.output.style import Style
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.search.request import SEMANTIC_MODES, Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher, SearchOptions
-from ccgrep.text import escape, one_line
+from ccgrep.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ccgrep.kinds import Mode, TextKind
 
-_CLOSEST = 3
+_SUGGESTIONS = 3
 
 
 def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
@@ -43,36 +43,36 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
     finally:
         clear_progress_bar()
     searcher = result.searcher
-    _tell(result, context, arguments.quiet)
+    _warn(result, context, arguments.quiet)
     if arguments.explain and not arguments.quiet:
         _explain(result, searcher, context)
     budget = Budget(arguments.budget)
     if arguments.files_without_match:
-        code = _print_without(arguments, context, request, result, searcher, budget)
+        code = _print_sessions_without_hit(arguments, context, request, result, searcher, budget)
     elif arguments.quiet:
         code = 0 if result.answer.hits else 1
     else:
         _print(arguments, context, request, result, searcher, budget)
         code = 0 if result.answer.hits else 1
         if code and request.mode == "words" and context.is_terminal and not arguments.json:
-            _print_closest(arguments, context, config, request, budget)
+            _print_similar(arguments, context, config, request, budget)
         if code and arguments.pattern and context.is_error_terminal:
-            _ask_for_command(arguments.pattern, context)
+            _suggest_command(arguments.pattern, context)
     if note := budget.note():
-        context.say(f"ccgrep: {note}, `ccgrep show SESSION:TURN` one hit in full")
+        context.warn(f"{note}, or `ccgrep show SESSION:TURN` to read one hit")
     return 2 if result.answer.is_cut_short else code
 
 
 def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     patterns = _patterns(arguments)
-    filters = filters_of(arguments, context, config)
-    # Who names a session means it, also if it is the one that asks.
+    filters = parse_filters(arguments, context, config)
+    # --session may name the calling session.
     is_own = arguments.include_self or bool(arguments.session) or not is_agent(context.environment)
     if not is_own:
-        filters = filters._replace(except_ids=asking(context.environment, config))
+        filters = filters._replace(except_ids=find_callers(context.environment, config))
     mode = _mode(arguments)
     if arguments.files_without_match and (arguments.json or arguments.jsonl):
-        raise UsageError("-L prints session ids: it has no JSON form")
+        raise UsageError("-L prints session ids, not JSON: leave out --json or --jsonl")
     timeout_s = config.timeout_s if arguments.timeout is None else _seconds(arguments.timeout)
     types: list[TextKind] = arguments.type or []
     return Request(
@@ -96,12 +96,15 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
 
 def _mode(arguments: Arguments) -> Mode:
     if arguments.extended_regexp and arguments.fixed_strings:
-        raise UsageError("-E and -F exclude each other")
-    # What is inverted or shown match by match has no order but a match or none.
+        raise UsageError("-E and -F cannot be combined: use one of them")
+    # -v and -o need exact matches.
     is_exact = arguments.fixed_strings or arguments.only_matching or arguments.invert_match
     if arguments.semantic or arguments.hybrid:
         if is_exact or arguments.extended_regexp or (arguments.semantic and arguments.hybrid):
-            raise UsageError("--semantic and --hybrid exclude each other, -F, -E, -o and -v")
+            raise UsageError(
+                "--semantic and --hybrid cannot be combined with each other, -F, -E, -o or -v: "
+                "use one of them"
+            )
         return "semantic" if arguments.semantic else "hybrid"
     if arguments.extended_regexp:
         return "regex"
@@ -120,46 +123,47 @@ def _alpha(text: str | None) -> float | None:
     except ValueError:
         alpha = -1.0
     if not 0 <= alpha <= 1:
-        raise UsageError(f"--alpha is a number from 0 to 1, not {one_line(text)}")
+        raise UsageError(f"invalid value '{one_line(text)}' for --alpha: use a number from 0 to 1")
     return alpha
 
 
 def _patterns(arguments: Arguments) -> list[str]:
-    """What is searched for; further words join the last pattern."""
-    given: list[str] = list(arguments.regexp or [])
+    """Return the patterns of `-e`. The words of the command line join the last one."""
+    patterns: list[str] = list(arguments.regexp or [])
     words = " ".join(arguments.pattern)
-    if not given:
+    if not patterns:
         return [words]
     if words:
-        given[-1] = f"{given[-1]} {words}"
-    return given
+        patterns[-1] = f"{patterns[-1]} {words}"
+    return patterns
 
 
 def _seconds(text: str) -> float:
     try:
         return max(float(text), 0.0)
     except ValueError:
-        raise UsageError(f"{one_line(text)} is not a number of seconds") from None
+        problem = f"invalid value '{one_line(text)}' for --timeout"
+        raise UsageError(f"{problem}: use a number of seconds") from None
 
 
 def _limit(arguments: Arguments, mode: Mode, config: Config) -> int:
     if arguments.quiet and not arguments.files_without_match:
         return 1
     if arguments.files_with_matches or arguments.files_without_match or arguments.count:
-        return 0  # The limit is on sessions there, see _print_sessions.
+        return 0  # There the limit applies to sessions: see _session_lines.
     if arguments.limit is not None:
         return max(int(arguments.limit), 0)
     return config.limit if _is_ranked(mode) else 0
 
 
-def _tell(result: Result, context: Context, is_quiet: bool) -> None:
-    """What the user should know about the answer, on standard error."""
+def _warn(result: Result, context: Context, is_quiet: bool) -> None:
+    """Warn if the search timed out, or if no turn has all words."""
     answer = result.answer
     if answer.is_cut_short:
-        context.say("ccgrep: the time was up: not everything was searched (--timeout)")
+        context.warn("the search timed out and is incomplete: use a longer --timeout")
     if answer.tier == "most" and answer.hits and not is_quiet:
-        words = " ".join(escape(" ".join(word.split())) for word in answer.relaxed)
-        context.say(f"ccgrep: no turn has all words; these have most of: {words}")
+        words = " ".join(" ".join(word.split()) for word in answer.relaxed)
+        context.warn(f"no turn has all words; these have most of: {words}")
 
 
 def _explain(result: Result, searcher: Searcher, context: Context) -> None:
@@ -167,7 +171,7 @@ def _explain(result: Result, searcher: Searcher, context: Context) -> None:
     for hit in result.answer.hits:
         parts = "".join(f"  {name} {value:.3f}" for name, value in hit.parts)
         place = f"{short[hit.place.session]}:{hit.place.turn}"
-        context.say(f"ccgrep: {place}  score {record_line.format_score(hit.score)}{parts}")
+        context.warn(f"{place}  score {record_line.format_score(hit.score)}{parts}")
 
 
 def _print(
@@ -182,13 +186,13 @@ def _print(
         from ccgrep.output import search_json  # noqa: PLC0415 - imports msgspec
 
         found = result.found(request.types)
-        made = search_json.search_fields(result, found, searcher, context.config(), request)
+        answer = search_json.search_fields(result, found, searcher, context.config(), request)
         if arguments.jsonl:
-            context.write_lines(budget.records(search_json.encode_hits(made)))
+            context.write_lines(budget.records(search_json.encode_hits(answer)))
         else:
-            count = len(made["results"])
+            count = len(answer["results"])
             context.write(
-                budget.document(lambda kept: search_json.encode_search(made, kept), count)
+                budget.document(lambda kept: search_json.encode_search(answer, kept), count)
             )
         return
     style = context.style_for(arguments.color)
@@ -204,33 +208,33 @@ def _print(
         _write(_record_lines(arguments, found, searcher, style), end, budget)
 
 
-def _ask_for_command(words: list[str], context: Context) -> None:
-    """Asks a person who found nothing whether a command was meant."""
-    from ccgrep.cli.suggest import meant_command  # noqa: PLC0415 - only when nothing was found
+def _suggest_command(words: list[str], context: Context) -> None:
+    """Suggest the command that the user may have meant by a pattern without hits."""
+    from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - only if nothing matched
 
-    if question := meant_command(words[0], words[1:]):
-        context.say(f"ccgrep: nothing was found{question}")
+    if question := suggest_command(words[0], words[1:]):
+        context.warn(f"no turn matches{question}")
 
 
-def _print_closest(
+def _print_similar(
     arguments: Arguments, context: Context, config: Config, request: Request, budget: Budget
 ) -> None:
-    """What is closest by meaning, for a person whose words are nowhere; if it can be told."""
+    """Print semantic hits after a word search without hits, if turns are embedded."""
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
         return
     context.prepare_encoders()
-    request = request._replace(mode="semantic", limit=_CLOSEST)
+    request = request._replace(mode="semantic", limit=_SUGGESTIONS)
     try:
         result = search(config, request, SearchOptions())
     except CcgrepError:
-        return  # It was not asked for: no model, say, is no trouble.
+        return  # The user did not ask for it, so a missing model is not an error.
     if result.answer.hits:
-        context.say("ccgrep: no turn has these words; the closest by meaning:")
+        context.warn("no turn has these words; the closest in meaning:")
         _print(arguments, context, request, result, result.searcher, budget)
 
 
 def _is_record(arguments: Arguments) -> bool:
-    """Whether what is asked for has the shape of record lines, also on a terminal."""
+    """Return whether an option requires record lines even on a terminal."""
     context = (arguments.after_context, arguments.before_context, arguments.context)
     return bool(arguments.only_matching or arguments.null or arguments.width or any(context))
 
@@ -247,7 +251,7 @@ def _record_lines(
     style: Style,
 ) -> Iterator[str]:
     width = arguments.width or record_line.WIDTH
-    before, after = context_of(arguments)
+    before, after = parse_context(arguments)
     printed = {found.hit.place for found in hits}
     for position, found in enumerate(hits):
         if position and (before or after):
@@ -274,7 +278,7 @@ def _around(
     printed: set[Place],
     style: Style,
 ) -> Iterator[str]:
-    """Turns before or after a hit; each turn is printed once, and a hit only as such."""
+    """Yield the turns around a hit. Skip hits and turns that were already printed."""
     id = found.hit.place.session if arguments.full_id else found.short_id
     for offset in offsets:
         place = Place(found.hit.place.session, found.hit.place.turn + offset)
@@ -293,7 +297,7 @@ def _around(
 def _session_lines(
     arguments: Arguments, result: Result, searcher: Searcher, style: Style
 ) -> Iterator[str]:
-    """Each session that has a hit, the best first; with -c how many."""
+    """Yield the id of each session with a hit, the best first, and with -c its count."""
     counts: dict[str, int] = {}
     for hit in result.answer.hits:
         for place in (hit.place, *hit.also_in):
@@ -305,7 +309,7 @@ def _session_lines(
         yield f"{name}{style.cyan(':')}{counts[id]}" if arguments.count else name
 
 
-def _print_without(
+def _print_sessions_without_hit(
     arguments: Arguments,
     context: Context,
     request: Request,
@@ -313,7 +317,6 @@ def _print_without(
     searcher: Searcher,
     budget: Budget,
 ) -> int:
-    """The sessions that have no hit."""
     with_hit = {place.session for hit in result.answer.hits for place in (hit.place, *hit.also_in)}
     ids = [id for id in searcher.sessions(request.filters) if id not in with_hit]
     ids = ids[: arguments.limit or None]
@@ -328,7 +331,7 @@ def _print_without(
 def _block_lines(
     context: Context, result: Result, shown: list[FoundHit], searcher: Searcher, style: Style
 ) -> Iterator[str]:
-    from ccgrep.output import hit_block  # noqa: PLC0415 - not for pipes
+    from ccgrep.output import hit_block  # noqa: PLC0415 - only on a terminal
 
     for rank, found in enumerate(shown, 1):
         place = found.hit.place

@@ -1,39 +1,38 @@
-"""ccgrep secrets: which secrets are in the store, and where."""
+"""ccgrep secrets: find secrets in the store."""
 
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.filter_options import filters_of
+from ccgrep.cli.filter_options import parse_filters
 from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.blame import refresh_store
 from ccgrep.ops.secrets import FoundSecret, find_secrets
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import secrets_fields
 from ccgrep.output.report_text import secret_line, secrets_note
-from ccgrep.text import escape
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
-    filters = filters_of(arguments, context, config)
+    filters = parse_filters(arguments, context, config)
     if not arguments.no_refresh:
-        refresh_store(config, lambda note: context.say(f"ccgrep: {escape(note)}"))
+        refresh_store(config, context.warn)
     found: list[FoundSecret] = []
 
     def on_turn(done: int, total: int) -> None:
         if context.is_error_terminal and not arguments.quiet:
-            shared_bar().counted(done, total, "looking for secrets")
+            shared_bar().count(done, total, "scanning for secrets")
 
     try:
-        for one in find_secrets(config, filters, on_turn):
-            found.append(one)
+        for secret in find_secrets(config, filters, on_turn):
+            found.append(secret)
             if not arguments.json:
                 shared_bar().close()
-                context.write(secret_line(one, arguments.full_id))
+                context.write(secret_line(secret, arguments.full_id))
     finally:
         shared_bar().close()
     if arguments.json:
         context.write(encode_document(secrets_fields(found)))
     if found and not arguments.quiet:
-        context.say(f"ccgrep: {secrets_note(found)}")
+        context.warn(secrets_note(found))
     return 0 if found else 1

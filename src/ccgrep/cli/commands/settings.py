@@ -1,4 +1,4 @@
-"""ccgrep settings: what is set, and where."""
+"""ccgrep settings: print all settings and where they come from."""
 
 from types import SimpleNamespace
 

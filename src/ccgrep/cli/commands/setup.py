@@ -1,4 +1,4 @@
-"""ccgrep setup: installs what belongs into other programs' configuration, or takes it away."""
+"""ccgrep setup: install ccgrep into an agent or a shell, or remove it."""
 
 from types import SimpleNamespace
 
@@ -9,10 +9,9 @@ from ccgrep.errors import UsageError
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    # What WHAT may be, the table says.
     if arguments.what == "shell":
         if arguments.hook:
-            raise UsageError("--hook belongs to `ccgrep setup claude`")
+            raise UsageError("shells have no hooks: use --hook only with `ccgrep setup claude`")
         lines = setup_shell(context.environment, arguments.dry_run, arguments.remove)
     else:
         setups = {"claude": setup_claude, "codex": setup_codex}

@@ -1,12 +1,12 @@
-"""ccgrep show: a turn or a session as conversation."""
+"""ccgrep show: print a session or a turn as a conversation."""
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from ccgrep.cli.context import Context, refs_from
-from ccgrep.cli.filter_options import context_of
+from ccgrep.cli.context import Context, read_refs
+from ccgrep.cli.filter_options import parse_context
 from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.pager import page
 from ccgrep.errors import UsageError
@@ -19,17 +19,17 @@ from ccgrep.output.json_document import encode, encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.text import one_line
 
-_FORMS = ("json", "raw", "save")
+_FORMATS = ("json", "raw", "save")
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    if sum(bool(getattr(arguments, form)) for form in _FORMS) > 1:
-        raise UsageError("--json, --raw and --save exclude each other")
+    if sum(bool(getattr(arguments, name)) for name in _FORMATS) > 1:
+        raise UsageError("--json, --raw and --save cannot be combined: use one of them")
     if arguments.budget is not None and (arguments.raw or arguments.save):
-        raise UsageError("--budget is for what is read: --raw and --save are whole")
+        raise UsageError("--budget cannot limit --raw or --save: leave it out")
     config = context.config()
-    around = context_of(arguments)
-    shown = (show(config, ref, *around) for ref in refs_from(arguments.ref))
+    around = parse_context(arguments)
+    shown = (show(config, ref, *around) for ref in read_refs(arguments.ref))
     if arguments.save:
         include = Include(arguments.tools, arguments.thinking)
         for one in shown:
@@ -49,7 +49,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
 
 
 def _json(shown: Conversation, arguments: SimpleNamespace) -> Callable[[int], str]:
-    """The session as JSON with so many of its turns."""
+    """Return a function that formats the session's first turns as JSON."""
 
     def make(count: int) -> str:
         part = replace(shown, turns=shown.turns[:count])
@@ -67,9 +67,9 @@ def _page(
     pager: str,
     budget: Budget,
 ) -> None:
-    # A line that is cut must not leave its colours behind.
+    # A cut line could end inside a color sequence.
     style = context.style_for("never" if arguments.budget is not None else arguments.color)
-    ends: list[str] = []
+    continuations: list[str] = []
 
     def lines() -> Iterator[str]:
         for position, one in enumerate(shown):
@@ -81,31 +81,31 @@ def _page(
             )
             for line in whole:
                 yield line
-                if budget.left_out and not ends:
-                    ends.append(_rest(one, turns))
+                if budget.left_out and not continuations:
+                    continuations.append(_continuation(one, turns))
 
     page(budget.text(lines()), context, pager)
-    if note := budget.note("".join(ends)):
-        context.say(f"ccgrep: {note}")
+    if note := budget.note("".join(continuations)):
+        context.warn(note)
 
 
-def _rest(shown: Conversation, turns: list[int]) -> str:
-    """Where to read on, when the text was cut in the last of these turns."""
+def _continuation(shown: Conversation, turns: list[int]) -> str:
+    """Return how to continue reading after a cut in the last of these turns."""
     if shown.session is None or not turns:
         return ""
     last = shown.turns[-1].number
     after = f" -A {last - turns[-1]}" if last > turns[-1] else ""
-    return f" from turn {turns[-1]} on: `ccgrep show {shown.session.id}:{turns[-1]}{after}`"
+    return f" from turn {turns[-1]} on (`ccgrep show {shown.session.id}:{turns[-1]}{after}`)"
 
 
 def _print_raw(shown: Iterator[Conversation], context: Context) -> int:
-    """Each turn's object as it is stored, one a line."""
+    """Print each turn's object as stored, one per line."""
     lost = 0
     for one in shown:
         for place in one.turns:
             if place.turn is None:
                 lost += 1
-                context.say(f"ccgrep: turn {place.number}: {LOST}")
+                context.warn(f"turn {place.number}: {LOST}")
             else:
                 context.write(encode(place.turn))
     return 2 if lost else 0

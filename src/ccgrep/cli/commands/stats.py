@@ -1,6 +1,6 @@
-"""ccgrep stats: what was used, how often; permissions to allow.
+"""ccgrep stats: count sessions, tools and tokens; suggest permissions.
 
-numpy is imported here, while the background refresh runs.
+Importing this module imports numpy, while the background refresh runs.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import clear_progress_bar, make_feedback
-from ccgrep.cli.filter_options import filters_of
+from ccgrep.cli.filter_options import parse_filters
 from ccgrep.errors import UsageError
 from ccgrep.ops import stats as ops
 from ccgrep.output import stats_charts, stats_json, stats_lines
@@ -25,8 +25,8 @@ _KINDS = ("", "tools", "bash", "tokens")
 _DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "day", "week")
 
 
-class _Look(NamedTuple):
-    """How a report is to look."""
+class _Format(NamedTuple):
+    """The format of a report."""
 
     is_json: bool
     is_terminal: bool
@@ -42,16 +42,16 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
 
     def on_progress(progress: Progress) -> None:
         if context.is_error_terminal and not arguments.quiet:
-            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only when it is made
+            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only to draw it
 
-            shared_bar().counted(progress.done, progress.shards, "counting what was used")
+            shared_bar().count(progress.done, progress.shards, "counting")
 
     config = context.config()
-    filters = filters_of(arguments, context, config)
+    filters = parse_filters(arguments, context, config)
     warn = make_feedback(arguments, context).warn
     request = ops.StatsRequest(config, filters, on_progress, warn, refresh)
     try:
-        lines = _lines(kind, request, _look(arguments, context))
+        lines = _lines(kind, request, _format(arguments, context))
     finally:
         clear_progress_bar()
     context.write_lines(lines)
@@ -64,84 +64,86 @@ def _kind(arguments: Arguments) -> str:
     if kind not in _KINDS or len(words) > 1:
         typed = one_line(" ".join(words))
         raise UsageError(
-            f"stats cannot tell about {typed}: choose tools, bash, tokens or nothing; "
-            f"to search for these words: `ccgrep search stats {typed}`"
+            f"invalid value '{typed}' for WHAT: use tools, bash, tokens or nothing, or search for "
+            f"these words with `ccgrep search stats {typed}`"
         )
     if arguments.suggest and kind != "bash":
-        raise UsageError("--suggest belongs to `ccgrep stats bash`")
+        raise UsageError("--suggest needs bash: use `ccgrep stats bash --suggest`")
     if arguments.settings and not arguments.suggest:
-        raise UsageError("--settings belongs to `ccgrep stats bash --suggest`")
+        raise UsageError("--settings needs --suggest: use `ccgrep stats bash --suggest --settings`")
     if arguments.by and kind != "tokens" and (kind, arguments.by) != ("tools", "project"):
-        raise UsageError(f"--by {arguments.by} belongs to `ccgrep stats tokens`")
+        raise UsageError(
+            f"--by {arguments.by} needs tokens: use `ccgrep stats tokens --by {arguments.by}`"
+        )
     return "suggest" if arguments.suggest else kind
 
 
-def _look(arguments: Arguments, context: Context) -> _Look:
+def _format(arguments: Arguments, context: Context) -> _Format:
     is_terminal = context.is_terminal and not arguments.json
     limit = _ON_TERMINAL if is_terminal else 0
     if arguments.limit is not None:
         limit = arguments.limit
     style = context.style_for(arguments.color)
-    return _Look(
+    return _Format(
         arguments.json, is_terminal, limit, context.width, style, arguments.by, arguments.settings
     )
 
 
-def _lines(kind: str, request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+def _lines(kind: str, request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     match kind:
         case "tools":
-            return _tools(request, look)
+            return _tools(request, format)
         case "suggest":
-            return _suggestions(request, look)
+            return _suggestions(request, format)
         case "bash":
-            return _bash(request, look)
+            return _bash(request, format)
         case "tokens":
-            return _tokens(request, look)
-    return _overview(request, look)
+            return _tokens(request, format)
+    return _overview(request, format)
 
 
-def _overview(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+def _overview(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     found, coverage = ops.overview(request)
-    if look.is_json:
-        return [encode_document(stats_json.overview(found, coverage, look.limit))]
-    if look.is_terminal:
-        return stats_charts.overview(found, look.limit, look.width, look.style)
-    return stats_lines.overview(found, look.limit)
+    if format.is_json:
+        return [encode_document(stats_json.overview(found, coverage, format.limit))]
+    if format.is_terminal:
+        return stats_charts.overview(found, format.limit, format.width, format.style)
+    return stats_lines.overview(found, format.limit)
 
 
-def _tools(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+def _tools(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     found, coverage = ops.tools(request)
-    if look.is_json:
-        return [encode_document(stats_json.tools(found, coverage, look.limit))]
-    if look.is_terminal:
-        return stats_charts.tools(found, look.limit, bool(look.by), look.width, look.style)
-    return stats_lines.tools(found, look.limit, bool(look.by))
+    if format.is_json:
+        return [encode_document(stats_json.tools(found, coverage, format.limit))]
+    if format.is_terminal:
+        return stats_charts.tools(found, format.limit, bool(format.by), format.width, format.style)
+    return stats_lines.tools(found, format.limit, bool(format.by))
 
 
-def _bash(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+def _bash(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     found, coverage = ops.bash(request)
-    if look.is_json:
-        return [encode_document(stats_json.bash(found, coverage, look.limit))]
-    if look.is_terminal:
-        return stats_charts.bash(found, look.limit, look.width, look.style)
-    return stats_lines.bash(found, look.limit)
+    if format.is_json:
+        return [encode_document(stats_json.bash(found, coverage, format.limit))]
+    if format.is_terminal:
+        return stats_charts.bash(found, format.limit, format.width, format.style)
+    return stats_lines.bash(found, format.limit)
 
 
-def _tokens(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
-    found, coverage = ops.tokens(request, (look.by,) if look.by else _DIMENSIONS)
-    if look.is_json:
-        return [encode_document(stats_json.tokens(found, coverage, look.limit))]
-    if look.is_terminal:
-        return stats_charts.tokens(found, look.limit, look.width, look.style)
-    return stats_lines.tokens(found, look.limit)
+def _tokens(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
+    found, coverage = ops.tokens(request, (format.by,) if format.by else _DIMENSIONS)
+    if format.is_json:
+        return [encode_document(stats_json.tokens(found, coverage, format.limit))]
+    if format.is_terminal:
+        return stats_charts.tokens(found, format.limit, format.width, format.style)
+    return stats_lines.tokens(found, format.limit)
 
 
-def _suggestions(request: ops.StatsRequest, look: _Look) -> Iterable[str]:
+def _suggestions(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     found, coverage = ops.suggestions(request)
-    if look.is_settings:
+    if format.is_settings:
         return [stats_json.settings(found.allowed)]
-    if look.is_json:
+    if format.is_json:
         return [encode_document(stats_json.suggestions(found, coverage))]
-    if look.is_terminal:
-        return stats_charts.suggestions(found, look.limit, look.style)
+    if format.is_terminal:
+        return stats_charts.suggestions(found, format.limit, format.style)
     return stats_lines.suggestions(found)

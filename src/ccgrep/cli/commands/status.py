@@ -1,4 +1,4 @@
-"""ccgrep status: what is indexed, how far behind, how large."""
+"""ccgrep status: show what is indexed and what is out of date."""
 
 from types import SimpleNamespace
 
