@@ -169,10 +169,9 @@ def _grams(reader: TextReader, matcher: Matcher, literal: str) -> list[Query]:
 def _words_in(reader: TextReader, matcher: Matcher, kind: TextKind) -> Callable[[str], list[Query]]:
     """Return a function that turns the whole words of a literal into queries on a kind of text."""
 
-    def queries(literal: str) -> Iterator[Query]:
-        for word in whole_words(literal, matcher.ignore_case):
-            (token,), (stem,) = reader.tokens(word), reader.stems(word)
-            fields = _WORD_FIELDS[kind]
-            yield reader.any_of([reader.term(f, stem if f == "tool" else token) for f in fields])
+    def query(word: str) -> Query:
+        (token,), (stem,) = reader.tokens(word), reader.stems(word)
+        fields = _WORD_FIELDS[kind]
+        return reader.any_of([reader.term(f, stem if f == "tool" else token) for f in fields])
 
-    return lambda literal: list(queries(literal))
+    return lambda literal: [query(word) for word in whole_words(literal, matcher.ignore_case)]

@@ -122,14 +122,10 @@ def _compile_alternatives(
     return _compile(joined, ignore_case)
 
 
-def _load_re2() -> Any:
+def _escape(literal: str) -> str:
     import re2  # noqa: PLC0415 - not for one literal
 
-    return re2
-
-
-def _escape(literal: str) -> str:
-    return str(_load_re2().escape(literal))
+    return str(re2.escape(literal))
 
 
 def _expand_quotations(pattern: str) -> str:
@@ -150,33 +146,30 @@ def _next_character(data: bytes, at: int) -> int:
 
 
 def _compile(source: str, ignore_case: bool) -> Any:
-    re2 = _load_re2()
+    import re2  # noqa: PLC0415 - not for one literal
+
     options = re2.Options()
     options.never_nl = True
     options.longest_match = True
     options.log_errors = False
     options.case_sensitive = not ignore_case
-    shown = clip(one_line(source), 60)
     try:
         return re2.compile(f"(?m){source}", options)
     except (re2.error, UnicodeEncodeError) as error:
         reason = error.args[0]
         words = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        shown = clip(one_line(source), 60)
         raise UsageError(
             f"RE2 rejects the pattern '{shown}' ({one_line(words)}): use -F for literal text "
             "(RE2 has no lookaround and no backreferences)"
         ) from None
 
 
-class _UnsupportedError(Exception):
-    """The pattern has syntax that plans ignore."""
-
-
 def _make_plan(pattern: str) -> Plan | str | None:
     """Return the plan of a pattern, or None if its matches need not share a literal."""
     try:
         plan, end = _parse_alternatives(pattern, 0)
-    except (_UnsupportedError, RecursionError):
+    except (ValueError, RecursionError):  # Plans know only a part of the syntax.
         return None
     return plan if end == len(pattern) else None
 
@@ -215,15 +208,15 @@ def _parse_atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
     if char == "(":
         opening = compile_pattern(_GROUP).match(pattern, at)
         if opening is None or pattern[opening.end() : opening.end() + 1] == "?":
-            raise _UnsupportedError
+            raise ValueError
         plan, end = _parse_alternatives(pattern, opening.end())
         if pattern[end : end + 1] != ")":
-            raise _UnsupportedError
+            raise ValueError
         return (Plan("all", (plan,)) if isinstance(plan, str) else plan), end + 1
     if char == "[":
         char_class = compile_pattern(_CLASS).match(pattern, at)
         if char_class is None:
-            raise _UnsupportedError
+            raise ValueError
         return None, char_class.end()
     if char == "\\":
         return _parse_escape(pattern, at)
@@ -236,7 +229,7 @@ def _parse_escape(pattern: str, at: int) -> tuple[Plan | str | None, int]:
         return char, at + 2
     if char in tuple("dDwWsSbBAz"):
         return None, at + 2
-    raise _UnsupportedError
+    raise ValueError
 
 
 def _parse_repetition(pattern: str, at: int) -> tuple[int | None, int]:

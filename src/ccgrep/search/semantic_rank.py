@@ -12,7 +12,7 @@ otherwise the nearest texts are fetched, more and more of them until enough pass
 from __future__ import annotations
 
 from ccgrep.fulltext.document_id import KINDS
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import SUPERSEDED, WORKER, limit_hits, rank, recency
 from ccgrep.search.request import Answer, Hit, Passage, Place
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ccgrep.kinds import Tier
     from ccgrep.search.rank import RankedHit
     from ccgrep.search.request import Request
+    from ccgrep.search.semantic_search import Query
+    from ccgrep.semantic.vectors import Match
 
 MIN_SIMILARITY = 0.25
 """A text that is less similar than this is about something else."""
@@ -50,31 +52,9 @@ Key = tuple[int, int]
 """A place as session key and turn number."""
 
 
-class Similarity(Protocol):
-    """How similar a text is to the query, and which part of it is most similar."""
-
-    @property
-    def similarity(self) -> float: ...
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
-
-
-class EmbeddedQuery(Protocol):
-    """A query that can be compared with the embedded texts."""
-
-    @property
-    def count(self) -> int: ...
-
-    def nearest(self, limit: int) -> Mapping[int, Similarity]: ...
-
-    def of(self, keys: Iterable[int]) -> Mapping[int, Similarity]: ...
-
-
 class _ScoredTurn(NamedTuple):
+    """A turn with its scores and the most similar part of it."""
+
     document: DocumentHit
     semantic: float
     words: float
@@ -86,7 +66,7 @@ def search_semantic(
     reader: TextReader,
     request: Request,
     newest: int,
-    query: EmbeddedQuery,
+    query: Query,
     surfaces: Sequence[str],
     alpha: float,
 ) -> Answer:
@@ -131,11 +111,7 @@ class _CandidateScorer:
     """Finds the turns that may be hits, and scores them."""
 
     def __init__(
-        self,
-        reader: TextReader,
-        request: Request,
-        query: EmbeddedQuery,
-        surfaces: Sequence[str],
+        self, reader: TextReader, request: Request, query: Query, surfaces: Sequence[str]
     ) -> None:
         self._reader = reader
         self._request = request
@@ -188,9 +164,7 @@ class _CandidateScorer:
         return 0 < wanted <= sum(min(len(turns), per_session) for turns in sessions.values())
 
 
-def _score_turn(
-    document: DocumentHit, sides: Mapping[str, Similarity], words: float
-) -> _ScoredTurn:
+def _score_turn(document: DocumentHit, sides: Mapping[str, Match], words: float) -> _ScoredTurn:
     if not sides:
         return _ScoredTurn(document, 0.0, words, None, 0.0)
     weighted = {

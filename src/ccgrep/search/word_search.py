@@ -14,7 +14,7 @@ from ccgrep.fulltext.document_id import KINDS, key_of
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.search.filters import FilterClauses, filter_clauses
+from ccgrep.search.filters import filter_clauses
 from ccgrep.search.phrases import PhraseVerifier, Requirement
 from ccgrep.search.query import Unit, content_units, min_units, parse
 from ccgrep.search.rank import (
@@ -76,8 +76,7 @@ def search_words(
     queries = _parse_patterns(reader, request)
     if not queries:
         return None
-    clauses = filter_clauses(reader, request.filters)
-    search = _WordSearch(reader, request, clauses, newest, load)
+    search = _WordSearch(reader, request, newest, load)
     answer = search.answer("all", [Requirement(units, len(units)) for units in queries])
     if answer.hits:
         return answer
@@ -101,8 +100,7 @@ def score_words(
     queries = _parse_patterns(reader, request)
     if not queries:
         return []
-    clauses = filter_clauses(reader, request.filters)
-    search = _WordSearch(reader, request, clauses, 0, lambda *_: "")
+    search = _WordSearch(reader, request)
     required = [
         Requirement(units, min_units(len(units)) if needs_most else 1)
         for units in map(content_units, queries)
@@ -132,13 +130,12 @@ class _WordSearch:
         self,
         reader: TextReader,
         request: Request,
-        clauses: FilterClauses,
-        newest: int,
-        load: LoadField,
+        newest: int = 0,
+        load: LoadField = lambda *_: "",
     ) -> None:
         self._reader = reader
         self._request = request
-        self._clauses = clauses
+        self._clauses = filter_clauses(reader, request.filters)
         self._newest = newest
         self._phrases = PhraseVerifier(reader, load)
         self._limit = 0 if request.needs_total else request.limit
