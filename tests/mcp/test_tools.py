@@ -17,7 +17,7 @@ def shop(home: Home) -> Home:
     cart.turn("why is the cart total wrong", "rounding of the zebra tax", "make test", "1 failed")
     cart.prompt("fix it then")
     cart.blocks({"type": "thinking", "thinking": "the okapi is to blame"})
-    for name, given in (
+    for name, fields in (
         ("Read", {"file_path": "/src/cart.py"}),
         ("Write", {"file_path": "/src/tax.py", "content": "x" * 1234}),
         ("Edit", {"file_path": "/src/cart.py", "old_string": "a", "new_string": "b"}),
@@ -27,7 +27,7 @@ def shop(home: Home) -> Home:
         ("Task", {"subagent_type": "Explore", "description": "look around", "prompt": "…"}),
         ("WebFetch", {"url": "http://example.org"}),
     ):
-        cart.result(cart.call(name, given), "ok")
+        cart.result(cart.call(name, fields), "ok")
     cart.answer("the zebra tax is rounded half up now")
     cart.write()
     api = home.claude(2, slug="-home-sam-src-api", cwd="/home/sam/src/api")
@@ -62,12 +62,12 @@ SEARCHES: list[tuple[dict[str, Any], list[str]]] = [
 def test_search_finds_what_the_command_line_finds(shop: Home) -> None:
     async def work(server: ServerClient) -> list[list[tuple[Any, ...]]]:
         answers = []
-        for given, _ in SEARCHES:
-            made = await server.call("search_conversations", **given)
+        for arguments, _ in SEARCHES:
+            reply = await server.call("search_conversations", **arguments)
             answers.append(
                 [
                     (r["session_id"], r["turn_number"], r["score"], r["project"], r["timestamp"])
-                    for r in made["results"]
+                    for r in reply["results"]
                 ]
             )
         return answers
@@ -116,7 +116,7 @@ def test_list_equals_the_list_of_the_command_line(shop: Home) -> None:
             await server.call("list_conversations", source="codex"),
         ]
 
-    whole, api, one, codex = run_with_server(shop, work)
+    whole, api, first, codex = run_with_server(shop, work)
     expected = [
         {
             "session_id": session["id"],
@@ -134,7 +134,7 @@ def test_list_equals_the_list_of_the_command_line(shop: Home) -> None:
     ]
     assert whole == {"conversations": expected, "total_conversations": 3}
     assert [c["project"] for c in api["conversations"]] == ["api"]
-    assert one == {
+    assert first == {
         "conversations": expected[:1], "total_conversations": 3, "next_cursor": "1",
     }  # fmt: skip
     assert [c["source"] for c in codex["conversations"]] == ["codex"]
@@ -215,19 +215,19 @@ def test_errors_are_replies_with_a_type(shop: Home) -> None:
     cart = shop.claude(1).session_id
 
     async def work(server: ServerClient) -> list[dict[str, Any]]:
-        made = [await server.call(name, **given) for name, given, _, _ in ERRORS]
+        replies = [await server.call(name, **fields) for name, fields, _, _ in ERRORS]
         for number in (2, -1):
-            made.append(await server.call("read_turn", session_id=cart, turn_number=number))
-        made.append(await server.call("search_conversations", query="zebra", since="never"))
-        return made
+            replies.append(await server.call("read_turn", session_id=cart, turn_number=number))
+        replies.append(await server.call("search_conversations", query="zebra", since="never"))
+        return replies
 
-    *made, behind, before, when = run_with_server(shop, work)
-    assert made == [{"error": text, "type": kind} for _, _, text, kind in ERRORS]
-    assert behind == {
+    *replies, too_high, negative, bad_time = run_with_server(shop, work)
+    assert replies == [{"error": text, "type": kind} for _, _, text, kind in ERRORS]
+    assert too_high == {
         "error": "Turn 2 out of range (session has 2 turns)", "type": "out_of_range",
     }  # fmt: skip
-    assert before["error"] == "Turn -1 out of range (session has 2 turns)"
-    assert when["error"].startswith("invalid time 'never': ")
+    assert negative["error"] == "Turn -1 out of range (session has 2 turns)"
+    assert bad_time["error"].startswith("invalid time 'never': ")
 
 
 def test_glob_selects_project_directories(shop: Home) -> None:
@@ -258,9 +258,9 @@ def test_search_continues_at_the_cursor(home: Home) -> None:
         found: list[tuple[str, int]] = []
         cursor = None
         while True:
-            made = await server.call("search_conversations", query="zebra", cursor=cursor)
-            found += [(r["session_id"], r["turn_number"]) for r in made["results"]]
-            cursor = made.get("next_cursor")
+            reply = await server.call("search_conversations", query="zebra", cursor=cursor)
+            found += [(r["session_id"], r["turn_number"]) for r in reply["results"]]
+            cursor = reply.get("next_cursor")
             if cursor is None:
                 return found
 
@@ -280,4 +280,4 @@ def test_semantic_search_finds_what_the_command_line_finds(shop: Home, mode: str
     async def work(server: ServerClient) -> list[tuple[str, int]]:
         return await server.search(query, mode=mode)
 
-    assert run_with_server(shop, work) == [(one["session_id"], one["turn"]) for one in expected]
+    assert run_with_server(shop, work) == [(hit["session_id"], hit["turn"]) for hit in expected]

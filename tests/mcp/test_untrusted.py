@@ -91,19 +91,19 @@ def strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from strings(one)
+        for child in value.values():
+            yield from strings(child)
     elif isinstance(value, list):
-        for one in value:
-            yield from strings(one)
+        for child in value:
+            yield from strings(child)
 
 
 def shape(value: Any) -> Any:
     """Return the structure of a reply: types in place of values, the first item of each list."""
     if isinstance(value, dict):
-        return {key: shape(one) for key, one in value.items()}
+        return {key: shape(child) for key, child in value.items()}
     if isinstance(value, list):
-        return [shape(one) for one in value[:1]]
+        return [shape(child) for child in value[:1]]
     return type(value).__name__
 
 
@@ -134,24 +134,24 @@ def test_injections_stay_in_string_fields(home: Home, figure: Callable[[str], No
     async def work(server: ServerClient) -> list[list[str]]:
         before = (await server.client.list_tools()).model_dump_json()
         await server.wait_for("marker0", [(file.id, 0)])
-        made = [await replies(server, file.id, n, f"marker{n}") for n in range(len(payloads))]
-        made.append([await server.call_text("list_conversations")])
+        texts = [await replies(server, file.id, n, f"marker{n}") for n in range(len(payloads))]
+        texts.append([await server.call_text("list_conversations")])
         assert (await server.client.list_tools()).model_dump_json() == before
-        return made
+        return texts
 
-    *made, listed = run_with_server(home, work)
-    plain = [shape(json.loads(text)) for text in made[0]]
-    for number, texts in enumerate(made):
+    *all_texts, listed = run_with_server(home, work)
+    plain = [shape(json.loads(text)) for text in all_texts[0]]
+    for number, texts in enumerate(all_texts):
         parsed = [json.loads(text) for text in texts]
-        assert [shape(one) for one in parsed] == plain, payloads[number]
-        assert [one for text in texts for one in acting(text)] == [], payloads[number]
-        assert [x for one in parsed for s in strings(one) for x in acting(s, "\n\t")] == []
+        assert [shape(reply) for reply in parsed] == plain, payloads[number]
+        assert [char for text in texts for char in acting(text)] == [], payloads[number]
+        assert [c for reply in parsed for s in strings(reply) for c in acting(s, "\n\t")] == []
         assert max(map(len, texts)) <= MAX_CHARS
         assert parsed[1]["user_text"].startswith(f"marker{number} ")
         assert parsed[1]["assistant_text"].endswith(f" end{number}")
         assert "\n" not in texts[0], "a reply is one line"
     assert acting(listed[0]) == []
-    count = sum(map(len, made))
+    count = sum(map(len, all_texts))
     figure(
         f"injections: {len(INJECTIONS)} payloads and {len(attacks)} attacks in {count} replies "
         f"of at most {MAX_CHARS} characters, 0 outside a string; tools/list byte-identical"
@@ -171,9 +171,9 @@ def test_ordinary_text_is_unchanged(home: Home) -> None:
             for number in range(len(BENIGN))
         ]
 
-    made = run_with_server(home, work)
-    assert [turn["user_text"] for turn in made] == [f"prompt {text}" for text in BENIGN]
-    assert [turn["assistant_text"] for turn in made] == [f"answer {text}" for text in BENIGN]
+    turns = run_with_server(home, work)
+    assert [turn["user_text"] for turn in turns] == [f"prompt {text}" for text in BENIGN]
+    assert [turn["assistant_text"] for turn in turns] == [f"answer {text}" for text in BENIGN]
 
 
 def test_parts_of_a_long_turn_add_up_to_the_whole(home: Home) -> None:
@@ -191,14 +191,14 @@ def test_parts_of_a_long_turn_add_up_to_the_whole(home: Home) -> None:
     home.index()
 
     async def pages(server: ServerClient, name: str, **arguments: Any) -> list[dict[str, Any]]:
-        made: list[dict[str, Any]] = []
+        replies: list[dict[str, Any]] = []
         cursor = None
-        while cursor is not None or not made:
+        while cursor is not None or not replies:
             text = await server.call_text(name, session_id=file.id, cursor=cursor, **arguments)
             assert len(text) <= MAX_CHARS
-            made.append(json.loads(text))
-            cursor = made[-1].get("next_cursor")
-        return made
+            replies.append(json.loads(text))
+            cursor = replies[-1].get("next_cursor")
+        return replies
 
     async def work(server: ServerClient) -> list[list[dict[str, Any]]]:
         return [
@@ -207,13 +207,13 @@ def test_parts_of_a_long_turn_add_up_to_the_whole(home: Home) -> None:
         ]
 
     turn, conversation = run_with_server(home, work)
-    parts = [part for one in conversation for part in one["turns"]]
+    parts = [part for reply in conversation for part in reply["turns"]]
     *first, last = parts
     assert (last["turn_number"], last["user_text"]) == (1, "short")
-    for made in (turn, first):
-        assert "".join(part["user_text"] for part in made) == prompt
-        assert "".join(part["assistant_text"] for part in made) == answer
-        tools = [tool for part in made for tool in part["tools_used"]]
+    for whole in (turn, first):
+        assert "".join(part["user_text"] for part in whole) == prompt
+        assert "".join(part["assistant_text"] for part in whole) == answer
+        tools = [tool for part in whole for tool in part["tools_used"]]
         assert [tool["command"].split()[1] for tool in tools[:900]] == [*map(str, range(900))]
         assert len(tools) == 902
 

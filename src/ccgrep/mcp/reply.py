@@ -4,8 +4,7 @@ Transcripts are untrusted and an agent reads the reply. So strings lose all invi
 characters. Whatever does not fit is cut; a cursor, opaque to the agent, continues the reply.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,13 +18,6 @@ MIN_TURN_CHARS = 4 * MAX_FIELD_CHARS  # any summary of one tool call fits
 _TURN_PARTS = ("user_text", "assistant_text", "tools_used")
 
 T = TypeVar("T", str, list[Any])
-
-
-class Page(NamedTuple):
-    """The items that fit into a reply, and the position of the next item, if any."""
-
-    items: list[Any]
-    next: int | None
 
 
 def encode(fields: dict[str, Any]) -> str:
@@ -44,11 +36,14 @@ def clean_field(value: Any) -> Any:
     return text if len(text) <= MAX_FIELD_CHARS else clean(text[: MAX_FIELD_CHARS - 1]) + "…"
 
 
-def fit_items(items: Sequence[dict[str, Any]], start: int, total: int) -> Page:
-    """Return as many items as fit; `start` is the position of the first among `total`."""
-    kept = _longest_prefix(list(items), ITEM_CHARS)
+def fit_items(items: list[Any], start: int, total: int) -> tuple[list[Any], int | None]:
+    """Return the items that fit, and the position of the next one, if any.
+
+    `start` is the position of the first item among `total`.
+    """
+    kept = _longest_prefix(items, ITEM_CHARS)
     end = start + len(kept)
-    return Page(kept, end if end < total else None)
+    return kept, end if end < total else None
 
 
 def fit_turn(turn: dict[str, Any], start: int, room: int) -> tuple[dict[str, Any], int | None]:

@@ -78,7 +78,7 @@ def search_conversations(
     include_self: bool,
     cursor: str | None,
 ) -> Fields:
-    start, limit = _parse_position(cursor), _clamp_limit(limit)
+    (start,), limit = _parse_cursor(cursor), _clamp_limit(limit)
     # An agent that names a session means it, even if it is the calling one.
     include_self = include_self or session_id is not None
     request = Request(
@@ -102,11 +102,12 @@ def search_conversations(
     except RefError:
         raise _unknown_session(session_id or "") from None
     hits = result.found(types)[start:]
-    page = reply.fit_items([_hit_fields(hit) for hit in hits[:limit]], start, start + len(hits))
+    items = [_hit_fields(hit) for hit in hits[:limit]]
+    results, rest = reply.fit_items(items, start, start + len(hits))
     return {
-        "results": page.items,
+        "results": results,
         "tier": result.answer.tier,
-        **_cursor_fields(page.next),
+        **_cursor_fields(rest),
         **_note_fields(notes),
     }
 
@@ -132,7 +133,7 @@ def _snippet(found: FoundHit) -> str:
 def list_conversations(
     context: ServerContext, filters: Filters, limit: int, cursor: str | None
 ) -> Fields:
-    start = _parse_position(cursor)
+    (start,) = _parse_cursor(cursor)
     listed = list_sessions(context.config, filters)
     items = []
     for item in listed[start : start + _clamp_limit(limit)]:
@@ -150,11 +151,11 @@ def list_conversations(
             "source": session.source,
         }
         items.append({name: reply.clean_field(value) for name, value in fields.items()})
-    page = reply.fit_items(items, start, len(listed))
+    fitting, rest = reply.fit_items(items, start, len(listed))
     return {
-        "conversations": page.items,
+        "conversations": fitting,
         "total_conversations": len(listed),
-        **_cursor_fields(page.next),
+        **_cursor_fields(rest),
     }
 
 
@@ -169,7 +170,8 @@ def read_turn(
             "out_of_range", f"Turn {turn_number} out of range (session has {total} turns)"
         )
     turn = _turn_fields(conversation.session.id, conversation.turns[0])
-    fitted, rest = reply.fit_turn(turn, _parse_position(cursor), reply.ITEM_CHARS)
+    (start,) = _parse_cursor(cursor)
+    fitted, rest = reply.fit_turn(turn, start, reply.ITEM_CHARS)
     return {**fitted, **_cursor_fields(rest)}
 
 
@@ -177,7 +179,7 @@ def read_conversation(
     context: ServerContext, session_id: str, offset: int, limit: int, cursor: str | None
 ) -> Fields:
     """Return at most `limit` turns. The last may be cut; the cursor continues within it."""
-    first, start = _parse_place(cursor) if cursor else (max(offset, 0), 0)
+    first, start = _parse_cursor(cursor, 2) if cursor else (max(offset, 0), 0)
     limit = _clamp_limit(limit)
     conversation = _show_range(context, session_id, first, limit)
     session = conversation.session
@@ -246,17 +248,9 @@ def _clamp_limit(limit: int) -> int:
     return min(max(limit, 1), MAX_LIMIT)
 
 
-def _parse_position(cursor: str | None) -> int:
-    return _parse_numbers(cursor, 1)[0] if cursor else 0
-
-
-def _parse_place(cursor: str) -> tuple[int, int]:
-    turn, position = _parse_numbers(cursor, 2)
-    return turn, position
-
-
-def _parse_numbers(cursor: str, count: int) -> list[int]:
-    parts = cursor.split(":")
+def _parse_cursor(cursor: str | None, count: int = 1) -> list[int]:
+    """Return the numbers of a cursor, or zeros if there is none."""
+    parts = cursor.split(":") if cursor else ["0"] * count
     if len(parts) != count or not all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts):
         raise ToolError("bad_cursor", f"invalid cursor '{cursor}': pass next_cursor of a reply")
     return [int(part) for part in parts]

@@ -91,10 +91,8 @@ def _damaged_seen_file(store: Store) -> list[str]:
 
 def _damaged_tallies(store: Store) -> list[str]:
     """Return the damaged tallies of HEAD; `ccgrep stats` reads no others."""
-    try:
-        from ccgrep.stats.column_file import is_intact  # noqa: PLC0415 - imports numpy
-    except ImportError:
-        return []  # `ccgrep stats` needs numpy, too.
+    from ccgrep.stats.column_file import is_intact  # noqa: PLC0415 - imports numpy
+
     try:
         current = tally_files.current_files(store)
     except StoreError:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ccgrep.ops.embed import EmbedReport
     from ccgrep.ops.model import ModelInfo
 
-_SOURCES = {"claude_code": "claude-code", "codex": "codex"}
-
 
 def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
     yield (
@@ -51,7 +49,7 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
     yield f"Turns      {status.turns:,} in {pluralize(status.objects, 'object')}"
     for name, source in status.sources.items():
         yield (
-            f"  {_SOURCES[name]:<12}{pluralize(source.files, 'file')}, "
+            f"  {name.replace('_', '-'):<12}{pluralize(source.files, 'file')}, "
             f"{pluralize(source.sessions, 'session')}, {pluralize(source.turns, 'turn')}"
         )
     share = f" ({status.store_bytes / status.source_bytes:.0%})" if status.source_bytes else ""
