@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.fulltext.sync import FirstText
+from ccgrep.fulltext.discussion_index import DiscussionIndex
 from ccgrep.ingest import batch
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lock import WriterLock
@@ -76,16 +76,16 @@ def test_what_was_said_is_found_while_a_first_build_is_still_reading(
     ]
     found: list[tuple[int, str]] = []
     notes: list[str] = []
-    finish = FirstText.finish
+    finish = DiscussionIndex.finish
 
-    def searched(first: FirstText) -> None:
+    def searched(first: DiscussionIndex) -> None:
         finish(first)
         done = [home.run(*command) for command in commands]
         found.extend((one.returncode, one.stdout) for one in done[:-1])
         assert "a needle was missing" in done[-1].stdout
         notes.extend(one.stderr for one in done)
 
-    monkeypatch.setattr(FirstText, "finish", searched)
+    monkeypatch.setattr(DiscussionIndex, "finish", searched)
     monkeypatch.setattr(batch, "_INLINE_BYTES", 0)
     home.index()
     assert found == [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.fulltext import generations
+from ccgrep.fulltext import generations, verification
 from ccgrep.model import Turn
 from ccgrep.semantic.vectors import VectorWriter
 from ccgrep.store.checksummed_file import add_checksum
@@ -123,7 +123,7 @@ class Stage:
         shutil.copytree(self._saved, home.store_dir)
         current = generations.current(str(home.store_dir))
         assert current is not None
-        stamps = generations.file_stamps(current.path).values()
+        stamps = verification.file_stamps(current.path).values()
         noted = add_checksum("".join(sorted(stamps)).encode())
         (Path(current.path) / "CHECKED").write_bytes(noted)
         VectorWriter(home.store, vectors_dir(home)).note()
@@ -293,5 +293,5 @@ def test_damage_that_leaves_the_time_of_modification_is_noticed(home: Home, endi
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     done = home.run("login")
     assert (done.returncode, done.stdout) == (0, right.stdout)
-    assert f"{path} is damaged: building it anew" in done.stderr
+    assert f"the full-text index is damaged ({path}): rebuilding it" in done.stderr
     assert_same_as_fresh(home)

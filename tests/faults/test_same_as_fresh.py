@@ -3,7 +3,7 @@
 import pytest
 
 from ccgrep.fulltext import generations
-from ccgrep.fulltext.document_id import place_of
+from ccgrep.fulltext.document_id import format_place
 from ccgrep.fulltext.writer import CHANGE, TextWriter
 from tests.faults.scenarios import append_turns, write_sessions
 from tests.helpers.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
@@ -24,7 +24,7 @@ def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
     found = generations.current(str(home.store_dir))
     assert found is not None
     writer = TextWriter(found.path, CHANGE)
-    writer.delete(place_of(files[1].id, 2))
+    writer.delete(format_place(files[1].id, 2))
     writer.commit()
     with pytest.raises(AssertionError):
         assert_same_as_fresh(home)

@@ -1,42 +1,40 @@
-"""Which generation of the text index is the current one: the newest that says what it reflects."""
+"""The current generation is the newest one with a valid SYNCED file."""
 
 from pathlib import Path
 
 import pytest
 
-from ccgrep.fulltext.generations import VERSION, Generation, current, synced_text
+from ccgrep.fulltext.generations import VERSION, Generation, current, encode_synced
 
 ID = "0123456789abcdef" * 4
+FINISHED = Generation("", ID, "whole", 1)
 
 
-def write(store: Path, number: int, synced: str) -> str:
+def write(store: Path, number: int, synced: bytes) -> str:
     path = store / "text" / f"{VERSION}-{number:06d}"
     path.mkdir(parents=True)
-    (path / "SYNCED").write_text(synced)
+    (path / "SYNCED").write_bytes(synced)
     return str(path)
 
 
 @pytest.mark.parametrize("level", ["whole", "discussion"])
-def test_what_was_written_is_read(tmp_path: Path, level: str) -> None:
-    wanted = Generation("", ID, level, 1_790_000_000_000)  # type: ignore[arg-type]
-    path = write(tmp_path, 1, synced_text(wanted))
-    assert current(str(tmp_path)) == wanted._replace(path=path)
+def test_synced_file_is_read_as_written(tmp_path: Path, level: str) -> None:
+    written = Generation("", ID, level, 1_790_000_000_000)  # type: ignore[arg-type]
+    path = write(tmp_path, 1, encode_synced(written))
+    assert current(str(tmp_path)) == written._replace(path=path)
 
 
-@pytest.mark.parametrize("at", range(80))
-def test_one_that_is_damaged_is_passed_over(tmp_path: Path, at: int) -> None:
-    wanted = Generation("", ID, "whole", 1)
-    right = synced_text(wanted)
-    path = write(tmp_path, 1, right)
-    at %= len(right)
-    damaged = [right[:at], f"{right[:at]}{chr(ord(right[at]) ^ 1)}{right[at + 1 :]}"]
-    for number, text in enumerate(damaged, 2):
-        write(tmp_path, number, text)
-    assert current(str(tmp_path)) == wanted._replace(path=path)
+def test_generation_with_damaged_synced_file_is_ignored(tmp_path: Path) -> None:
+    valid = encode_synced(FINISHED)
+    path = write(tmp_path, 1, valid)
+    for at in range(len(valid)):
+        flipped = valid[:at] + bytes([valid[at] ^ 1]) + valid[at + 1 :]
+        write(tmp_path, 2 * at + 2, valid[:at])
+        write(tmp_path, 2 * at + 3, flipped)
+    assert current(str(tmp_path)) == FINISHED._replace(path=path)
 
 
-def test_one_that_is_not_finished_is_passed_over(tmp_path: Path) -> None:
-    wanted = Generation("", ID, "whole", 1)
-    path = write(tmp_path, 1, synced_text(wanted))
+def test_unfinished_generation_is_ignored(tmp_path: Path) -> None:
+    path = write(tmp_path, 1, encode_synced(FINISHED))
     (tmp_path / "text" / f"{VERSION}-000002").mkdir()
-    assert current(str(tmp_path)) == wanted._replace(path=path)
+    assert current(str(tmp_path)) == FINISHED._replace(path=path)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ccgrep.fulltext import writer as writer_module
-from ccgrep.fulltext.document import Content, Document, Fields, fields_of
+from ccgrep.fulltext.document import Content, Document, Fields, to_fields
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.writer import CHANGE, NEW_LARGE, TextWriter
 
@@ -14,7 +14,7 @@ WORDS = " ".join(f"word{number}" for number in range(2000))
 
 def document(turn: int) -> Fields:
     content = Content([], [], WORDS, {}, [])
-    return fields_of(Document("session", turn, "0" * 64, "main", "", 0, "", {}, content))
+    return to_fields(Document("session", turn, "0" * 64, "main", "", 0, "", {}, content))
 
 
 def test_writer_commits_when_much_text_is_waiting(
@@ -25,10 +25,10 @@ def test_writer_commits_when_much_text_is_waiting(
     counts = []
     for turn in range(8):
         writer.put(document(turn))
-        counts.append(TextReader(str(tmp_path)).documents())
+        counts.append(TextReader(str(tmp_path)).document_count())
     assert counts == [0, 0, 3, 3, 3, 6, 6, 6]
     writer.commit()
-    assert writer.reader().documents() == 8
+    assert writer.reader().document_count() == 8
 
 
 def test_replaced_document_is_visible_once_after_an_early_commit(
@@ -38,6 +38,6 @@ def test_replaced_document_is_visible_once_after_an_early_commit(
     writer = TextWriter(str(tmp_path), CHANGE)
     for _ in range(3):
         writer.put(document(1))
-        assert TextReader(str(tmp_path)).documents() == 1
+        assert TextReader(str(tmp_path)).document_count() == 1
     writer.commit()
-    assert writer.reader().documents() == 1
+    assert writer.reader().document_count() == 1

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccgrep.fulltext.terms import gram_text
+from ccgrep.fulltext.terms import trigram_text
 from ccgrep.kinds import Mode, TextKind
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Request
@@ -202,7 +202,7 @@ def admits(plan: Plan | str | None, matcher: Matcher, line: str) -> bool:
     words = re.findall("[a-z0-9]+", line.lower())
     return (
         is_contained
-        and all(gram in gram_text(line) for gram in trigrams(plan, matcher.ignore_case))
+        and all(gram in trigram_text(line) for gram in trigrams(plan, matcher.ignore_case))
         and all(word.lower() in words for word in whole_words(plan, matcher.ignore_case))
     )
 

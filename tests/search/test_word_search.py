@@ -14,7 +14,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ccgrep.errors import UsageError
-from ccgrep.fulltext.terms import ANSWER
+from ccgrep.fulltext.terms import ANSWER_MARK
 from ccgrep.ops.search import search
 from ccgrep.search.query import parse
 from ccgrep.search.request import Answer, Place, Request
@@ -192,7 +192,7 @@ def test_literal_search_finds_any_part_of_a_line(
             assert Place(file.id, number) in places(answer), (kind, part, text)
 
 
-few_words = st.lists(st.sampled_from(["oak", "elm", "ash", "fir", "検索", ANSWER]), max_size=6)
+few_words = st.lists(st.sampled_from(["oak", "elm", "ash", "fir", "検索", ANSWER_MARK]), max_size=6)
 
 
 @settings(max_examples=15, deadline=None, phases=UNSHRUNK)
@@ -208,7 +208,7 @@ def test_type_filter_finds_words_of_one_side_only(
         file.write()
         home.index()
         for side, kind in enumerate(("user", "assistant")):
-            for query in ("oak", "elm fir", "検索", '"ash oak"', ANSWER):
+            for query in ("oak", "elm fir", "検索", '"ash oak"', ANSWER_MARK):
                 answer = ask(home, query, types=(kind,))
                 found = places(answer) if answer.tier == "all" else set()
                 expected = {

@@ -177,7 +177,7 @@ def _candidate_query(reader: TextReader, path: str) -> Query:
     The directories are left out: they may be in the working directory instead of in the input.
     """
     name = whole_words(f"/{os.path.basename(path)}/", ignore_case=False)
-    file_tools = [tool for tool in reader.values("tool_name") if is_file_tool(tool)]
+    file_tools = [tool for tool in reader.value_counts("tool_name") if is_file_tool(tool)]
     patches = [reader.any_value("tool_name", SHELL_TOOLS), *_in_input(reader, ["Begin", "Patch"])]
     tools = [reader.any_value("tool_name", file_tools), reader.all_of(patches)]
     named = reader.all_of([reader.any_of(tools), *_in_input(reader, name)])

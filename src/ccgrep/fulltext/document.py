@@ -1,45 +1,43 @@
-"""From a turn at its place to the document that the text index takes. Pure.
+"""Build the document of a turn at a place. Pure.
 
-Also says what the text of a turn is, by kind: the exact modes verify on the same text.
+Also defines the text of each text kind of a turn: exact searches verify matches on it.
 """
 
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
-from ccgrep.fulltext.document_id import KINDS, key_of, packed, place_of
-from ccgrep.fulltext.expand import distinct, expand
-from ccgrep.fulltext.surfaces import NO_TEXT, said_keys, text_key
-from ccgrep.fulltext.terms import gram_text, said_text
+from ccgrep.fulltext.document_id import KINDS, format_place, hash_session_id, pack_discussion
+from ccgrep.fulltext.expand import distinct_words, expand
+from ccgrep.fulltext.surfaces import NO_TEXT, surface_keys, text_key
+from ccgrep.fulltext.terms import discussion_text, trigram_text
 from ccgrep.kinds import TextKind
 from ccgrep.model import Entry, Note, Session, ToolCall, Turn
 
 MAX_INDEXED_CHARS = 1024 * 1024
-"""What is indexed of one kind of text of one turn; what is stored is not cut."""
+"""The limit for one text kind of one turn. The store holds the whole text."""
 _MAX_TITLE_CHARS = 1000
-_key = lru_cache(maxsize=16)(key_of)
-"""The documents of a session come one after the other."""
+_hash_session_id = lru_cache(maxsize=16)(hash_session_id)
 
 Fields = dict[str, str | int | bytes | list[str]]
-"""A document as the text index takes it, by the names of its fields."""
+"""A document by the names of its index fields."""
 
 
 class Content(NamedTuple):
-    """What a turn gives to its documents, whatever its places. `prompt` and `answer` are the
-    text to show; without `words` the content is that of the discussion alone."""
+    """The part of a document that is the same at every place of a turn."""
 
     models: list[str]
     tools: list[str]
-    said: str
-    words: dict[str, str]
-    partial: list[str]
+    discussion: str
+    words: dict[str, str]  # by index field; empty if only the discussion is indexed
+    partial: list[str]  # text kinds that are not indexed completely
     prompt: str = ""
     answer: str = ""
-    keys: tuple[int, ...] = ()  # of prompt, answer and full
+    keys: tuple[int, ...] = ()  # of the surfaces prompt, answer and full
 
 
 class Document(NamedTuple):
-    """A place to index."""
+    """A turn at a place."""
 
     session: str
     turn: int
@@ -53,7 +51,7 @@ class Document(NamedTuple):
 
 
 def turn_text(turn: Turn, kind: TextKind) -> str:
-    """The text of one kind, as it is searched."""
+    """Return the text of one text kind."""
     match kind:
         case "user":
             return turn.prompt
@@ -67,7 +65,7 @@ def turn_text(turn: Turn, kind: TextKind) -> str:
 
 
 def field_text(turn: Turn, field: str) -> str:
-    """The text that a field of the index is made of."""
+    """Return the text behind an index field."""
     match field:
         case "tool":
             return _tool_input(turn.calls())
@@ -82,49 +80,55 @@ def field_text(turn: Turn, field: str) -> str:
     return turn_text(turn, "assistant")
 
 
-def said_content(turn: Turn) -> Content:
-    """What was said alone, and as it stands: enough to be found soon by its words. Exact searches
-    look at each such turn."""
+def discussion_content(turn: Turn) -> Content:
+    """Return the discussion alone, unexpanded: quick to build for the first searches.
+
+    Every text kind is partial, so exact searches read the turn itself.
+    """
     prompt, answer = turn.prompt, turn_text(turn, "assistant")
-    said = said_text(prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS])
+    discussion = discussion_text(prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS])
     kinds = list(get_args(TextKind))
-    return Content(_models(turn), _tools(turn.calls()), said, {}, kinds, prompt, answer)
+    return Content(_models(turn), _tools(turn.calls()), discussion, {}, kinds, prompt, answer)
 
 
 def turn_content(turn: Turn) -> Content:
-    """Everything that is indexed of a turn. Output and thinking are indexed by whole tokens:
-    they are most of what there is, and rarely looked for."""
-    prompt, said, calls = turn.prompt, turn.assistant_texts(), turn.calls()
-    answer = "\n".join(said)
+    """Return everything that is indexed of a turn.
+
+    Output and thinking are not expanded: they are most of the text and rarely searched.
+    """
+    prompt, texts, calls = turn.prompt, turn.assistant_texts(), turn.calls()
+    answer = "\n".join(texts)
     tool, output = _tool_input(calls), _tool_output(calls)
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
-    asked, answered = expand(prompt[:MAX_INDEXED_CHARS]), expand(answer[:MAX_INDEXED_CHARS])
+    cut_prompt, cut_answer = prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS]
     words = {
-        "tool": expand(distinct(tool[:MAX_INDEXED_CHARS])),
-        "note": expand(distinct(note[:MAX_INDEXED_CHARS])),
+        "tool": expand(distinct_words(tool[:MAX_INDEXED_CHARS])),
+        "note": expand(distinct_words(note[:MAX_INDEXED_CHARS])),
         "output": output[:MAX_INDEXED_CHARS],
         "thinking": thinking[:MAX_INDEXED_CHARS],
-        "trigram": gram_text(f"{prompt[:MAX_INDEXED_CHARS]}\n{answer[:MAX_INDEXED_CHARS]}"),
+        "trigram": trigram_text(f"{cut_prompt}\n{cut_answer}"),
     }
-    texts = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
+    kinds = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
     return Content(
         models=_models(turn),
         tools=_tools(calls),
-        said=said_text(asked, answered),
+        discussion=discussion_text(expand(cut_prompt), expand(cut_answer)),
         words={name: text for name, text in words.items() if text},
-        partial=[name for name, text in texts.items() if len(text) > MAX_INDEXED_CHARS],
+        partial=[kind for kind, text in kinds.items() if len(text) > MAX_INDEXED_CHARS],
         prompt=prompt,
         answer=answer,
-        keys=said_keys(prompt, said),
+        keys=surface_keys(prompt, texts),
     )
 
 
 _FIELDS = {"tool": ("tool", "output"), "thinking": ("thinking",)}
 
 
-def limited(content: Content, kinds: Collection[str]) -> Content:
-    """`content` without the words of kinds that are not to be indexed. Such a turn is marked as
-    indexed in part, and so looked at by exact searches of that kind."""
+def restrict_kinds(content: Content, kinds: Collection[str]) -> Content:
+    """Return `content` without the words of text kinds that are not to be indexed.
+
+    It becomes partial in those kinds, so exact searches read the turn itself.
+    """
     left_out = [kind for kind in _FIELDS if kind not in kinds]
     if not left_out:
         return content
@@ -137,7 +141,7 @@ def limited(content: Content, kinds: Collection[str]) -> Content:
 def turn_document(
     session: Session, number: int, entry: Entry, content: Content, is_superseded: bool = False
 ) -> Document:
-    """The document of a turn at one of its places."""
+    """Return the document of a turn at one of its places."""
     branch = entry.branch or session.branch
     return Document(
         session=session.id,
@@ -159,15 +163,15 @@ def turn_document(
     )
 
 
-def fields_of(document: Document) -> Fields:
+def to_fields(document: Document) -> Fields:
     content = document.content
     prompt_key, answer_key, full_key = content.keys or (NO_TEXT,) * 3
     fields: Fields = {
-        "place": place_of(document.session, document.turn),
+        "place": format_place(document.session, document.turn),
         "session": document.session,
         **document.exact,
-        "session_key": _key(document.session),
-        "parent_key": _key(document.parent),
+        "session_key": _hash_session_id(document.session),
+        "parent_key": _hash_session_id(document.parent),
         "object_key": int(document.object[:14], 16),
         "turn": document.turn,
         "kind": KINDS.index(document.kind),
@@ -176,15 +180,16 @@ def fields_of(document: Document) -> Fields:
         "answer_key": answer_key,
         "full_key": full_key,
         "title_key": text_key(document.title),
-        "said": content.said,
+        "said": content.discussion,
         **content.words,
     }
     if document.title:
         fields["title"] = expand(document.title)
         fields["shown_title"] = document.title[:_MAX_TITLE_CHARS]
-    if content.said or content.words:
-        # What was said alone is soon replaced: as fast as can be.
-        fields["text"] = packed(content.prompt, content.answer, bool(content.words))
+    if content.discussion or content.words:
+        # A document of the discussion alone is soon replaced: compressing it is wasted time.
+        is_compressed = bool(content.words)
+        fields["text"] = pack_discussion(content.prompt, content.answer, is_compressed)
     return fields
 
 
@@ -201,7 +206,7 @@ def _tool_input(calls: list[ToolCall]) -> str:
 
 
 def _strings(value: Any) -> list[str]:
-    """Every text inside a call's input; numbers too, as they are written."""
+    """Return every string and number inside a tool call's input."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict | list):

@@ -1,7 +1,7 @@
-"""What a text becomes before the index takes it apart into words. Pure.
+"""Prepare text for the index, which splits it into words. Pure.
 
-The words by which parts of it are found are added behind the text, so that phrases stay what they
-were. `terms` says which words those are; here they are found in much text, and quickly.
+Parts of words are appended to the text, so phrases in it keep their word positions. `terms`
+defines the parts. This module finds them quickly in much text.
 """
 
 from functools import lru_cache
@@ -10,49 +10,49 @@ from ccgrep.fulltext.terms import (
     camel_parts,
     cjk_runs,
     cjk_words,
-    folded_alone,
-    folded_whole,
-    without_cjk,
+    fold_characters,
+    fold_string,
+    remove_cjk,
 )
 from ccgrep.lazy_re import compile_pattern
 
 _PLAIN = "(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)"
-"""A word, or the beginning of one that is not all of one kind. Atomic: there is no way back."""
-# Plain words are left behind many at a time, which takes half the time of trying each place. What
-# follows as `.12.7` belongs to `v3`, so that 3.12 is found.
+"""A word of one kind of characters, or the start of a mixed word. Atomic: no backtracking."""
+# Skipping many plain words at a time takes half the time of trying each position. A suffix such as
+# `.12.7` belongs to `v3`, so that 3.12 is found.
 _MIXED = (
     rf"(?:[a-z]++(?![A-Z0-9])[^A-Za-z0-9]*+|[^A-Za-z0-9]++|{_PLAIN}(?![A-Za-z0-9])){{0,64}}"
     rf"((?:{_PLAIN}[A-Za-z0-9]+(?:\.[0-9]+)*)?)[A-Za-z0-9]*+"
 )
 _BEYOND_ASCII = "([^\x00-\x7f]+)"
 _SPACED = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
-_SHORT_CHARS = 16
+_MAX_CACHED_CHARS = 16
 
 
 def expand(text: str) -> str:
-    """`text`, folded, and behind it the words under which parts of it are found."""
+    """Return `text`, folded, followed by the parts of its words."""
     if not text:
         return ""
     added: list[str] = []
-    if not text.isascii() and (alone := folded_alone(text)) is not None:
-        text = alone
+    if not text.isascii() and (folded := fold_characters(text)) is not None:
+        text = folded
     elif not text.isascii():
-        pieces = compile_pattern(_BEYOND_ASCII).split(text)
-        for n in range(1, len(pieces), 2):
-            run = pieces[n]
-            pieces[n], words = (_known_run if len(run) <= _SHORT_CHARS else _run)(run)
+        parts = compile_pattern(_BEYOND_ASCII).split(text)
+        for n in range(1, len(parts), 2):
+            run = parts[n]
+            is_cached = len(run) <= _MAX_CACHED_CHARS
+            parts[n], words = (_expand_run_cached if is_cached else _expand_run)(run)
             added += words
-        text = "".join(pieces)
+        text = "".join(parts)
     added += filter(None, map(_joined_parts, sorted(mixed_words(text))))
     return "\n".join((text, *added)) if added else text
 
 
-def distinct(text: str) -> str:
-    """The different words of `text`, for fields that do not know how often or where a word stands.
+def distinct_words(text: str) -> str:
+    """Return the different words of `text`, for index fields without frequencies or positions.
 
-    Telling them apart here takes a third of what the index takes to stem those that come again;
-    where nothing is stemmed, it takes more. Words are told from each other by ASCII alone; the
-    index does the rest.
+    Removing duplicates here takes a third of the time that the index takes to stem them. Words are
+    split at ASCII punctuation only. The index splits the rest.
     """
     if not text:
         return ""
@@ -61,20 +61,21 @@ def distinct(text: str) -> str:
 
 
 def mixed_words(text: str) -> set[str]:
-    """The words that are in camelCase or have digits in them."""
+    """Return the words in camelCase or with digits."""
     return set(compile_pattern(_MIXED).findall(text)) - {""}
 
 
-def _run(run: str) -> tuple[str, list[str]]:
-    """A run of characters beyond ASCII, folded and without CJK, and the words of that. ASCII around
-    it changes nothing: no mark that is kept is composed with it."""
-    plain = folded_whole(run)
-    runs = cjk_runs(plain)
-    return (without_cjk(plain) if runs else plain), [" ".join(cjk_words(one)) for one in runs]
+def _expand_run(run: str) -> tuple[str, list[str]]:
+    """Fold a run of characters beyond ASCII, and return it without CJK, with the CJK words.
+
+    ASCII around the run does not matter: no mark that folding keeps combines with it.
+    """
+    folded = fold_string(run)
+    runs = cjk_runs(folded)
+    return (remove_cjk(folded) if runs else folded), [" ".join(cjk_words(cjk)) for cjk in runs]
 
 
-_known_run = lru_cache(maxsize=16_384)(_run)
-"""For dashes, arrows and single letters, which come again and again."""
+_expand_run_cached = lru_cache(maxsize=16_384)(_expand_run)
 
 
 @lru_cache(maxsize=16_384)
@@ -82,7 +83,6 @@ def _joined_parts(word: str) -> str:
     return " ".join(camel_parts(word))
 
 
-def let_go() -> None:
-    """Remembers nothing."""
+def clear_caches() -> None:
     _joined_parts.cache_clear()
-    _known_run.cache_clear()
+    _expand_run_cached.cache_clear()

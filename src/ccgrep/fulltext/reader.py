@@ -1,10 +1,9 @@
-"""The text index, and how it is asked; with `text_writer` the only module that knows tantivy.
+"""Search the full-text index. Only this module and `writer` import Tantivy.
 
-A document is a turn at its place, `session:turn`, and an upsert by that. One field, `said`, has the
-whole discussion and carries the score; a mark in it tells prompt from answer. Fields for the other
-kinds of text serve `--type` and what is not discussion. What a record line needs is stored; what
-ranking needs are numbers that can be read without opening the document. Imports nothing that a
-search does not need.
+A document is a turn at a place, `session:turn`. The field `said` holds the whole discussion and
+carries the score; a mark in it separates prompt and answer. Fields for the other text kinds serve
+`--type` and matches outside the discussion. Stored fields hold what a record line prints. Numbers
+for ranking are read without opening the document. Imports nothing that a search does not need.
 """
 
 from __future__ import annotations
@@ -13,30 +12,31 @@ import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 from ccgrep.errors import TextIndexError
-from ccgrep.fulltext.document_id import place_of, unpacked
+from ccgrep.fulltext.document_id import format_place, unpack_discussion
 from ccgrep.fulltext.surfaces import KEY_FIELDS
-from ccgrep.fulltext.terms import ANSWER, MAX_WORD_CHARS, fold
+from ccgrep.fulltext.terms import ANSWER_MARK, MAX_WORD_CHARS, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from typing import Any
 
-    from ccgrep.fulltext.document_id import Said
+    from ccgrep.fulltext.document_id import Discussion
 
-__all__ = ["Hit", "Query", "Stored", "TextReader"]
+__all__ = ["Hit", "Query", "StoredTurn", "TextReader"]
 
 EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
 STEMMED = ("tool", "note")
 TOKENS = ("output", "thinking")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
-_KEPT_BYTES = 16 * 1024 * 1024  # of what was looked at
+_MAX_CACHED_BYTES = 16 * 1024 * 1024
+_DAMAGED = "the full-text index is damaged"
 NO_ADDRESS = tantivy.DocAddress(0, 0)
-"""Of a hit that no index gave."""
+"""The address of a hit that does not come from an index."""
 
 
 class Hit(NamedTuple):
-    """A document that a query matched, by its numbers alone."""
+    """A matching document: its score, address and numbers."""
 
     score: float
     address: tantivy.DocAddress
@@ -48,8 +48,8 @@ class Hit(NamedTuple):
     started: int
 
 
-class Stored(NamedTuple):
-    """What is kept of a place besides its words; the title with the first turn alone."""
+class StoredTurn(NamedTuple):
+    """The stored fields of a document. Only a session's first turn has the title."""
 
     project: str
     source: str
@@ -81,8 +81,8 @@ def _schema() -> tantivy.Schema:
 
 def _analyzer(*filters: Filter) -> tantivy.TextAnalyzer:
     builder = tantivy.TextAnalyzerBuilder(Tokenizer.simple())
-    for one in (Filter.remove_long(MAX_WORD_CHARS), Filter.lowercase(), *filters):
-        builder = builder.filter(one)
+    for step in (Filter.remove_long(MAX_WORD_CHARS), Filter.lowercase(), *filters):
+        builder = builder.filter(step)
     return builder.build()
 
 
@@ -95,26 +95,26 @@ def open_tantivy(directory: str | None) -> tantivy.Index:
     return index
 
 
-def call_tantivy(work: Any, *arguments: Any) -> Any:
-    """Calls into tantivy; what it raises on damaged files becomes one kind of error.
+def call_tantivy(function: Any, *arguments: Any) -> Any:
+    """Call Tantivy, and raise TextIndexError for whatever it raises on damaged files.
 
     Its panics are BaseExceptions of a class that cannot be imported.
     """
     try:
-        return work(*arguments)
+        return function(*arguments)
     except (ValueError, OSError) as error:
-        raise TextIndexError(f"the text index cannot be read ({error})") from error
+        raise TextIndexError(f"cannot read the full-text index ({error})") from error
     except BaseException as error:
         if type(error).__name__ == "PanicException":
-            raise TextIndexError("the text index is damaged") from error
+            raise TextIndexError(_DAMAGED) from error
         raise
 
 
-def _unpacked(document: tantivy.Document) -> Said:
+def _discussion(document: tantivy.Document) -> Discussion:
     try:
-        return unpacked(bytes(document.get_first("text") or b""))
+        return unpack_discussion(bytes(document.get_first("text") or b""))
     except ValueError as error:
-        raise TextIndexError("the text index is damaged") from error
+        raise TextIndexError(_DAMAGED) from error
 
 
 def _place(document: tantivy.Document) -> tuple[str, int]:
@@ -122,13 +122,13 @@ def _place(document: tantivy.Document) -> tuple[str, int]:
     return session, int(turn)
 
 
-def _stored(document: tantivy.Document, said: Said) -> Stored:
+def _stored_turn(document: tantivy.Document, discussion: Discussion) -> StoredTurn:
     value = document.get_first
     try:
-        prompt, answer = (text.decode() for text in said)
+        prompt, answer = (text.decode() for text in discussion)
     except UnicodeDecodeError as error:
-        raise TextIndexError("the text index is damaged") from error
-    return Stored(
+        raise TextIndexError(_DAMAGED) from error
+    return StoredTurn(
         project=value("project") or "",
         source=value("source") or "",
         title=value("shown_title") or "",
@@ -138,61 +138,70 @@ def _stored(document: tantivy.Document, said: Said) -> Stored:
 
 
 class TextReader:
-    """Searches a generation."""
+    """A generation open for searching."""
 
-    def __init__(self, of: str | tantivy.Index) -> None:
-        self.index = call_tantivy(open_tantivy, of) if isinstance(of, str) else of
-        self.path = of if isinstance(of, str) else ""
-        self._schema = self.index.schema
-        self._searcher = call_tantivy(self.index.searcher)
+    def __init__(self, index: str | tantivy.Index) -> None:
+        """Search an index, or the one in a directory."""
+        opened = call_tantivy(open_tantivy, index) if isinstance(index, str) else index
+        self._schema = opened.schema
+        self._searcher = call_tantivy(opened.searcher)
         self._words = _analyzer(Filter.stemmer("english"))
         self._tokens = _analyzer()
-        self._kept: dict[tuple[str, int], tuple[tantivy.Document, Said]] = {}
-        self._kept_bytes = 0
+        self._cache: dict[tuple[str, int], tuple[tantivy.Document, Discussion]] = {}
+        self._cached_bytes = 0
 
     def stems(self, text: str) -> list[str]:
-        """The words of `text` as they are indexed, one after the other."""
+        """Return the words of `text` as they are indexed."""
         return self._words.analyze(fold(text))
 
     def tokens(self, text: str) -> list[str]:
-        """The same of tool output, which is not stemmed."""
+        """Return the words of tool output as they are indexed, without stemming."""
         return self._tokens.analyze(text)
 
-    def values(self, field: str, prefix: str = "", among: Query | None = None) -> dict[str, int]:
-        """The values of an exact field, and how many documents have each."""
+    def value_counts(
+        self, field: str, prefix: str = "", among: Query | None = None
+    ) -> dict[str, int]:
+        """Return the values of an exact field with their numbers of documents."""
         return dict(call_tantivy(self._searcher.terms_with_prefix, field, prefix, among))
 
     def session_ids(self, prefix: str) -> Collection[str]:
-        return self.values("session", prefix)
+        return self.value_counts("session", prefix)
 
-    def newest(self) -> int:
-        """When the most recent turn began."""
-        found = self.search(self.everything(), 1, order_by="started")
-        return found[0].started if found else 0
+    def newest_start(self) -> int:
+        """Return when the newest turn started, 0 if there is none."""
+        hits = self.search(self.everything(), 1, order_by="started")
+        return hits[0].started if hits else 0
 
-    def documents(self) -> int:
+    def document_count(self) -> int:
         return int(self._searcher.num_docs)
 
     def search(self, query: Query, limit: int = 0, order_by: str | None = None) -> list[Hit]:
-        """The best documents, or with `order_by` those with the highest number; 0 is all."""
-        size = limit or max(self.documents(), 1)
-        found = call_tantivy(self._searcher.search, query, size, False, order_by).hits
+        """Return the best documents, or those with the highest `order_by`; limit 0 is all."""
+        found = self._find(query, limit, order_by)
         addresses = [address for _, address in found]
-        numbers = [
-            call_tantivy(self._searcher.fast_field_values, name, addresses) for name in _NUMBERS
-        ]
+        numbers = [self._numbers(name, addresses) for name in _NUMBERS]
         scores = [float(score or 0) for score, _ in found]
         return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
+
+    def _find(
+        self, query: Query, limit: int = 0, order_by: str | None = None
+    ) -> list[tuple[Any, tantivy.DocAddress]]:
+        size = limit or max(self.document_count(), 1)
+        return list(call_tantivy(self._searcher.search, query, size, False, order_by).hits)
+
+    def _document(self, address: tantivy.DocAddress) -> tantivy.Document:
+        document: tantivy.Document = call_tantivy(self._searcher.doc, address)
+        return document
 
     def _numbers(self, field: str, addresses: Sequence[tantivy.DocAddress]) -> list[int]:
         return list(call_tantivy(self._searcher.fast_field_values, field, addresses))
 
     def keys(self, addresses: Sequence[tantivy.DocAddress], surface: str) -> list[int]:
-        """The keys of the texts that documents have on a surface."""
+        """Return the keys of the documents' texts on a surface."""
         return self._numbers(f"{surface}_key", addresses)
 
     def with_keys(self, surfaces: Iterable[str], keys: Sequence[int]) -> Query:
-        """The documents that have one of these texts on one of the surfaces."""
+        """Match documents that have one of these texts on one of the surfaces."""
         fields = [f"{surface}_key" for surface in surfaces]
         return self.any_of([Query.term_set_query(self._schema, f, list(keys)) for f in fields])
 
@@ -200,33 +209,27 @@ class TextReader:
         return int(call_tantivy(self._searcher.search, query, 1, True).count or 0)
 
     def newest_first(self, since: int | None) -> list[tantivy.DocAddress]:
-        """All documents, or those of turns that began after `since`."""
+        """Return all documents, or those of turns that started after `since`."""
         query = self.everything() if since is None else self.between(since, None)
-        size = max(self.documents(), 1)
-        return [
-            a for _, a in call_tantivy(self._searcher.search, query, size, False, "started").hits
-        ]
+        return [address for _, address in self._find(query, order_by="started")]
 
     def recent_sessions(self, query: Query, limit: int) -> list[tantivy.DocAddress]:
-        """The newest document of each session, as far as the `limit` newest documents tell."""
-        found = call_tantivy(self._searcher.search, query, limit, False, "started").hits
-        addresses = [address for _, address in found]
-        keys = self._numbers("session_key", addresses)
+        """Return the newest document of each session among the `limit` newest documents."""
+        addresses = [address for _, address in self._find(query, limit, "started")]
         newest: dict[int, tantivy.DocAddress] = {}
-        for key, address in zip(keys, addresses, strict=True):
+        for key, address in zip(self._numbers("session_key", addresses), addresses, strict=True):
             newest.setdefault(key, address)
         return list(newest.values())
 
     def place(self, address: tantivy.DocAddress) -> tuple[str, int]:
-        """The session and turn that a document is of."""
-        return _place(call_tantivy(self._searcher.doc, address))
+        """Return the session and turn number of a document."""
+        return _place(self._document(address))
 
-    def stored(self, session: str, turn: int) -> Stored | None:
-        """What is stored of a place; nothing while only what was said is indexed."""
-        if kept := self._kept.get((session, turn)):
-            return _stored(*kept)
-        query = self.term("place", place_of(session, turn))
-        for _, address in call_tantivy(self._searcher.search, query, 1, False).hits:
+    def stored(self, session: str, turn: int) -> StoredTurn | None:
+        """Return the stored fields of a place, or None if it has no text."""
+        if cached := self._cache.get((session, turn)):
+            return _stored_turn(*cached)
+        for _, address in self._find(self.term("place", format_place(session, turn)), 1):
             return self.stored_at(address)[1]
         return None
 
@@ -234,35 +237,37 @@ class TextReader:
         first = self.stored(session, 0)
         return first.title if first is not None else ""
 
-    def titled(self, address: tantivy.DocAddress) -> tuple[str, str]:
-        """The session that a document is of, and its title, which stands with its first turn."""
-        document = call_tantivy(self._searcher.doc, address)
+    def session_and_title(self, address: tantivy.DocAddress) -> tuple[str, str]:
+        """Return the session of a document and its title, which its first turn has."""
+        document = self._document(address)
         session, turn = _place(document)
         if turn:
-            query = self.term("place", place_of(session, 0))
-            for _, first in call_tantivy(self._searcher.search, query, 1, False).hits:
-                document = call_tantivy(self._searcher.doc, first)
+            for _, first in self._find(self.term("place", format_place(session, 0)), 1):
+                document = self._document(first)
         return session, str(document.get_first("shown_title") or "")
 
-    def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Stored | None]:
-        """The place of a document, and what is stored of it."""
-        document = call_tantivy(self._searcher.doc, address)
+    def stored_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], StoredTurn | None]:
+        """Return the place of a document, and its stored fields if it has text."""
+        document = self._document(address)
         has_text = document.get_first("text") is not None
-        return _place(document), _stored(document, _unpacked(document)) if has_text else None
+        stored = _stored_turn(document, _discussion(document)) if has_text else None
+        return _place(document), stored
 
-    def said_at(self, address: tantivy.DocAddress) -> tuple[tuple[str, int], Said | None]:
-        """The place of a document, and what was said there."""
-        document = call_tantivy(self._searcher.doc, address)
+    def discussion_at(
+        self, address: tantivy.DocAddress
+    ) -> tuple[tuple[str, int], Discussion | None]:
+        """Return the place of a document, and its discussion if it has text."""
+        document = self._document(address)
         place = _place(document)
         if document.get_first("text") is None:
             return place, None
-        said = _unpacked(document)
-        if self._kept_bytes < _KEPT_BYTES:  # It may be a hit, and will be asked for again.
-            self._kept[place] = document, said
-            self._kept_bytes += sum(map(len, said))
-        return place, said
+        discussion = _discussion(document)
+        if self._cached_bytes < _MAX_CACHED_BYTES:  # If it matches, its output needs it again.
+            self._cache[place] = document, discussion
+            self._cached_bytes += sum(map(len, discussion))
+        return place, discussion
 
-    # Queries are put together by hand: no syntax can come from what was typed.
+    # Queries are built from parts, never parsed: nothing that a user types is query syntax.
 
     def term(self, field: str, word: str | int) -> Query:
         return Query.term_query(self._schema, field, word, _INDEX_OPTION.get(field, "basic"))
@@ -272,22 +277,21 @@ class TextReader:
             return self.term(field, words[0])
         return Query.phrase_query(self._schema, field, list(words), slop)
 
-    def asked(self, word: str) -> Query:
-        """A word that stands in the prompt."""
-        return self._in_order(word, (0, word), (_LONGEST, ANSWER))
+    def in_prompt(self, word: str) -> Query:
+        return self._in_order(word, (0, word), (_MAX_DISCUSSION_WORDS, ANSWER_MARK))
 
-    def answered(self, word: str) -> Query:
-        """A word that stands in the answer."""
-        return self._in_order(word, (0, ANSWER), (_LONGEST, word))
+    def in_answer(self, word: str) -> Query:
+        return self._in_order(word, (0, ANSWER_MARK), (_MAX_DISCUSSION_WORDS, word))
 
     def _in_order(self, word: str, first: tuple[int, str], then: tuple[int, str]) -> Query:
-        """A word of what was said, where two words stand in this order, however far apart.
+        """Match a word of discussions in which `first` comes before `then`, at any distance.
 
-        By themselves they may be moved past each other: so they are expected as far apart as can
-        be, and moved by less than that.
+        Slop allows words to swap. So the phrase asks for the largest distance, and slop reduces it
+        by less than that.
         """
-        order = Query.phrase_query(self._schema, "said", [first, then], _LONGEST - 1)
-        return self.filtered(self.term("said", word), [order])
+        slop = _MAX_DISCUSSION_WORDS - 1
+        order = Query.phrase_query(self._schema, "said", [first, then], slop)
+        return self.combine(self.term("said", word), [order])
 
     def any_value(self, field: str, values: Iterable[str]) -> Query:
         return Query.term_set_query(self._schema, field, list(values))
@@ -313,28 +317,28 @@ class TextReader:
         return Query.const_score_query(Query.all_query(), 1.0)
 
     @staticmethod
-    def filtered(
+    def combine(
         query: Query,
         must: Sequence[Query],
         never: Sequence[Query] = (),
         bonus: Sequence[Query] = (),
     ) -> Query:
-        """`query` among what passes; `must` and `never` add nothing to the score, `bonus` does."""
+        """Restrict a query: `must` and `never` do not change the score, `bonus` adds to it."""
         parts = [(Occur.Must, query)]
-        parts += [(Occur.Must, Query.const_score_query(one, 0.0)) for one in must]
-        parts += [(Occur.MustNot, one) for one in never]
-        parts += [(Occur.Should, one) for one in bonus]
+        parts += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in must]
+        parts += [(Occur.MustNot, part) for part in never]
+        parts += [(Occur.Should, part) for part in bonus]
         return Query.boolean_query(parts)
 
     @staticmethod
-    def constant(query: Query, score: float) -> Query:
+    def constant_score(query: Query, score: float) -> Query:
         return Query.const_score_query(query, score)
 
     @staticmethod
-    def boosted(query: Query, boost: float) -> Query:
-        return Query.boost_query(query, boost)
+    def boost(query: Query, factor: float) -> Query:
+        return Query.boost_query(query, factor)
 
 
 _INDEX_OPTION = {"title": "position", "said": "position"}
 _FAR = 2**62
-_LONGEST = 2**24  # words of a discussion
+_MAX_DISCUSSION_WORDS = 2**24

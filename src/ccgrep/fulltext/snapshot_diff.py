@@ -1,7 +1,6 @@
-"""Which sessions differ between two snapshots, and which of their places?
+"""Find the sessions that differ between two snapshots, and their places.
 
-Snapshots are compared from the root down: shards, rows, entries. What is equal has the same hash,
-and is not read.
+Snapshots are compared from the root down: shards, rows, entries. Equal hashes are not read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ def _rows(store: Store, snapshot: Snapshot, name: str) -> dict[str, Row]:
 
 
 def indexed_entries(store: Store, before: Row | None, after: Row) -> Sequence[Entry]:
-    """What the index has of a session that is still right; nothing when its values changed."""
+    """Return the entries whose documents are still valid: none if the session's values changed."""
     if before is None or _values(before) != _values(after):
         return ()
     try:
@@ -40,15 +39,12 @@ def indexed_entries(store: Store, before: Row | None, after: Row) -> Sequence[En
 
 
 def _values(row: Row) -> tuple[object, ...]:
-    """What the documents of a session repeat of it."""
+    """Return the values that every document of a session repeats."""
     session = row.session
     return (session.project, session.kind, session.parent, session.branch, session.source,
             session.started, row.is_superseded)  # fmt: skip
 
 
-def is_same_place(before: Entry, after: Entry) -> bool:
-    return (before.turn, before.started, before.branch) == (
-        after.turn,
-        after.started,
-        after.branch,
-    )
+def is_same_document(before: Entry, after: Entry) -> bool:
+    is_same_turn = before.turn == after.turn and before.started == after.started
+    return is_same_turn and before.branch == after.branch

@@ -1,13 +1,13 @@
-"""What of a turn is embedded? Pure.
+"""Define the surfaces of a turn: its texts that are embedded, and what `--surface` chooses. Pure.
 
-    prompt   what was asked
-    answer   the last thing that the agent said: "here is what I did"
-    full     everything that it said
-    title    of the session, at its first turn
+    prompt   the user's prompt
+    answer   the agent's last message: "here is what I did"
+    full     all messages of the agent
+    title    the session's title, at its first turn
 
-A text is known by its key, 63 bits of its hash: the text index has the keys of each turn, the
-vectors those of each text that was embedded. So a text that stands in many turns is embedded
-once, and what no turn has any more is never found.
+A key identifies a text: 63 bits of its hash. Documents hold the keys of their surfaces, vectors the
+key of their text. So a text that occurs in many turns is embedded once, and the vectors of a text
+that no turn has any more are never found.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ NO_TEXT = 0
 
 
 def surface_text(turn: Turn, surface: str, title: str = "") -> str:
-    """The text of a surface; empty if there is none."""
+    """Return the text of a surface, empty if the turn has none."""
     if surface in ("prompt", "title"):
         return (turn.prompt if surface == "prompt" else title).strip()
-    texts = _texts(turn.assistant_texts())
+    texts = _drop_blank(turn.assistant_texts())
     return (texts[-1] if surface == "answer" else "\n".join(texts)).strip() if texts else ""
 
 
-def said_keys(prompt: str, said: list[str]) -> tuple[int, int, int]:
-    """The keys of all surfaces of a turn but the title. Most answers are all that was said."""
-    texts = _texts(said)
+def surface_keys(prompt: str, messages: list[str]) -> tuple[int, int, int]:
+    """Return the keys of the surfaces prompt, answer and full. Most turns have one message."""
+    texts = _drop_blank(messages)
     answer = text_key(texts[-1]) if texts else NO_TEXT
     return text_key(prompt), answer, text_key("\n".join(texts)) if texts[1:] else answer
 
 
-def _texts(said: list[str]) -> list[str]:
-    return [text for text in said if text.strip()]
+def _drop_blank(texts: list[str]) -> list[str]:
+    return [text for text in texts if text.strip()]
 
 
 def text_key(text: str) -> int:
-    """A number that stands for a text; that of no text is 0."""
+    """Return the key of a text, 0 if it is blank."""
     text = text.strip()
     if not text:
         return NO_TEXT

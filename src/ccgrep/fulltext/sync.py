@@ -1,14 +1,13 @@
-"""Brings the text index to the current snapshot: only places that differ are written.
+"""Bring the full-text index to HEAD by writing only the places that differ.
 
-`changes` finds the difference, or a commit that is about to be published says it. A
-generation that is damaged, or whose snapshot can no longer be read, is replaced by a new one
-that is built from objects alone. Runs under the writer's lock; HEAD does not wait for it, since
-the index says which snapshot it reflects.
+A generation that is damaged, or whose snapshot cannot be read any more, is replaced by one that is
+built from objects. Runs under the writer lock. A commit of the store does not wait for it: the
+index names the snapshot that it reflects.
 """
 
 import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -20,23 +19,21 @@ from ccgrep.errors import (
     TextIndexError,
     WriteError,
 )
-from ccgrep.fulltext import generations, recent_commits
+from ccgrep.fulltext import generations, recent_commits, verification
 from ccgrep.fulltext.document import (
     Content,
-    Document,
-    fields_of,
-    limited,
+    restrict_kinds,
+    to_fields,
     turn_content,
     turn_document,
 )
-from ccgrep.fulltext.document_id import place_of
+from ccgrep.fulltext.document_id import format_place
 from ccgrep.fulltext.generations import Generation
-from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_place
+from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_document
 from ccgrep.fulltext.writer import CHANGE, NEW, NEW_LARGE, TextWriter
 from ccgrep.hashing import load_openssl
 from ccgrep.kinds import Level
-from ccgrep.model import Entry, ObjectId, Session, Turn
-from ccgrep.sources.reading import Reading
+from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.manifest import Row, Snapshot
@@ -47,44 +44,44 @@ if TYPE_CHECKING:
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
 
-Prepared = Mapping[ObjectId, Content]
-"""What readers have made ready of turns that were just read; the rest comes from objects."""
+Contents = Mapping[ObjectId, Content]
+"""Contents that ingest has prepared from the turns it read. Others are loaded from the store."""
 
 
-def sync(store: Store, prepared: Prepared | None = None) -> int:
+def sync(store: Store, contents: Contents | None = None) -> int:
     """Bring the full-text index to HEAD, and return the number of documents written."""
     head = store.head()
     found = generations.current(store.directory)
     if found is not None:
         _drop_others(store, found)
     if found is not None and (found.snapshot, found.level) == (head.hex(), "whole"):
-        return 0 if _is_usable(store, found) else rebuild(store, prepared)
-    old = _comparable(store, found)
+        return 0 if _is_usable(store, found) else rebuild(store, contents)
+    old = _load_base(store, found)
     if found is None or old is None:
-        return rebuild(store, prepared)
+        return rebuild(store, contents)
     try:
-        return _Sync(store, found.path, TextWriter(found.path, CHANGE), prepared).run(old)
+        return IndexSync(store, found.path, TextWriter(found.path, CHANGE), contents).run(old)
     except (CorruptError, TextIndexError):
-        return rebuild(store, prepared)  # What it reflects is no longer there to compare with.
+        return rebuild(store, contents)
 
 
-def rebuild(store: Store, prepared: Prepared | None = None) -> int:
-    """Builds a new generation from the objects; the old ones go when it is finished."""
-    load_openssl()  # Every object is read.
-    path = _new_generation(store)
+def rebuild(store: Store, contents: Contents | None = None) -> int:
+    """Build a new generation from objects, then remove the old ones."""
+    load_openssl()  # to hash every object
+    path = new_generation(store)
     size = sum(pack.size for pack in store.packs())
     budget = NEW_LARGE if size > _LARGE_BYTES else NEW
     old = [other for other in generations.all_paths(store.directory) if other != path]
-    with _given_up_if_refused(path), _no_gc():
-        written = _Sync(store, path, TextWriter(path, budget), prepared, True).run(Snapshot())
-    for gone in old:
-        fsio.remove_tree(gone)
+    with _removed_on_write_error(path), _no_gc():
+        written = IndexSync(store, path, TextWriter(path, budget), contents, True).run(Snapshot())
+    for other in old:
+        fsio.remove_tree(other)
     return written
 
 
 @contextmanager
-def _given_up_if_refused(path: str) -> Iterator[None]:
-    """Half a generation takes up space that there may be none of."""
+def _removed_on_write_error(path: str) -> Iterator[None]:
+    """Remove an unfinished generation if the disk is full: it takes up space."""
     try:
         yield
     except WriteError:
@@ -94,7 +91,7 @@ def _given_up_if_refused(path: str) -> Iterator[None]:
 
 
 def _drop_others(store: Store, found: Generation) -> None:
-    """Removes generations that a kill left, unfinished or replaced."""
+    """Remove generations that a killed process left, unfinished or replaced."""
     for path in generations.generation_paths(store.directory):
         if path != found.path:
             fsio.remove_tree(path)
@@ -102,7 +99,7 @@ def _drop_others(store: Store, found: Generation) -> None:
 
 @contextmanager
 def _no_gc() -> Iterator[None]:
-    """Without the search for cycles, of which turns have none: it took a quarter of the time."""
+    """Pause the collector: turns have no cycles, and it took a quarter of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -112,8 +109,8 @@ def _no_gc() -> Iterator[None]:
             gc.enable()
 
 
-def _new_generation(store: Store) -> str:
-    """The directory of the next generation; what a killed run left there is thrown away."""
+def new_generation(store: Store) -> str:
+    """Create the directory of the next generation, without leftovers of a killed process."""
     found = generations.current(store.directory)
     for path in generations.generation_paths(store.directory):
         if found is None or path > found.path:
@@ -121,267 +118,210 @@ def _new_generation(store: Store) -> str:
     last = int(found.path.rpartition("-")[2]) if found else 0
     name = f"{generations.VERSION}-{last + 1:06d}"
     path = os.path.join(generations.text_dir(store.directory), name)
-    with _given_up_if_refused(path):
+    with _removed_on_write_error(path):
         if not fsio.make_dir(path):
-            raise LostRaceError  # Somebody else is writing it, whom no lock kept out.
-        kinds = f"{generations.wanted_kinds(store.directory)}\n"
+            raise LostRaceError  # Another process writes it: the lock does not work here.
+        kinds = f"{generations.configured_kinds(store.directory)}\n"
         fsio.publish(store.tmp_dir, os.path.join(path, "KINDS"), kinds.encode(), is_hint=True)
     return path
 
 
 def purge(store: Store) -> int:
-    """Rebuilds an index that holds words of what was replaced or removed, or is in pieces.
+    """Rebuild an index that holds deleted documents or was changed since it was built.
 
-    So that the same snapshot gives the same scores, to the last digit, however it came about.
+    Deleted documents hold forgotten words. And a snapshot's scores must not depend on its history.
     """
     written = sync(store)
     found = generations.current(store.directory)
-    names = list(generations.file_stamps(found.path)) if found else []
-    is_in_pieces = found is not None and bool(recent_commits.read(found.path))
-    if is_in_pieces or any(name.endswith(".del") for name in names):
-        written = rebuild(store)
+    if found is not None:
+        has_deleted = any(name.endswith(".del") for name in verification.file_stamps(found.path))
+        if has_deleted or recent_commits.read(found.path):
+            written = rebuild(store)
     return written
 
 
-def choose_kinds(store: Store, kinds: Sequence[str]) -> None:
-    """Says which kinds of text are to be indexed besides what was said, from the next run on."""
-    wanted = ",".join(sorted({"tool", "thinking"} & set(kinds)))
-    if wanted != generations.wanted_kinds(store.directory):
+def configure_kinds(store: Store, kinds: Sequence[str]) -> None:
+    """Set the text kinds that the next run indexes besides the discussion."""
+    names = ",".join(sorted({"tool", "thinking"} & set(kinds)))
+    if names != generations.configured_kinds(store.directory):
         path = os.path.join(store.directory, "kinds")
-        fsio.publish(store.tmp_dir, path, f"{wanted}\n".encode())
+        fsio.publish(store.tmp_dir, path, f"{names}\n".encode())
 
 
-def _has_wanted_kinds(store: Store, found: Generation | None) -> bool:
-    wanted = generations.wanted_kinds(store.directory)
-    return found is not None and generations.made_kinds(found.path) == wanted
+def _has_configured_kinds(store: Store, found: Generation) -> bool:
+    kinds = generations.configured_kinds(store.directory)
+    return generations.indexed_kinds(found.path) == kinds
 
 
 def _is_usable(store: Store, found: Generation) -> bool:
-    """Whether a search can be answered by a generation as it is."""
+    """Return whether a generation needs no change to answer searches."""
     try:
         generations.open_reader(found.path)
-        is_right = generations.is_as_left(found.path) and not generations.hints_damaged(found.path)
-        return is_right and _has_wanted_kinds(store, found)
+        return (
+            verification.is_last_commit_checked(found.path)
+            and not verification.damaged_hints(found.path)
+            and _has_configured_kinds(store, found)
+        )
     except TextIndexError:
         return False
 
 
-def _comparable(store: Store, found: Generation | None) -> Snapshot | None:
-    """The snapshot that a generation reflects, if it can be brought from there to HEAD."""
+def _load_base(store: Store, found: Generation | None) -> Snapshot | None:
+    """Return the snapshot of a generation, or None if a sync cannot start from it."""
+    if found is None or found.level != "whole" or not _has_configured_kinds(store, found):
+        return None
     try:
-        if found is None or not _is_comparable(store, found):
-            return None
+        verification.check(found.path)
         return store.load(ObjectId(bytes.fromhex(found.snapshot)), Snapshot)
     except StoreError:
         return None
 
 
-def _is_comparable(store: Store, found: Generation) -> bool:
-    """Raises StoreError if a generation is damaged."""
-    if found.level != "whole" or not _has_wanted_kinds(store, found):
-        return False
-    generations.check(found.path)
-    return True
-
-
-class _Sync:
-    """Writes to one generation, and at the end says which snapshot it reflects."""
+class IndexSync:
+    """Writes documents to one generation, then records the snapshot that it reflects."""
 
     def __init__(
         self,
         store: Store,
         path: str | None,
         writer: TextWriter,
-        prepared: Prepared | None = None,
+        contents: Contents | None = None,
         is_new: bool = False,
     ) -> None:
         self._store = store
         self._path = path or ""
-        self._prepared = prepared or {}
+        self._contents = contents or {}
         self._is_new = is_new
-        kinds = generations.made_kinds(path) if path else None
+        kinds = generations.indexed_kinds(path) if path else None
         self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
-        self._written: recent_commits.Piece = []
+        self._written: recent_commits.CommitPlaces = []
         self._missing: list[ObjectId] = []
-        self._pieces: list[recent_commits.Piece] = []
-        self._added = 0
+        self._commits: list[recent_commits.CommitPlaces] = []
         self.writer = writer
 
     def run(self, old: Snapshot) -> int:
-        """Writes what differs between `old` and HEAD."""
+        """Write what differs between `old` and HEAD, and return the number of documents."""
         head = self._store.head()
         for before, after in changed_rows(self._store, old, self._store.snapshot(head)):
             if after is not None:
                 self._update(before, after)
             elif before is not None:
                 self.writer.delete_session(before.session.id)
-        self._write_again()
-        return self._end(head)
-
-    def _end(self, head: ObjectId) -> int:
-        """Publish what was written, which is all that differs from `head`; return the count."""
+        added = self.writer.added
+        if not self._is_new:
+            self._fold_commits()
         self.finish("whole", head)
         try:
             self._store.check_head(head)
-            self._must_be_lost()
+            self._check_missing()
         except LostRaceError:
-            fsio.remove_tree(self._path)  # Two have written to it: neither knows what it holds.
+            fsio.remove_tree(self._path)  # Two processes wrote to it: its content is unknown.
             raise
-        return self._added
+        return added
 
-    def _must_be_lost(self) -> None:
-        """What could not be read was not just in another's hands: it will never be indexed."""
+    def _check_missing(self) -> None:
+        """Raise LostRaceError if a missing object is there after all: another process moved it."""
         self._store.packs(refresh=bool(self._missing))
         if any(id in self._store for id in self._missing):
             raise LostRaceError
 
-    def _write_again(self) -> None:
-        """Adds the last small pieces to this one, so that tantivy has none to merge."""
-        self._added = self.writer.added
-        if self._is_new:
-            return
-        kept, last = recent_commits.folded(recent_commits.read(self._path), self._written)
-        places: dict[str, list[str]] = {}
+    def _fold_commits(self) -> None:
+        """Write the documents of the last small commits again, so that Tantivy merges nothing."""
+        kept, last = recent_commits.fold(recent_commits.read(self._path), self._written)
+        turns: dict[str, list[str]] = {}
         for place in sorted({*last} - {*self._written}):
             session, _, turn = place.rpartition(":")
-            places.setdefault(session, []).append(turn)
-        for session, turns in places.items():
+            turns.setdefault(session, []).append(turn)
+        for session, numbers in turns.items():
             row = self._store.row(session)
             entries = self._store.manifest(row).entries if row else ()
-            for number in (int(turn) for turn in turns if turn.isdigit()):
+            for number in (int(number) for number in numbers if number.isdigit()):
                 if row is not None and number < len(entries):
                     self._put(row, number, entries[number])
-        self._pieces = [*kept, last] if last else kept
+        self._commits = [*kept, last] if last else kept
 
     def fill(self) -> None:
-        """Writes every turn of HEAD."""
+        """Write every turn of HEAD."""
         for _, row in changed_rows(self._store, Snapshot(), self._store.snapshot()):
             if row is not None:
                 self._update(None, row)
         self.writer.commit()
 
     def finish(self, level: Level, head: ObjectId) -> None:
-        """Commits, and notes what there is then: CHECKED first, since what was synced is right.
+        """Commit, then publish CHECKED and SYNCED.
 
         Tantivy does not sync the directory after its last rename. Without that, a power loss could
-        leave the note of a commit whose documents are not there.
+        leave SYNCED without the documents.
         """
         self.writer.commit()
-        generation = Generation(self._path, head.hex(), level, self._newest())
+        generation = Generation(self._path, head.hex(), level, self._newest_start())
         fsio.sync_dir(self._path)
-        stamps = "".join(sorted(generations.file_stamps(self._path).values()))
-        notes = {
-            "PIECES": recent_commits.described(self._pieces),
+        stamps = "".join(sorted(verification.file_stamps(self._path).values()))
+        files = {
+            "PIECES": recent_commits.encode(self._commits),
             "CHECKED": add_checksum(stamps.encode()),
-            "SYNCED": generations.synced_text(generation).encode(),
+            "SYNCED": generations.encode_synced(generation),
         }
-        for name, data in notes.items():
+        for name, data in files.items():
             path = os.path.join(self._path, name)
             fsio.publish(self._store.tmp_dir, path, data, is_hint=True)
 
-    def _newest(self) -> int:
-        """When the newest turn began."""
+    def _newest_start(self) -> int:
         before = generations.current(self._store.directory)
         is_known = before is not None and before.path == self._path
-        return self.writer.newest(before.newest if before and is_known else None)
+        return self.writer.newest_start(before.newest if before and is_known else None)
 
-    def document(self, row: Row, number: int, entry: Entry, prepared: Prepared) -> Document | None:
-        """The document of a turn, from what is made ready or stored."""
-        content = prepared.get(entry.turn)
-        if content is None:
-            try:
-                content = turn_content(self._store.load(entry.turn, Turn))
-            except MissingObjectError:
-                self._missing.append(entry.turn)
-                return None
-            except StoreError:
-                return None  # fsck names it; a lost turn has no text to be found by.
-        content = limited(content, self._kinds)
-        return turn_document(row.session, number, entry, content, row.is_superseded)
+    def _content(self, id: ObjectId) -> Content | None:
+        """Return the content of a turn, or None if it is lost: `fsck` reports it."""
+        if id in self._contents:
+            return self._contents[id]
+        try:
+            return turn_content(self._store.load(id, Turn))
+        except MissingObjectError:
+            self._missing.append(id)
+        except StoreError:
+            pass
+        return None
 
     def _put(self, row: Row, number: int, entry: Entry) -> None:
-        if document := self.document(row, number, entry, self._prepared):
-            self.writer.put(fields_of(document))
-            if not self._is_new:
-                self._written.append(place_of(row.session.id, number))
+        content = self._content(entry.turn)
+        if content is None:
+            return
+        content = restrict_kinds(content, self._kinds)
+        document = turn_document(row.session, number, entry, content, row.is_superseded)
+        self.writer.put(to_fields(document))
+        if not self._is_new:
+            self._written.append(format_place(row.session.id, number))
 
     def _update(self, before: Row | None, after: Row) -> None:
-        """Writes the places of a session that are new or differ."""
+        """Write the places of a session that are new or differ."""
         entries = self._store.manifest(after).entries
-        known = indexed_entries(self._store, before, after)
+        indexed = indexed_entries(self._store, before, after)
         is_retitled = before is not None and before.session.title != after.session.title
         for number, entry in enumerate(entries):
-            is_same = number < len(known) and is_same_place(known[number], entry)
-            if is_same and not (is_retitled and number == 0):
-                continue
-            self._put(after, number, entry)
-        was = len(known) or (before.session.turns if before is not None else 0)
-        for number in range(len(entries), was):
-            self.writer.delete(place_of(after.session.id, number))
+            is_same = number < len(indexed) and is_same_document(indexed[number], entry)
+            if not is_same or (is_retitled and number == 0):
+                self._put(after, number, entry)
+        old_count = len(indexed) or (before.session.turns if before is not None else 0)
+        for number in range(len(entries), old_count):
+            self.writer.delete(format_place(after.session.id, number))
 
 
-def temporary(store: Store) -> tuple["TextReader", int]:
-    """An index for one search, for a store that cannot be written; and its newest turn.
+def build_temporary(store: Store) -> tuple["TextReader", int]:
+    """Build an index for one search of a store that cannot be written.
 
-    Where not even a temporary directory can be made, it is in memory.
+    Return its reader and when its newest turn started. Without a temporary directory it is in
+    memory.
     """
     try:
         with fsio.temporary_dir() as path:
-            return _filled(store, path)
+            return _fill(store, path)
     except (FileNotFoundError, WriteError):
-        return _filled(store, None)
+        return _fill(store, None)
 
 
-def _filled(store: Store, path: str | None) -> tuple["TextReader", int]:
+def _fill(store: Store, path: str | None) -> tuple["TextReader", int]:
     writer = TextWriter(path, NEW)
-    _Sync(store, path, writer, is_new=True).fill()
+    IndexSync(store, path, writer, is_new=True).fill()
     reader = writer.reader()
-    return reader, reader.newest()
-
-
-class FirstText:
-    """What was said, searchable while a large first run is still reading.
-
-    A generation of its own; a whole one takes its place. Only what was said is indexed twice,
-    which is little.
-    """
-
-    def __init__(self, store: Store, paths: set[str]) -> None:
-        """Of the files `paths`."""
-        path = _new_generation(store)
-        self._store = store
-        self._sync = _Sync(store, path, TextWriter(path, NEW), is_new=True)
-        self._turns: dict[str, int] = {}
-        self._left = paths
-        self._contents: dict[str, dict[ObjectId, Content]] = {}
-
-    def prepare(self, path: str, contents: Iterable[tuple[ObjectId, Content]]) -> None:
-        """Keeps what a file gave so far."""
-        if path in self._left:
-            self._contents.setdefault(path, {}).update(contents)
-
-    def take(self, path: str, reading: Reading | None) -> bool:
-        """Adds what was said in a file that was read; says whether it was the last."""
-        if path not in self._left:
-            return False
-        self._left.remove(path)
-        contents = self._contents.pop(path, {})
-        for part in reading.sessions if reading is not None else ():
-            self._put(part.session, part.entries, contents)
-        return not self._left
-
-    def _put(self, session: Session, entries: Sequence[Entry], contents: Prepared) -> None:
-        """Adds a session; of several files with one, the longest counts."""
-        known = self._turns.get(session.id)
-        if known is not None and known >= len(entries):
-            return
-        if known is not None:
-            self._sync.writer.delete_session(session.id)
-        self._turns[session.id] = len(entries)
-        for number, entry in enumerate(entries):
-            document = turn_document(session, number, entry, contents[entry.turn])
-            self._sync.writer.put(fields_of(document))
-
-    def finish(self) -> None:
-        """Makes it searchable."""
-        self._sync.finish("discussion", self._store.head())
+    return reader, reader.newest_start()

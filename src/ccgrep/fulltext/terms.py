@@ -1,16 +1,16 @@
-"""What the index cannot do when it takes a text apart into words. Pure.
+"""Split text where the index cannot: camelCase, accents and CJK. Pure.
 
-It splits at everything that is no letter or digit, folds case and stems; so `auth_token`,
-`src/auth.ts` and `--no-verify` become their parts, and are found whole as a phrase of them. Here
-are the parts of `camelCase` words, accents, and Chinese, Japanese and Korean, of which every
-character and every pair of neighbours becomes a word. `expand` does that to what is indexed.
+The index splits at everything that is no letter or digit, lowers case and stems. So `auth_token`,
+`src/auth.ts` and `--no-verify` become words, and a phrase of them finds the whole. This module adds
+the parts of `camelCase` words, folds accents, and makes a word of every Chinese, Japanese or Korean
+character and of every pair of neighbours. `expand` applies it to indexed text.
 """
 
 from __future__ import annotations
 
 from ccgrep.lazy_re import compile_pattern
 
-# Letters alone: radicals and the dots between words are signs, which the index does not take.
+# Letters only: the index ignores radicals and the dots between words.
 _CJK_RANGES = (
     ("\u3005", "\u3007"),
     ("\u3041", "\u3096"),
@@ -28,49 +28,49 @@ _CJK = f"[{''.join(f'{first}-{last}' for first, last in _CJK_RANGES)}]+"
 _PARTS = r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
 _ACCENTS: dict[int, None] = dict.fromkeys(range(0x300, 0x370))
 _ASCII = bytes(range(128))
-_FEW_CHARACTERS = 32
-_MAX_KNOWN = 4096
-_MAX_CAMEL_CHARS = 64  # longer ones are hashes, whose parts mean nothing
+_MAX_REPLACED = 32
+_MAX_CACHED = 4096
+_MAX_CAMEL_CHARS = 64  # longer words are hashes, whose parts mean nothing
 MAX_WORD_CHARS = 256
-"""Runs of letters and digits as long as this, or longer, are not words but data."""
-ANSWER = "¼"
-"""The word between a prompt and its answer. What is looked for is folded: nobody finds it."""
+"""Runs of letters and digits of this length or more are data, not words."""
+ANSWER_MARK = "¼"
+"""The word between a prompt and its answer. Queries are folded, so none of them matches it."""
 
 
-def said_text(prompt: str, answer: str) -> str:
-    """What is indexed of a discussion: the position of a word tells who said it."""
+def discussion_text(prompt: str, answer: str) -> str:
+    """Return the indexed text of a discussion: a word before the mark is of the prompt."""
     if not prompt and not answer:
         return ""
-    return f"{prompt.replace(ANSWER, ' ')}\n{ANSWER}\n{answer.replace(ANSWER, ' ')}"
+    prompt, answer = prompt.replace(ANSWER_MARK, " "), answer.replace(ANSWER_MARK, " ")
+    return f"{prompt}\n{ANSWER_MARK}\n{answer}"
 
 
 def fold(text: str) -> str:
-    """`text` without accents and compatibility forms."""
+    """Return `text` without accents and compatibility forms."""
     if text.isascii():
         return text
-    alone = folded_alone(text)
-    return folded_whole(text) if alone is None else alone
+    folded = fold_characters(text)
+    return fold_string(text) if folded is None else folded
 
 
-def folded_whole(text: str) -> str:
+def fold_string(text: str) -> str:
     from unicodedata import normalize  # noqa: PLC0415 - not for plain text
 
     return normalize("NFKC", normalize("NFKD", text).translate(_ACCENTS))
 
 
-def folded_alone(text: str) -> str | None:
-    """`text`, folded by one character after the other; nothing where that will not do, or where
-    there are words of CJK in it.
+def fold_characters(text: str) -> str | None:
+    """Fold `text` by replacing single characters, or return None if that is not possible.
 
-    Most texts have but a few different accents and dashes. To find them by what encodes them, and
-    replace each, takes a tenth of the time of looking at every character.
+    It is not for CJK, for characters that combine with their neighbours, and for too many different
+    ones. Most texts have a few accents and dashes: replacing those takes a tenth of the time.
     """
     beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
     characters = set(beyond.decode("utf-8", "surrogatepass"))
-    if len(characters) > _FEW_CHARACTERS:
+    if len(characters) > _MAX_REPLACED:
         return None
     for character in sorted(characters):
-        folded = _alone(character)
+        folded = _fold_character(character)
         if folded is None:
             return None
         if folded != character:
@@ -78,22 +78,21 @@ def folded_alone(text: str) -> str | None:
     return text
 
 
-_known_alone: dict[str, str | None] = {}
+_folded: dict[str, str | None] = {}
 
 
-def _alone(character: str) -> str | None:
-    """What a character is folded to, whatever stands beside it; nothing for CJK, for marks, and for
-    what is composed with its neighbours."""
-    if character not in _known_alone:
-        if len(_known_alone) == _MAX_KNOWN:
-            _known_alone.clear()
-        folded = folded_whole(character)
-        is_alone = not any(map(_is_joined, character + folded))
-        _known_alone[character] = folded if is_alone else None
-    return _known_alone[character]
+def _fold_character(character: str) -> str | None:
+    """Fold a character, or return None for CJK and if the result depends on its neighbours."""
+    if character not in _folded:
+        if len(_folded) == _MAX_CACHED:
+            _folded.clear()
+        folded = fold_string(character)
+        is_independent = not any(map(_is_combining_or_cjk, character + folded))
+        _folded[character] = folded if is_independent else None
+    return _folded[character]
 
 
-def _is_joined(character: str) -> bool:
+def _is_combining_or_cjk(character: str) -> bool:
     from unicodedata import category  # noqa: PLC0415 - not for plain text
 
     return (
@@ -104,7 +103,7 @@ def _is_joined(character: str) -> bool:
 
 
 def camel_parts(word: str) -> list[str]:
-    """The parts of a word in camelCase or with digits in it; none of any other word."""
+    """Return the parts of a word in camelCase or with digits, an empty list for other words."""
     is_plain = word.isascii() and word.isalpha() and word.islower()
     if is_plain or len(word) > _MAX_CAMEL_CHARS:
         return []
@@ -116,20 +115,20 @@ def cjk_runs(text: str) -> list[str]:
     return [] if text.isascii() else compile_pattern(_CJK).findall(text)
 
 
-def without_cjk(text: str) -> str:
+def remove_cjk(text: str) -> str:
     return text if text.isascii() else compile_pattern(_CJK).sub(" ", text)
 
 
 def cjk_words(run: str) -> list[str]:
-    """Every character of a run, and every pair of neighbours."""
+    """Return every character of a run, and every pair of neighbours."""
     return [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
 
 
-def gram_text(text: str) -> str:
-    """`text` as its trigrams are taken: a piece of text gives a piece of the result.
+def trigram_text(text: str) -> str:
+    """Return `text` as its trigrams are indexed: a substring of it becomes a substring.
 
-    Case is folded one character at a time, and so that whatever `(?i)` equates with an ASCII
-    letter becomes that letter: the Kelvin sign is lowered to k, the long s is not.
+    Every character that `(?i)` equates with an ASCII letter becomes that letter. `lower()` does so
+    for the Kelvin sign, but not for the long s.
     """
     lower = text.lower()
     return lower if lower.isascii() else lower.replace("ς", "σ").replace("ſ", "s")

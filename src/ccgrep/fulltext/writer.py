@@ -1,7 +1,6 @@
 """Write documents to a Tantivy index; `reader` defines its fields.
 
-A document replaces an earlier one at the same place. Readers see it after a commit. Tantivy is
-imported when a writer is opened: a process that hands its documents to another one needs none.
+A document replaces an earlier one at the same place. Readers see it after a commit.
 """
 
 from __future__ import annotations
@@ -36,16 +35,13 @@ NEW_LARGE = WriterBudget(2, 80_000_000)
 class TextWriter:
     """A Tantivy index open for writing. Without a directory it is in memory."""
 
-    def __init__(
-        self, directory: str | None, budget: WriterBudget, opened: TextReader | None = None
-    ) -> None:
-        """Open the index, or reuse the one that `opened` reads."""
+    def __init__(self, directory: str | None, budget: WriterBudget) -> None:
         from ccgrep.fulltext.reader import call_tantivy, open_tantivy  # noqa: PLC0415
 
         self._call = call_tantivy
         self._is_new = budget.is_new
         self._directory = directory or "memory"
-        self._index = opened.index if opened else self._guard(open_tantivy, directory)
+        self._index = self._guard(open_tantivy, directory)
         self._schema = self._index.schema
         heap = budget.heap * budget.threads
         self._writer = self._guard(self._index.writer, heap, budget.threads)
@@ -83,11 +79,11 @@ class TextWriter:
         self._guard(self._writer.commit)
         self._guard(self._writer.wait_merging_threads)
 
-    def newest(self, before: int | None) -> int:
+    def newest_start(self, before: int | None) -> int:
         """Return when the newest turn started; `before` is the answer before this writer."""
         if before is not None and before <= self._newest_start:
             return self._newest_start
-        return self.reader().newest()
+        return self.reader().newest_start()
 
     def _guard(self, function: Any, *arguments: Any) -> Any:
         """Call Tantivy. An error in a new index is a write error: nothing in it can be damaged."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from ccgrep.fulltext.document import Content, said_content, turn_content
+from ccgrep.fulltext.document import Content, discussion_content, turn_content
 from ccgrep.ingest.file_reader import Emit, FileResult, Task, failure, read_file
 from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
@@ -19,7 +19,7 @@ _BATCH_BYTES = 1024 * 1024
 _ZST_RATIO = 20
 _CONTENTS: dict[Level | None, Callable[[Turn], Content] | None] = {
     None: None,
-    "discussion": said_content,
+    "discussion": discussion_content,
     "whole": turn_content,
 }
 """How to prepare a turn for the full-text index."""
@@ -84,7 +84,7 @@ class _Batcher:
         if self._content is not None:
             content = self._content(turn)
             self._batch.contents.append((frame.id, content))
-            self._size += len(content.said) + sum(map(len, content.words.values()))
+            self._size += len(content.discussion) + sum(map(len, content.words.values()))
         if self._size > _BATCH_BYTES:
             self.flush()
         return frame.id

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ccgrep.fulltext import expand
+from ccgrep.fulltext.discussion_index import DiscussionIndex
 from ccgrep.fulltext.document import Content
-from ccgrep.fulltext.sync import FirstText
 from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import (
     drop_excluded,
@@ -78,7 +78,7 @@ class IngestRun:
         self._report = IndexReport(files_seen=len(self.scan.files), troubles=scan.errors)
         self._before = self._commit.snapshot
         self._contents: dict[ObjectId, Content] = {}
-        self._discussion: FirstText | None = None
+        self._discussion: DiscussionIndex | None = None
         self._is_large = False
 
     @property
@@ -122,7 +122,7 @@ class IngestRun:
         self._contents = {}
         self._merge = Merge(self._commit, (), ())
         self._commit.drop_caches()
-        expand.let_go()
+        expand.clear_caches()
         gc.collect()
         return {}
 
@@ -193,18 +193,18 @@ class IngestRun:
         people = [task for task in tasks if not is_agent_transcript(task.found.path)]
         agents = [task for task in tasks if is_agent_transcript(task.found.path)]
         if people:
-            self._discussion = FirstText(self._store, {task.found.path for task in people})
+            self._discussion = DiscussionIndex(self._store, {task.found.path for task in people})
         return [*(replace(task, level="discussion") for task in people), *agents]
 
     def _keep_contents(self, batch: Batch) -> None:
         if self._discussion is None:
             self._contents.update(batch.contents)
         else:
-            self._discussion.prepare(batch.path, batch.contents)
+            self._discussion.add_contents(batch.path, batch.contents)
 
     def _index_discussion(self, result: FileResult) -> None:
         """Make the discussion searchable once all of it has been read."""
-        if self._discussion is not None and self._discussion.take(result.path, result.reading):
+        if self._discussion is not None and self._discussion.add_file(result.path, result.reading):
             self._publish()
             self._discussion.finish()
             self._discussion = None

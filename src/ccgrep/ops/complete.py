@@ -50,7 +50,7 @@ def _find(reader: TextReader, kind: str, prefix: str) -> Iterable[Completion]:
     if kind == "project":
         return _find_projects(reader, prefix)
     if kind in FIELDS:
-        names = {*reader.values(FIELDS[kind], prefix), *(["any"] if kind == "tool" else [])}
+        names = {*reader.value_counts(FIELDS[kind], prefix), *(["any"] if kind == "tool" else [])}
         return [Completion(name) for name in sorted(names)]
     if kind == "ref" and prefix.startswith("@"):
         return _find_turn_ids(reader, prefix[1:])
@@ -61,7 +61,7 @@ def _find(reader: TextReader, kind: str, prefix: str) -> Iterable[Completion]:
 
 def _find_projects(reader: TextReader, prefix: str) -> list[Completion]:
     """Return names, or paths if the prefix is absolute."""
-    paths = sorted(path for path in reader.values("project") if path)
+    paths = sorted(path for path in reader.value_counts("project") if path)
     if prefix.startswith("/"):
         return [Completion(path) for path in paths]
     return [Completion(*pair) for pair in {os.path.basename(path): path for path in paths}.items()]
@@ -73,7 +73,7 @@ def _find_sessions(reader: TextReader, prefix: str) -> Iterator[Completion]:
     if prefix:
         query = reader.any_value("session", reader.session_ids(prefix))
     recent = reader.recent_sessions(query, _MAX_RECENT)[:_MAX_COMPLETIONS]
-    titles = dict(reader.titled(address) for address in recent)
+    titles = dict(reader.session_and_title(address) for address in recent)
     short = short_ids(titles, reader.session_ids)
     for id, title in titles.items():
         yield Completion(short[id] if short[id].startswith(prefix) else id, title)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ccgrep.config import Config
 from ccgrep.errors import LockedError, StoreError, WriteError
-from ccgrep.fulltext.sync import choose_kinds, purge, sync
+from ccgrep.fulltext.sync import configure_kinds, purge, sync
 from ccgrep.ingest.plan import may_have_changed
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.ingest.run import IngestRun, find_grown_rows
@@ -104,7 +104,7 @@ def build(
         store.clean_tmp()
         store.rebuild_pack_indexes()
         if options.kinds is not None:
-            choose_kinds(store, options.kinds)
+            configure_kinds(store, options.kinds)
         if store.snapshot().must_collect:
             purge(store)
             _collect_garbage(store)

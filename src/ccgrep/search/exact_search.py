@@ -121,7 +121,7 @@ def indexed_candidates(
     clauses = filter_clauses(reader, request.filters)
     query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
     for document in reader.search(clauses.apply(query)):
-        session_and_turn, said = reader.said_at(document.address)
+        session_and_turn, said = reader.discussion_at(document.address)
         place = Place(*session_and_turn)
         known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}
         texts = [known[k] if k in known else encode_text(load(place, k)) for k in types]

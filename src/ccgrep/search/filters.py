@@ -24,7 +24,7 @@ class FilterClauses(NamedTuple):
 
     def apply(self, query: Query, must: Iterable[Query] = (), never: Iterable[Query] = ()) -> Query:
         """Return a query for the documents of `query` that pass these and further clauses."""
-        return TextReader.filtered(query, [*self.must, *must], [*self.never, *never])
+        return TextReader.combine(query, [*self.must, *must], [*self.never, *never])
 
 
 def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
@@ -43,7 +43,7 @@ def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
 
 
 def _session_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
-    projects = matching_projects(lambda: reader.values("project"), filters)
+    projects = matching_projects(lambda: reader.value_counts("project"), filters)
     if projects is not None:
         yield reader.any_value("project", projects)
     if filters.since is not None or filters.until is not None:
@@ -61,7 +61,7 @@ def _value_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
     if filters.branch is not None:
         yield reader.term("branch", filters.branch)
     if filters.model is not None:
-        models = [name for name in reader.values("model") if _contains(name, filters.model)]
+        models = [name for name in reader.value_counts("model") if _contains(name, filters.model)]
         yield reader.any_value("model", models)
     if filters.tool is not None:
         yield _tool(reader, filters.tool)
@@ -100,7 +100,7 @@ def _is_related(project: str, directory: str) -> bool:
 
 def _tool(reader: TextReader, name: str) -> Query:
     if name.lower() == "any":
-        return reader.any_value("tool_name", reader.values("tool_name"))
+        return reader.any_value("tool_name", reader.value_counts("tool_name"))
     return reader.term("tool_name", name.lower())
 
 

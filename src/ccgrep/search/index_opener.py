@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from ccgrep.fulltext.generations import Generation
-    from ccgrep.fulltext.reader import Stored
+    from ccgrep.fulltext.reader import StoredTurn
     from ccgrep.kinds import Mode
     from ccgrep.store.store import Store
 
@@ -29,7 +29,7 @@ class TurnLookup(Protocol):
 
     def session_ids(self, prefix: str, /) -> Collection[str]: ...
 
-    def stored(self, session: str, turn: int, /) -> Stored | None: ...
+    def stored(self, session: str, turn: int, /) -> StoredTurn | None: ...
 
 
 class OpenIndex(NamedTuple):
@@ -82,10 +82,10 @@ def open_store_texts(store_dir: str) -> OpenIndex:
 
 def build_temporary_index(store_dir: str) -> OpenIndex:
     """Return an index of the whole store that is gone after this search."""
-    from ccgrep.fulltext.sync import temporary  # noqa: PLC0415 - only without a usable index
+    from ccgrep.fulltext.sync import build_temporary  # noqa: PLC0415 - only without a usable index
     from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-    return OpenIndex(*temporary(open_store(store_dir)))
+    return OpenIndex(*build_temporary(open_store(store_dir)))
 
 
 def open_without_index(store_dir: str, mode: Mode) -> OpenIndex:

@@ -8,7 +8,7 @@ text becomes pairs of adjacent characters.
 from __future__ import annotations
 
 from ccgrep.errors import UsageError
-from ccgrep.fulltext.terms import camel_parts, cjk_runs, cjk_words, fold, without_cjk
+from ccgrep.fulltext.terms import camel_parts, cjk_runs, cjk_words, fold, remove_cjk
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
@@ -85,7 +85,7 @@ def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:
     folded = fold(typed)
     runs = cjk_runs(folded)
     grams = [gram for run in runs for gram in _cjk_grams(run)]
-    rest = without_cjk(folded)
+    rest = remove_cjk(folded)
     words = tokens(rest)
     parts = stems(" ".join(camel_parts(rest.strip()))) if len(words) == 1 else []
     return Unit(

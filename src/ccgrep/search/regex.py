@@ -8,7 +8,7 @@ it may admit texts without a match, but it never rules out one with a match.
 from __future__ import annotations
 
 from ccgrep.errors import UsageError
-from ccgrep.fulltext.terms import MAX_WORD_CHARS, gram_text
+from ccgrep.fulltext.terms import MAX_WORD_CHARS, trigram_text
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
@@ -274,7 +274,7 @@ def trigrams(literal: str, ignore_case: bool) -> list[str]:
     If case is ignored, trigrams outside of ASCII are left out: there RE2 and the index fold case
     differently.
     """
-    folded = gram_text(literal)
+    folded = trigram_text(literal)
     grams = {folded[i : i + 3] for i in range(len(folded) - 2)}
     return sorted(gram for gram in grams if gram.isascii() or not ignore_case)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ccgrep.config import Config
 from ccgrep.errors import UsageError
-from ccgrep.fulltext.reader import Stored, TextReader
+from ccgrep.fulltext.reader import StoredTurn, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
@@ -32,7 +32,7 @@ class FoundHit(NamedTuple):
 
     hit: Hit
     short_id: str
-    stored: Stored
+    stored: StoredTurn
     texts: list[MatchedText]
 
 
@@ -119,7 +119,7 @@ class Searcher:
         ]
 
     def _texts_of(
-        self, hit: Hit, stored: Stored, kinds: Sequence[TextKind], finder: MatchFinder
+        self, hit: Hit, stored: StoredTurn, kinds: Sequence[TextKind], finder: MatchFinder
     ) -> list[MatchedText]:
         if hit.passage is not None:
             return _find_matches([self._passage(hit.place, hit.passage, stored)], finder)
@@ -132,7 +132,7 @@ class Searcher:
         turn = None if any(one.spans for one in matched) else self.turn(hit.place)
         return matched if turn is None else [*matched, *_find_matches(_other_texts(turn), finder)]
 
-    def _passage(self, place: Place, passage: Passage, stored: Stored) -> tuple[str, str]:
+    def _passage(self, place: Place, passage: Passage, stored: StoredTurn) -> tuple[str, str]:
         from ccgrep.fulltext.surfaces import surface_text  # noqa: PLC0415
 
         kind = {"prompt": "user", "title": "title"}.get(passage.surface, "assistant")
@@ -145,7 +145,7 @@ class Searcher:
         text, ((start, end),) = redact_spans(text, [(passage.start, passage.end)])
         return kind, text[start:end]
 
-    def stored(self, place: Place) -> Stored | None:
+    def stored(self, place: Place) -> StoredTurn | None:
         """Return what is shown of a turn, or None; from the store if the index is incomplete."""
         stored = self._texts.stored(*place)
         if stored is not None or self.is_whole:
@@ -155,7 +155,7 @@ class Searcher:
             return None
         from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
-        return Stored("", "", "", turn.prompt, turn_text(turn, "assistant"))
+        return StoredTurn("", "", "", turn.prompt, turn_text(turn, "assistant"))
 
     def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
         return short_ids(ids, self._texts.session_ids)
@@ -164,7 +164,7 @@ class Searcher:
         """Return every session with a turn that passes the filters."""
         if isinstance(self._texts, TextReader):
             query = filter_clauses(self._texts, filters).apply(self._texts.everything())
-            return sorted(self._texts.values("session", "", query))
+            return sorted(self._texts.value_counts("session", "", query))
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 

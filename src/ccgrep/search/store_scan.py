@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from ccgrep.errors import StoreError
 from ccgrep.fulltext.document import turn_text
-from ccgrep.fulltext.document_id import KINDS, key_of
-from ccgrep.fulltext.reader import NO_ADDRESS, Stored
+from ccgrep.fulltext.document_id import KINDS, hash_session_id
+from ccgrep.fulltext.reader import NO_ADDRESS, StoredTurn
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.model import Entry, Turn
 from ccgrep.refs import find_session
@@ -137,8 +137,8 @@ def _document_hit(row: Row, number: int, entry: Entry) -> DocumentHit:
     return DocumentHit(
         score=0.0,
         address=NO_ADDRESS,
-        session_key=key_of(row.session.id),
-        parent_key=key_of(row.session.parent),
+        session_key=hash_session_id(row.session.id),
+        parent_key=hash_session_id(row.session.parent),
         object_key=int(entry.turn.hex()[:14], 16),
         turn=number,
         kind=KINDS.index(kind),
@@ -156,7 +156,7 @@ class StoreLookup:
     def session_ids(self, prefix: str) -> list[str]:
         return [id for id in self._rows if id.startswith(prefix)]
 
-    def stored(self, session_id: str, turn: int) -> Stored | None:
+    def stored(self, session_id: str, turn: int) -> StoredTurn | None:
         row = self._rows.get(session_id)
         entries = self._store.manifest(row).entries if row is not None else ()
         if row is None or turn >= len(entries):
@@ -168,4 +168,4 @@ class StoreLookup:
         session = row.session
         title = session.title if turn == 0 else ""
         answer = turn_text(loaded, "assistant")
-        return Stored(session.project, session.source, title, loaded.prompt, answer)
+        return StoredTurn(session.project, session.source, title, loaded.prompt, answer)

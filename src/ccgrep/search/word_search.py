@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ccgrep.fulltext.document_id import KINDS, key_of
+from ccgrep.fulltext.document_id import KINDS, hash_session_id
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
@@ -172,7 +172,7 @@ class _WordSearch:
 
     def _place_by_key(self) -> Callable[[DocumentHit], Place]:
         """Return what `_place` does for many hits: it maps session keys, and opens no document."""
-        sessions = {key_of(id): id for id in self._reader.values("session")}
+        sessions = {hash_session_id(id): id for id in self._reader.value_counts("session")}
         return lambda document: Place(sessions[document.session_key], document.turn)
 
     def _search(self, band: Band, required: list[Requirement], tier: Tier) -> list[RankedHit]:
@@ -218,14 +218,14 @@ class _WordSearch:
             return [Band(query, machine, fields, 0.25, 1.0), Band(query, (), fields, 0.0, 0.25)]
         bonus = [query for one in required for query in self._near(one.units)]
         bonus += [
-            self._reader.boosted(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
+            self._reader.boost(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
         ]
         discussion = self._query(required, self._in_discussion)
         with_notes = (*_ALL_FIELDS, "note")
         rest = self._query(required, lambda unit: self._in_any(_ALL_FIELDS, unit))
         last = self._query(required, lambda unit: self._in_any(with_notes, unit))
         return [
-            Band(self._reader.filtered(discussion, [], [], bonus), machine, (), 0.5, 1.0),
+            Band(self._reader.combine(discussion, [], [], bonus), machine, (), 0.5, 1.0),
             Band(rest, machine, _ALL_FIELDS, 0.25, 0.5),
             Band(last, (), with_notes, 0.0, 0.25),
         ]
@@ -239,7 +239,7 @@ class _WordSearch:
         return queries[0] if len(queries) == 1 else self._reader.best_of(queries)
 
     def _in_discussion(self, unit: Unit) -> Query:
-        title = self._reader.boosted(self._in("title", unit), _TITLE_BOOST)
+        title = self._reader.boost(self._in("title", unit), _TITLE_BOOST)
         return self._reader.best_of([self._in("said", unit), title])
 
     def _in_any(self, fields: Sequence[str], unit: Unit) -> Query:
@@ -264,16 +264,16 @@ class _WordSearch:
     def _word(self, field: str, word: str) -> Query:
         match field:
             case "user":
-                return self._reader.asked(word)
+                return self._reader.in_prompt(word)
             case "assistant":
-                return self._reader.answered(word)
+                return self._reader.in_answer(word)
         return self._reader.term(field, word)
 
     def _near(self, units: Sequence[Unit]) -> list[Query]:
         """Return queries that add a little score if adjacent words of the query are close."""
         words = [unit.stems[0] for unit in units if len(unit.stems) == 1]
         return [
-            self._reader.constant(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR_SCORE)
+            self._reader.constant_score(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR_SCORE)
             for pair in pairwise(words)
             if pair[0] != pair[1]
         ]
