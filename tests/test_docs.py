@@ -11,6 +11,7 @@ from ccgrep.settings import KEYS, Key
 from ccgrep.store import access
 
 ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "ccgrep"
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"]
 
 
@@ -18,14 +19,17 @@ def text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_readme_names_every_command(command: str) -> None:
-    assert f"ccgrep {command}" in text("README.md")
+def test_guide_lists_every_command_and_no_other() -> None:
+    table = text("GUIDE.md").partition("## All commands")[2]
+    cells = re.findall(r"^\| (`ccgrep .*?) \|", table, re.MULTILINE)
+    names = {name for cell in cells for name in re.findall(r"`ccgrep ([a-z]+)", cell)}
+    assert names | {"search"} == set(COMMANDS)  # `ccgrep PATTERN` is the search
 
 
-def test_readme_names_only_options_that_exist() -> None:
+@pytest.mark.parametrize("name", ["README.md", "GUIDE.md"])
+def test_documents_name_only_options_that_exist(name: str) -> None:
     known = {name for c in COMMANDS.values() for o in c.options for name in o.names}
-    typed = re.findall(r"ccgrep [a-z]+[^\n`|]*", text("README.md"))
+    typed = re.findall(r"ccgrep [a-z]+[^\n`|]*", text(name))
     used = {option for line in typed for option in re.findall(r"(?<=\s)--[a-z-]+", line)}
     assert used and used <= known | {"--help", "--version"}
 
@@ -37,15 +41,19 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert missing == []
 
 
-def test_architecture_names_every_module() -> None:
-    tour = text("ARCHITECTURE.md")
-    modules = {
-        path.name
-        for path in (ROOT / "src" / "ccgrep").rglob("*.py")
-        if not path.name.startswith("__") and path.parent.name != "commands"
-    }
-    small = {"context.py", "progress.py", "when.py", "style.py", "tools.py"}  # parts of cli, output
-    assert {name for name in modules - small if name not in tour} == set()
+def test_architecture_names_every_room_and_only_modules_that_exist() -> None:
+    document = text("ARCHITECTURE.md")
+    modules = [str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py")]
+    rooms = {name.partition("/")[0] for name in modules if "/" in name}
+    assert {room for room in rooms if f"**{room}/**" not in document} == set()
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", document)) - {"tests/test_layers.py"}
+    ends = {"/".join(name.split("/")[-n:]) for name in modules for n in (1, 2, 3)}
+    assert named - ends == set()
+
+
+def test_architecture_fits_on_a_few_screens() -> None:
+    lines = text("ARCHITECTURE.md").splitlines()
+    assert len(lines) <= 150 and max(map(len, lines)) <= 100
 
 
 def described(key: Key) -> str:
@@ -67,8 +75,13 @@ def test_configuration_describes_every_key_as_it_is() -> None:
     assert [word for word in words if f"`{word}`" not in document] == []
 
 
-def test_changelog_has_this_version() -> None:
-    assert f"## {__version__}" in text("CHANGELOG.md")
+def test_changelog_keeps_its_form_and_knows_this_version() -> None:
+    headings = re.findall(r"^(##+) (.*)", text("CHANGELOG.md"), re.MULTILINE)
+    versions = [title for level, title in headings if level == "##"]
+    assert versions[0] == "[Unreleased]"
+    assert re.fullmatch(rf"\[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d", versions[1])
+    sections = {title for level, title in headings if level == "###"}
+    assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def test_format_document_names_the_format_and_what_snapshots_hold() -> None:

@@ -18,7 +18,8 @@ from tests.helpers.terminal import Terminal, environment, need, put_on_path
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "home"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^    (\S.*)", README, re.MULTILINE)
+GUIDE = (ROOT / "GUIDE.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^    (\S.*)", README + GUIDE, re.MULTILINE)
 PIPES = [re.split(r"\s{2,}# ", line)[0].strip() for line in BLOCKS if line.startswith("ccgrep ")]
 SHOWN = re.findall(r"^    \$ (ccgrep .*)\n((?:    [^$\n].*\n)+)", README, re.MULTILINE)
 INSTALLED = [line for line in BLOCKS if line.startswith(("pip", "uv "))]
@@ -73,9 +74,9 @@ def run(home: Home, command: str, **variables: str) -> subprocess.CompletedProce
     )
 
 
-def test_there_are_ten_pipes() -> None:
-    section = README.partition("## Ten pipes worth stealing")[2].partition("\n## ")[0]
-    assert len(re.findall(r"^    ccgrep ", section, re.MULTILINE)) == 10
+def test_readme_shows_six_pipes() -> None:
+    section = README.partition("## Six pipes")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^    ccgrep ", section, re.MULTILINE)) == 6
     assert len(SHOWN) == 3
 
 
@@ -118,7 +119,7 @@ def test_what_the_readme_shows_is_what_is_printed(example: Home, command: str, s
 def test_install_commands_name_what_there_is() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert INSTALLED[:3] == ["pipx install .", "uv tool install .", "pip install ."]
-    for extra in re.findall(r"(?:\.|ccgrep)\[(\w+)\]", README):
+    for extra in re.findall(r"(?:\.|ccgrep)\[(\w+)\]", README + GUIDE):
         assert f"\n{extra} = [" in project
 
 
