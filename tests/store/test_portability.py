@@ -26,13 +26,6 @@ if scale.IS_LONG:
     SUITES += ["tests/stats", "tests/cli/test_search.py", "tests/cli/test_show.py"]
     SUITES += ["tests/faults/test_placements.py", "--ignore=tests/store/test_portability.py"]
 
-PROC_READERS = {
-    "fulltext/writer.py": "does not wait for tantivy's threads",
-    "refresh/mapped.py": "leaves the index mapped",
-    "store/lock.py": "takes every filesystem for a local one, a reused process number for the same",
-}
-"""The modules that read `/proc`, and what each does without it."""
-
 CHECK_HIDDEN = """
 import os, tempfile
 for use in (
@@ -150,12 +143,10 @@ def linux_only_names(module: Path) -> Iterator[str]:
             yield "/proc"
 
 
-def test_source_uses_what_only_linux_has_where_it_is_listed() -> None:
+def test_source_reads_proc_only_to_know_filesystem_and_start_of_a_process() -> None:
+    """Without `/proc`, the lock takes every filesystem for a local one."""
     source = Path(SOURCE) / "ccgrep"
     used = {
         str(path.relative_to(source)): {*linux_only_names(path)} for path in source.rglob("*.py")
     }
-    listed = {name for name in PROC_READERS if (source / name).exists()}
-    assert {name: names for name, names in used.items() if names} == {
-        name: {"/proc"} for name in listed
-    }
+    assert {name: names for name, names in used.items() if names} == {"store/lock.py": {"/proc"}}
