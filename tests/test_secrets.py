@@ -233,8 +233,8 @@ def test_what_is_not_looked_at_has_no_secret(
     """Ordinary words are told from secrets before a pattern is asked; none is missed by that."""
     text = f"then {name}{sign}{place.format(value)}{after}"
     near = [rule for rule in RULES if any(literal in text for literal in rule.literals)]
-    asked = {secret for rule in near for secret in secrets._matches(rule, text)}
+    asked = {secret for rule in near for secret in secrets._match(rule, text)}
     likely = {
-        secret for rule in near if rule.is_likely(text) for secret in secrets._matches(rule, text)
+        secret for rule in near if rule.is_likely(text) for secret in secrets._match(rule, text)
     }
     assert likely == asked

@@ -1,4 +1,7 @@
-"""What a run goes by: a frozen Config, made once from the settings and the flags."""
+"""The configuration of a command: a frozen Config, built once from settings and options.
+
+This is the only module that knows where the store and the agents' directories are.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ MODEL_VARIABLES = (
 
 
 class Config(NamedTuple):
-    """Where things are, and one field for each of the other keys of `settings.KEYS`."""
+    """The directories, and a field for each of the other keys of `settings.KEYS`."""
 
     store_dir: str
     roots: tuple[Root, ...]
@@ -47,16 +50,16 @@ class Config(NamedTuple):
     alpha: float
     embed: str
     index_kinds: tuple[str, ...]
-    model_variables: Mapping[str, str]  # what says where models are kept
+    model_variables: Mapping[str, str]  # The environment that tells where models are.
 
 
 def load_settings(environment: Mapping[str, str]) -> dict[str, Setting]:
-    """What is set in the environment and in the configuration file."""
+    """Return the value of every key, from the environment and the configuration file."""
     return read_settings(environment, _home(environment))
 
 
-def settings_file(environment: Mapping[str, str]) -> str:
-    """Where the configuration file is, or would be."""
+def settings_path(environment: Mapping[str, str]) -> str:
+    """Return the path of the configuration file, which may be missing."""
     return config_path(environment, _home(environment))
 
 
@@ -66,19 +69,19 @@ def make_config(
     source: SourceName | None = None,
     settings: Mapping[str, Setting] | None = None,
 ) -> Config:
-    """The configuration; `roots` given by hand replace all others."""
+    """Return the configuration. `roots` from the command line replace all others."""
     home = _home(environment)
     settings = settings or read_settings(environment, home)
     if not os.path.isabs(home) and settings["store"].origin == "default":
         raise UsageError("HOME is not set: set it, or CCGREP_DIR and --root")
     values: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
-    further = [path for path in values.pop("roots") if os.path.isdir(path)]
-    found = _given_roots(roots) if roots else _usual_roots(environment, home)
+    more_roots = [path for path in values.pop("roots") if os.path.isdir(path)]
+    all_roots = _find_roots(roots) if roots else _default_roots(environment, home)
     if not roots:
-        found += [root for root in _given_roots(further) if root not in found]
+        all_roots += [root for root in _find_roots(more_roots) if root not in all_roots]
     return Config(
         store_dir=values.pop("store"),
-        roots=tuple(root for root in found if source in (None, root.source)),
+        roots=tuple(root for root in all_roots if source in (None, root.source)),
         recalls_dir=os.path.abspath(os.path.join(_claude_dir(environment, home), "recalls")),
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
@@ -93,15 +96,15 @@ def _claude_dir(environment: Mapping[str, str], home: str) -> str:
     return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
 
 
-def _usual_roots(environment: Mapping[str, str], home: str) -> list[Root]:
-    """The directories of both agents, as far as they are there."""
+def _default_roots(environment: Mapping[str, str], home: str) -> list[Root]:
+    """Return the directories of both agents that exist. They are the same on Linux and macOS."""
     codex = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
-    usual = [Root(_claude_dir(environment, home), "claude_code"), Root(codex, "codex")]
-    return [root for root in usual if os.path.isdir(root.path)]
+    roots = [Root(_claude_dir(environment, home), "claude_code"), Root(codex, "codex")]
+    return [root for root in roots if os.path.isdir(root.path)]
 
 
-def _given_roots(directories: list[str]) -> list[Root]:
-    found: list[Root] = []
+def _find_roots(directories: list[str]) -> list[Root]:
+    all_roots: list[Root] = []
     for directory in directories:
         roots = find_roots(directory)
         if not roots:
@@ -109,5 +112,5 @@ def _given_roots(directories: list[str]) -> list[Root]:
                 f"{one_line(directory)} has neither projects/ of Claude Code nor sessions/ of "
                 "Codex: name a home directory, or a directory such as ~/.claude or ~/.codex"
             )
-        found += roots
-    return found
+        all_roots += roots
+    return all_roots

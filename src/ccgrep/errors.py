@@ -1,54 +1,54 @@
-"""The error tree. Each error carries its exit code and says what to do next.
+"""The errors that a user can act on. Each has an exit code, and its message names the fix.
 
-Only what a user can act on is an error here: trouble in a transcript is counted by
-the readers and never raised; a bug stays a plain exception with a traceback.
+Readers count problems in transcripts and never raise them. A bug stays a plain exception with a
+traceback.
 """
 
 from __future__ import annotations
 
 
 class CcgrepError(Exception):
-    """Something went wrong that one sentence can explain."""
+    """A failure that one sentence can explain."""
 
     exit_code = 2
 
 
 class UsageError(CcgrepError):
-    """The command line asks for something that cannot be meant."""
+    """The command line or the configuration makes no sense."""
 
 
 class RefError(CcgrepError):
-    """A REF names nothing, or more than one thing."""
+    """A REF matches nothing, or more than one turn or session."""
 
 
 class NotFoundError(CcgrepError):
-    """Nothing can match: as grep, an answer and not a failure."""
+    """Nothing matches. As in grep, that is an answer and not a failure."""
 
     exit_code = 1
 
 
 class StoreError(CcgrepError):
-    """The store cannot be used as it is."""
+    """The store cannot be used in its current state."""
 
 
 class FormatError(StoreError):
-    """The store was written by another version of ccgrep."""
+    """A newer version of ccgrep wrote the store, or its FORMAT is damaged."""
 
 
 class CorruptError(StoreError):
-    """Bytes in the store are not what their name says."""
+    """The content of a stored file or object does not match its name or checksum."""
 
 
 class MissingObjectError(CorruptError):
-    """An object that the snapshot refers to is not in any pack."""
+    """No pack holds an object that the snapshot refers to."""
 
 
 class TextIndexError(StoreError):
-    """The text index is damaged or gone; it can be rebuilt from the objects."""
+    """The full-text index is damaged or missing. It can be rebuilt from the objects."""
 
 
 class TallyError(StoreError):
-    """A tally is damaged; it can be made anew from the objects. `name` is its file."""
+    """A tally is damaged. It can be rebuilt from the objects. `name` is its file."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the tally {name} is damaged: run `ccgrep stats` again")
@@ -60,23 +60,23 @@ class LockedError(StoreError):
 
 
 class LostRaceError(LockedError):
-    """Another process has written to the store although it was locked."""
+    """Another process wrote to the store although it was locked."""
 
     def __init__(self) -> None:
         super().__init__("another ccgrep wrote to the store meanwhile: run the command again")
 
 
 class WriteError(StoreError):
-    """The store could not be written (disk full, quota, read-only)."""
+    """A file could not be written: disk full, quota exceeded, read-only."""
 
 
 class ModelError(CcgrepError):
-    """The embedding model cannot be used as it is."""
+    """The embedding model cannot be used."""
 
 
 class MissingModelError(ModelError):
-    """A package or a model that searching by meaning needs is not installed."""
+    """A package or model that semantic search needs is not installed."""
 
 
 class DamagedModelError(ModelError):
-    """Files of the model are not what they should be."""
+    """Files of the model are damaged."""

@@ -1,7 +1,7 @@
-"""SHA-256 and BLAKE2 for who has little to hash: without OpenSSL, which takes 5 ms to load.
+"""SHA-256 and BLAKE2 that hash small inputs without loading OpenSSL, which takes 5 ms.
 
-OpenSSL's SHA-256 is six times as fast. It is used for much at once, and for all in a process that
-has loaded it: who is going to hash much says so by `load_openssl`.
+OpenSSL's SHA-256 is six times as fast. It is used for large inputs, and for all inputs after
+`load_openssl`.
 """
 
 import sys
@@ -11,16 +11,16 @@ try:
     from _blake2 import blake2b
 
     if sys.version_info >= (3, 12):
-        from _sha2 import sha256 as _small
+        from _sha2 import sha256 as _builtin_sha256
     else:
-        from _sha256 import sha256 as _small  # type: ignore[import-not-found,unused-ignore]
-except ImportError:  # Some build Python without its own.
+        from _sha256 import sha256 as _builtin_sha256  # type: ignore[import-not-found,unused-ignore]
+except ImportError:  # This Python was built without its own hashes.
     from hashlib import blake2b
-    from hashlib import sha256 as _small
+    from hashlib import sha256 as _builtin_sha256
 
 __all__ = ["Digest", "blake2b", "load_openssl", "sha256"]
 
-_MUCH_BYTES = 1024 * 1024
+_LARGE_BYTES = 1024 * 1024
 
 
 class Digest(Protocol):
@@ -32,12 +32,14 @@ class Digest(Protocol):
 
 
 def sha256(data: bytes | memoryview) -> Digest:
-    """The digest of `data` and of what it is updated with."""
-    if len(data) > _MUCH_BYTES:
+    """Return a digest of `data`, which can be updated."""
+    if len(data) > _LARGE_BYTES:
         load_openssl()
-    made: Digest = (sys.modules["hashlib"].sha256 if "hashlib" in sys.modules else _small)(data)
-    return made
+    openssl = sys.modules.get("hashlib")
+    digest: Digest = openssl.sha256(data) if openssl else _builtin_sha256(data)
+    return digest
 
 
 def load_openssl() -> None:
-    import hashlib  # noqa: F401, PLC0415 - for `sha256`
+    """Make `sha256` use OpenSSL from now on. For callers that hash a lot."""
+    import hashlib  # noqa: F401, PLC0415 - `sha256` finds it in sys.modules

@@ -1,10 +1,9 @@
-"""Shapes of secrets: one table, and where in a text they stand. Pure.
+"""Find secrets in a text by a table of patterns. Pure.
 
-This is pattern matching, not detection: what has no known shape, and no telling name before it, is
-not found. A row is looked at only if one of its literals stands in the text and, where that is an
-ordinary word, if there may be a secret behind it: so ordinary text costs a quick scan and no
-regular expression. Each of these is anchored by its literal and has no nested repetition that could
-match in two ways, so time grows with the text alone.
+Only secrets with a known form, or behind a name such as `password`, are found. A rule applies only
+if the text contains one of its literals. Where the literal is an ordinary word, a cheap check comes
+first, so that ordinary text needs no regular expression. Each pattern is anchored by its literal
+and has no ambiguous nested repetition, so the time grows linearly with the text.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_SHORTEST = 10
+_MIN_CHARS = 10
 _ALNUM = "[A-Za-z0-9]"
 _URL64 = "[A-Za-z0-9_-]"
 _HEX = "[0-9a-f]"
-_LEAST_CUT = 4
+_MIN_CUT_CHARS = 4
 _CUT = r"(?=(?:…|\.\.\.)?\Z)"
-"""The end of a text that was cut, as titles are: there the beginning of a secret is one."""
+"""The end of a truncated text, such as a title. There the first characters of a secret suffice."""
 
 _PLACEHOLDERS = (
     r"(?i)example|placeholder|your[_-]|redacted|changeme|dummy|insert|replace|x{6}|\*{3}|\.{3}"
@@ -33,44 +32,47 @@ _DUMMIES = frozenset(
     "admin dummy foo guest hunter2 mypassword mysecretpassword p pass passwd password postgres pw "
     "pwd root secret test testing token user username mysql redis example".split()
 )
-"""What stands for a password in examples."""
+"""Passwords of examples."""
 _NAMES = (
     "(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|api[_-]?key"
     "|(?:access|auth|secret|private|encryption|signing|account|master|service|shared)[_-]?key)"
 )
-_TOLD = ("pass", "pwd", "secret", "token", "credential", "key")
-"""What all of these names have one of."""
+_NAME_PARTS = ("pass", "pwd", "secret", "token", "credential", "key")
+"""Each of `_NAMES` contains one of these."""
 _ASSIGN = r"""[=:]{1,2}>?[ \t]{0,4}\\{0,2}["'`]?"""
 _VALUE = "[A-Za-z0-9!#%*+./:?@^_~=-]{11,255}[A-Za-z0-9!#%*+@^_~=-]"
 _NAMED = rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$"
-"""A name that tells, and what stands between it and its value."""
+"""A name of a secret, and everything between it and its value."""
 _WORDY = r"^(?:[A-Za-z_]+\d{0,2}[.:/])+|^[\d.,:/TZ+-]+$"
-"""Dotted names and paths; numbers and times."""
+"""Dotted names, paths, numbers and times."""
 _DIGIT = "[0-9]"
 _WORDS = "[a-z]{5,}"
 _RUN = "[A-Za-z0-9_]{8,}"
-_BEFORE = 64
-"""So much of what stands before a secret is looked at."""
+_CONTEXT_CHARS = 64
+"""How much text before a secret decides whether it is real."""
 
 
 def _word(literal: str, chars: str = _ALNUM) -> str:
-    """`literal` where a word of `chars` begins, also behind an escape of JSON, of a URL, or of a
-    terminal.
+    """Return a pattern for `literal` at the start of a word of `chars`.
 
-    It comes first and is looked back over: so the search for it is the quick one for literals.
+    The word may also start after an escape sequence of JSON, of a URL or of a terminal. The literal
+    comes first and lookbehinds follow, because `re` searches fast for a literal prefix.
     """
-    ways = (
+    starts = (
         rf"(?<!{chars}{literal})",
         rf"(?<=\\[nrt]{literal})",
         rf"(?<=%[0-9A-F]{{2}}{literal})",
     )
-    return f"{literal}(?:{'|'.join(ways)}|(?<=[0-9;[]m{literal}))"
+    return f"{literal}(?:{'|'.join(starts)}|(?<=[0-9;[]m{literal}))"
 
 
 class Rule(NamedTuple):
-    """A family of secrets. The pattern's first group is the secret, if it has one; `is_real` is
-    told it and what stands before, and says whether it is one and no placeholder. `is_likely` says
-    of a text that has a literal whether the pattern could match."""
+    """A family of secrets.
+
+    The pattern's first group, or the whole match, is the secret. `is_real` gets the secret and the
+    text before it, and rejects placeholders. `is_likely` gets a text with one of the literals, and
+    returns whether the pattern could match.
+    """
 
     name: str
     literals: tuple[str, ...]
@@ -88,7 +90,7 @@ class Secret(NamedTuple):
 
 
 def _is_long(word: str) -> bool:
-    """Whether a word may be such a value as `_VALUE` and its like, with a digit."""
+    """Return whether a word is long enough for a secret value and has a digit."""
     return len(word) > 11 and any(map(str.isdigit, word))
 
 
@@ -106,13 +108,13 @@ def _has_assigned(text: str) -> bool:
     for name, before, word in zip(words, words[1:], words[2:], strict=False):
         is_sign = before.endswith(("=", ":", ">"))
         value = word if is_sign else word.replace("=", ":").partition(":")[2]
-        if _is_long(value) and any(told in f"{name}{before}{word}".lower() for told in _TOLD):
+        if _is_long(value) and any(part in f"{name}{before}{word}".lower() for part in _NAME_PARTS):
             return True
     return False
 
 
 def _has_authority(text: str) -> bool:
-    """Whether there is a URL in it that may have a password."""
+    """Return whether the text has a URL that may contain a password."""
     for rest in text.split("://")[1:]:
         authority = rest.partition("/")[0]
         if ":" in authority and ("@" in authority or authority == rest):
@@ -121,20 +123,20 @@ def _has_authority(text: str) -> bool:
 
 
 def _is_varied(value: str, _: str = "") -> bool:
-    """Not a run of few characters, and no word that stands for something else."""
+    """Return whether a value has enough different characters and is no placeholder."""
     return len(set(value)) >= min(8, len(value) // 2) and not compile_pattern(_PLACEHOLDERS).search(
         value
     )
 
 
 def _is_key(value: str, _: str) -> bool:
-    """Varied, and with a run that no words joined by dashes have."""
+    """Return whether a value is varied and has a run that dashed words do not have."""
     runs = compile_pattern(_RUN).findall(value)
     return any(map(compile_pattern(_DIGIT).search, runs)) and _is_varied(value)
 
 
 def _is_dashed_key(value: str, _: str) -> bool:
-    """The same, but capitals will do: what it begins with is no word."""
+    """Return the same as `_is_key`, but accept capitals instead of digits."""
     runs = compile_pattern(_RUN).findall(value)
     return any(not run.islower() for run in runs) and _is_varied(value)
 
@@ -144,7 +146,7 @@ def _is_password(value: str, _: str) -> bool:
 
 
 def _is_random(value: str, _: str = "") -> bool:
-    """Of several kinds of characters that change often: no name, path, number or call."""
+    """Return whether a value mixes kinds of characters, unlike a name, path, number or call."""
     if (
         not compile_pattern(_DIGIT).search(value)
         or compile_pattern(_WORDY).search(value)
@@ -184,12 +186,14 @@ def _token(
     is_real: Callable[[str, str], bool] = _is_varied,
     is_word: bool = False,
 ) -> Rule:
-    """A row for what begins with one of `prefixes` and goes on with `least` or more `chars`;
-    `is_word` if longer words may end like a prefix."""
+    """Return a rule for one of `prefixes` followed by at least `least` of `chars`.
+
+    `is_word` demands the start of a word, for prefixes that longer words may end with.
+    """
     literals = tuple(prefixes.split())
-    escaped = prefixes.replace(".", r"\.").split()  # re.escape takes a third of a millisecond.
+    escaped = prefixes.replace(".", r"\.").split()  # Not re.escape: importing re takes 8 ms.
     either = "|".join(map(_word, escaped) if is_word else escaped)
-    rest = f"(?:{chars}{{{least},}}|{chars}{{{_LEAST_CUT},}}{_CUT})"
+    rest = f"(?:{chars}{{{least},}}|{chars}{{{_MIN_CUT_CHARS},}}{_CUT})"
     return Rule(name, literals, f"(?:{either}){rest}", is_real)
 
 
@@ -200,7 +204,7 @@ _PEM = (
     r"|(?:(?:\\[nr]|[^A-Za-z0-9+/=-]){0,20}+[A-Za-z0-9+/=]{12,}+)++"
     r"(?:(?:\\[nr]|\s){0,4}[A-Za-z0-9+/=]{1,64})?)"
 )
-"""With its end all that is between; without one as far as it is base64."""
+"""A key block up to its END line, or without one as far as the base64 goes."""
 
 RULES: tuple[Rule, ...] = (
     Rule("private-key", ("-----BEGIN ",), _PEM, _always),
@@ -345,7 +349,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "password",
         tuple("assw ASSW assph ecret ECRET oken OKEN redent key KEY Key pwd PWD".split()),
-        # Looked ahead to, since what is assigned may be an assignment itself.
+        # A lookahead, because the value may be an assignment itself.
         rf"{_ASSIGN}(?=({_VALUE}))",
         _is_named_random,
         _has_assigned,
@@ -355,30 +359,30 @@ _LITERALS = tuple((literal, rule) for rule in RULES for literal in rule.literals
 
 
 def find(text: str) -> list[Secret]:
-    """The secrets of a text, in order and apart from each other."""
-    if len(text) < _SHORTEST:
+    """Return the secrets of a text, in order and without overlaps."""
+    if len(text) < _MIN_CHARS:
         return []
-    near = dict.fromkeys([rule for literal, rule in _LITERALS if literal in text])
-    found = sorted(
-        (secret for rule in near if rule.is_likely(text) for secret in _matches(rule, text)),
+    rules = dict.fromkeys([rule for literal, rule in _LITERALS if literal in text])
+    secrets = sorted(
+        (secret for rule in rules if rule.is_likely(text) for secret in _match(rule, text)),
         key=lambda secret: secret.start,
     )
-    return _apart(found) if found else found
+    return _merge_overlaps(secrets) if secrets else secrets
 
 
-def _matches(rule: Rule, text: str) -> Iterator[Secret]:
+def _match(rule: Rule, text: str) -> Iterator[Secret]:
     for match in compile_pattern(rule.pattern).finditer(text):
         start, end = match.span(match.lastindex or 0)
-        if rule.is_real(text[start:end], text[max(start - _BEFORE, 0) : start]):
+        if rule.is_real(text[start:end], text[max(start - _CONTEXT_CHARS, 0) : start]):
             yield Secret(start, end, rule.name)
 
 
-def _apart(secrets: Sequence[Secret]) -> list[Secret]:
-    """Secrets that overlap as one, named as the first of them; of several as in the table."""
-    kept = [secrets[0]]
+def _merge_overlaps(secrets: Sequence[Secret]) -> list[Secret]:
+    """Return overlapping secrets as one, with the rule of the first, in the order of the table."""
+    merged = [secrets[0]]
     for secret in secrets[1:]:
-        if secret.start >= kept[-1].end:
-            kept.append(secret)
-        elif secret.end > kept[-1].end:
-            kept[-1] = kept[-1]._replace(end=secret.end)
-    return kept
+        if secret.start >= merged[-1].end:
+            merged.append(secret)
+        elif secret.end > merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=secret.end)
+    return merged

@@ -1,8 +1,8 @@
-"""The keys of the configuration: one table, which reading, documents and `ccgrep settings` follow.
+"""The table of configuration keys, and reading their values.
 
-A value comes from the environment, else from the file, else it is the key's default; options
-on the command line stand above all of them. Every start comes through here, so the parser of
-the file is imported only when there is a file.
+A value comes from the environment, else from the configuration file, else it is the key's default.
+Options on the command line override all of them. The documentation, the man pages and `ccgrep
+settings` follow the table. Every command reads settings, so the TOML parser is imported lazily.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 Value = str | int | float | tuple[str, ...]
 
-_MOST = 1e9
+_MAX = 1e9
 
 
 class Key(NamedTuple):
-    """What can be set. `words` are those that a value of the kinds of that name may have."""
+    """A configuration key. `words` are the allowed values of the kinds `word` and `words`."""
 
     name: str
     kind: Kind
@@ -35,16 +35,16 @@ class Key(NamedTuple):
     flag: str = ""
     variables: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    most: float = _MOST
+    maximum: float = _MAX
 
     @property
     def environment(self) -> tuple[str, ...]:
-        """The variables that set it, the first that is set wins."""
+        """The environment variables that set it. The first one that is set wins."""
         return self.variables or (f"CCGREP_{self.name.upper()}",)
 
 
 class Setting(NamedTuple):
-    """A value that holds, and where it came from: a variable, a file, or `default`."""
+    """An effective value and its origin: a variable, a file, or `default`."""
 
     value: Value
     origin: str
@@ -57,46 +57,52 @@ KEYS: dict[str, Key] = {
             "store",
             "path",
             "~/.local/share/ccgrep",
-            "where the store is; by default below $XDG_DATA_HOME",
+            "directory of the store; below $XDG_DATA_HOME if that is set",
             variables=("CCGREP_DIR",),
         ),
         Key(
             "roots",
             "paths",
             (),
-            "directories that are read besides those of Claude Code and Codex: a home, or one such "
-            "as ~/.claude; passed over while they are not there; --root replaces all of them",
+            "more directories to read besides those of Claude Code and Codex: a home directory, or "
+            "one such as ~/.claude; missing ones are skipped; --root replaces all of them",
             "--root",
         ),
         Key(
             "exclude",
             "patterns",
             (),
-            "sessions that are not taken in: by the path of the project or of the transcript, with "
-            "* and ?, and all that is below; what was taken in before stays until `ccgrep forget`",
+            "sessions to ignore: paths of projects or transcripts, with * and ?, and everything "
+            "below them; sessions in the store stay there until `ccgrep forget`",
         ),
-        Key("limit", "count", 10, "how many hits a search for words prints; 0 is all", "-n"),
-        Key("list_limit", "count", 20, "how many sessions `list` prints on a terminal", "-n"),
+        Key("limit", "count", 10, "number of hits of a word search; 0 prints all", "-n"),
+        Key("list_limit", "count", 20, "number of sessions that `list` prints on a terminal", "-n"),
         Key(
             "subagents",
             "word",
             "include",
-            "whether sub-agents are searched and listed",
+            "whether to search and list sub-agents",
             "--subagents",
             words=("include", "only", "exclude"),
         ),
-        Key("timeout_s", "number", 5.0, "seconds that -F and -E may take; 0 is any", "--timeout"),
+        Key(
+            "timeout_s",
+            "number",
+            5.0,
+            "time limit of -F and -E in seconds; 0 is no limit",
+            "--timeout",
+        ),
         Key(
             "refresh_budget_s",
             "number",
             1.0,
-            "seconds that a search spends on taking in what changed; the rest waits for `index`",
+            "time in seconds that a search spends on new transcripts; `index` reads the rest",
         ),
         Key(
             "color",
             "word",
             "auto",
-            "when colours are used",
+            "when to use colours",
             "--color",
             ("CCGREP_COLOR", "NO_COLOR"),
             ("auto", "always", "never"),
@@ -105,7 +111,7 @@ KEYS: dict[str, Key] = {
             "redact",
             "word",
             "always",
-            "whether what looks like a secret is redacted; the server for agents always does",
+            "whether to hide secrets; the MCP server always hides them",
             "--no-redact",
             words=("always", "never"),
         ),
@@ -113,7 +119,7 @@ KEYS: dict[str, Key] = {
             "pager",
             "text",
             "less -FRX",
-            "what shows long output on a terminal; empty or cat is none",
+            "program that shows long output on a terminal; empty or cat for none",
             "--no-pager",
             ("CCGREP_PAGER", "PAGER"),
         ),
@@ -121,31 +127,36 @@ KEYS: dict[str, Key] = {
             "model",
             "text",
             "sentence-transformers/all-MiniLM-L6-v2",
-            "the embedding model of semantic search, by name or path",
+            "embedding model of semantic search, a name or a path",
             "--model",
         ),
         Key(
             "index_kinds",
             "words",
             ("user", "assistant", "tool", "thinking"),
-            "which kinds of text words are found in; what was said always is; a change takes hold "
-            "with the next `index`",
+            "kinds of text that a word search finds, user and assistant always included; the next "
+            "`index` applies a change",
             words=("user", "assistant", "tool", "thinking"),
         ),
         Key(
             "embed",
             "word",
             "auto",
-            "whether `index` embeds what is new; auto is yes, if there is a model",
+            "whether `index` embeds new turns; auto does if there is a model",
             "--no-embed",
             words=("auto", "never"),
         ),
-        Key("embed_window_days", "count", 90, "how many days back turns are embedded; 0 is all"),
+        Key(
+            "embed_window_days",
+            "count",
+            90,
+            "age in days up to which turns are embedded; 0 embeds all",
+        ),
         Key(
             "surfaces",
             "words",
             ("prompt", "answer"),
-            "what of a turn is embedded",
+            "which text of a turn is embedded",
             "--surface",
             words=("prompt", "answer", "full"),
         ),
@@ -153,36 +164,36 @@ KEYS: dict[str, Key] = {
             "alpha",
             "number",
             0.5,
-            "the weight of meaning in hybrid search; the rest is that of words",
+            "weight of semantic search in hybrid search; word search has the rest",
             "--alpha",
-            most=1.0,
+            maximum=1.0,
         ),
     )
 }
 
 
 def read_settings(environment: Mapping[str, str], home: str) -> dict[str, Setting]:
-    """Every key's value, and where it came from."""
-    path, written = _read_file(environment, home)
+    """Return the value of every key with its origin."""
+    path, file_values = _read_file(environment, home)
     settings = {}
     for key in KEYS.values():
         variable = next((name for name in key.environment if environment.get(name)), None)
         setting = Setting(_default(key, environment, home), "default")
-        if key.name in written:
+        if key.name in file_values:
             base = os.path.dirname(path)
-            value = _checked(key, written[key.name], f"{key.name} in {path}", home, base)
+            value = _validate(key, file_values[key.name], f"{key.name} in {path}", home, base)
             setting = Setting(value, path)
         if variable is not None:
-            value = _typed(key, environment[variable], variable)
-            setting = Setting(_checked(key, value, variable, home, ""), variable)
+            value = _parse_variable(key, environment[variable], variable)
+            setting = Setting(_validate(key, value, variable, home, ""), variable)
         settings[key.name] = setting
     return settings
 
 
 def config_path(environment: Mapping[str, str], home: str) -> str:
-    """Where the configuration file is, if there is one."""
-    if named := environment.get("CCGREP_CONFIG"):
-        return os.path.abspath(named)
+    """Return the path of the configuration file, which may be missing."""
+    if path := environment.get("CCGREP_CONFIG"):
+        return os.path.abspath(path)
     base = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     return os.path.join(base, "ccgrep", "config.toml")
 
@@ -194,27 +205,31 @@ def _read_file(environment: Mapping[str, str], home: str) -> tuple[str, dict[str
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
         if environment.get("CCGREP_CONFIG"):
-            raise UsageError(f"{one_line(path)}, which CCGREP_CONFIG names, is not there") from None
+            raise UsageError(
+                f"{one_line(path)} does not exist: create it, or unset CCGREP_CONFIG"
+            ) from None
         return path, {}
     except OSError as error:
-        raise UsageError(f"{one_line(path)} cannot be read ({error.strerror})") from error
-    import tomllib  # noqa: PLC0415 - most have no such file
+        raise UsageError(f"cannot read {one_line(path)} ({error.strerror})") from error
+    import tomllib  # noqa: PLC0415 - most users have no file
 
     try:
-        written = tomllib.loads(data.decode())
+        file_values = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{one_line(path)} is not TOML: {one_line(str(error))}") from error
-    for name in written:
+    for name in file_values:
         if name not in KEYS:
-            raise UsageError(f"{one_line(path)} has the unknown key {one_line(name)}{_near(name)}")
-    return path, written
+            raise UsageError(
+                f"{one_line(path)} has the unknown key {one_line(name)}: {_suggest(name)}"
+            )
+    return path, file_values
 
 
-def _near(name: str) -> str:
-    import difflib  # noqa: PLC0415 - for the one who mistyped
+def _suggest(name: str) -> str:
+    import difflib  # noqa: PLC0415 - only after a typo
 
-    near = difflib.get_close_matches(name, KEYS, 1, 0.5)
-    return f": did you mean {near[0]}?" if near else f": the keys are {', '.join(KEYS)}"
+    matches = difflib.get_close_matches(name, KEYS, 1, 0.5)
+    return f"did you mean {matches[0]}?" if matches else f"the keys are {', '.join(KEYS)}"
 
 
 def _default(key: Key, environment: Mapping[str, str], home: str) -> Value:
@@ -223,8 +238,8 @@ def _default(key: Key, environment: Mapping[str, str], home: str) -> Value:
     return _path(key.default, home, "") if key.kind == "path" else key.default
 
 
-def _typed(key: Key, text: str, variable: str) -> Any:
-    """The text of a variable as the file would have it."""
+def _parse_variable(key: Key, text: str, variable: str) -> Any:
+    """Return the text of a variable as the value that the file would have."""
     if variable == "NO_COLOR":
         return "never"
     if key.kind in ("paths", "patterns", "words"):
@@ -233,35 +248,35 @@ def _typed(key: Key, text: str, variable: str) -> Any:
         try:
             return int(text) if key.kind == "count" else float(text)
         except ValueError:
-            return text  # Told as what it is not.
+            return text  # `_validate` rejects it.
     return text
 
 
-def _checked(key: Key, value: Any, where: str, home: str, base: str) -> Value:
-    is_right, meant = _RULES[key.kind]
-    if not is_right(key, value):
-        meant = meant.format(words=", ".join(key.words), most=f"{key.most:g}")
-        raise UsageError(f"{one_line(where)} must be {meant}, not {one_line(repr(value))}")
+def _validate(key: Key, value: Any, origin: str, home: str, base: str) -> Value:
+    is_valid, expected = _RULES[key.kind]
+    if not is_valid(key, value):
+        expected = expected.format(words=", ".join(key.words), maximum=f"{key.maximum:g}")
+        raise UsageError(f"{one_line(origin)} must be {expected}, not {one_line(repr(value))}")
     if key.kind == "path":
         return _path(value, home, base)
     if key.kind == "paths":
         return tuple(_path(path, home, base) for path in value)
     if key.kind == "patterns":
-        return tuple(_pattern(one, home) for one in value)
+        return tuple(_pattern(pattern, home) for pattern in value)
     if key.kind == "words":
         return tuple(value)
     return float(value) if key.kind == "number" else value
 
 
 def _path(path: Any, home: str, base: str) -> str:
-    """`~` is the home; what is relative starts at `base`, else at the current directory."""
+    """Return an absolute path. `~` is the home, and a relative path starts at `base`."""
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     return os.path.abspath(os.path.join(base, path))
 
 
 def _pattern(pattern: str, home: str) -> str:
-    """`~` is the home; a name alone is that of any directory or file."""
+    """Return an absolute pattern. `~` is the home, and a bare name matches at any depth."""
     if pattern == "~" or pattern.startswith("~/"):
         return os.path.normpath(home) + pattern[1:].rstrip("/")
     return pattern.rstrip("/") if "/" in pattern.rstrip("/") else f"*/{pattern.rstrip('/')}"
@@ -275,32 +290,30 @@ def _is_path(_: Key, value: Any) -> bool:
     return _is_text(value) and bool(value)
 
 
+def _is_paths(key: Key, value: Any) -> bool:
+    return isinstance(value, list) and all(_is_path(key, path) for path in value)
+
+
 def _is_number(key: Key, value: Any) -> bool:
-    is_one = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_one and 0 <= value <= key.most
+    is_numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_numeric and 0 <= value <= key.maximum
 
 
 _RULES: dict[Kind, tuple[Callable[[Key, Any], bool], str]] = {
     "text": (lambda _, value: _is_text(value), "text in quotes"),
     "path": (_is_path, "a path in quotes"),
-    "paths": (
-        lambda key, value: isinstance(value, list) and all(_is_path(key, one) for one in value),
-        "a list of paths in quotes",
-    ),
-    "patterns": (
-        lambda key, value: isinstance(value, list) and all(_is_path(key, one) for one in value),
-        "a list of paths in quotes, which may have * and ?",
-    ),
+    "paths": (_is_paths, "a list of paths in quotes"),
+    "patterns": (_is_paths, "a list of paths in quotes, with * and ? as wildcards"),
     "count": (
         lambda key, value: isinstance(value, int) and _is_number(key, value),
-        "a whole number from 0 on",
+        "a whole number, 0 or more",
     ),
-    "number": (_is_number, "a number from 0 to {most}"),
+    "number": (_is_number, "a number from 0 to {maximum}"),
     "word": (lambda key, value: value in key.words, "one of {words}"),
     "words": (
         lambda key, value: (
             isinstance(value, list) and 0 < len(value) == sum(map(key.words.count, value))
         ),
-        "a list of some of {words}",
+        "a list of one or more of {words}",
     ),
 }

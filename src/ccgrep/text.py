@@ -1,9 +1,9 @@
-"""The only door from untrusted text to output: escape, one_line, clip, and redaction.
+"""The only way from untrusted text to output: redact, escape, one_line and clip.
 
-Transcripts may hold anything: terminal escapes, bidi overrides, zero-width and tag
-characters, newlines in titles and paths, secrets. Whatever is printed goes through here, also
-into pipes, because fzf's preview window and agents read those. What is cut is redacted before,
-so that no half of a secret is left.
+Transcripts may contain terminal escapes, bidi overrides, zero-width and tag characters, newlines in
+titles and paths, and secrets. Everything that is printed passes through here, also into pipes,
+because fzf's preview window and agents read those. Text is redacted before it is truncated, so that
+no half of a secret remains.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # C0 but TAB and LF, DEL, C1, line and paragraph separators, soft hyphen, bidi controls,
 # zero-width and invisible characters, variation-selector supplement, tags, interlinear
-# annotation, joiners of hieroglyphs, noncharacters, lone surrogates. ZWJ and ZWNJ are decided
-# in _is_kept.
+# annotation, joiners of hieroglyphs, noncharacters, lone surrogates. _is_kept decides about ZWJ
+# and ZWNJ.
 _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -34,8 +34,8 @@ _JOINERS = "\u200c\u200d"  # inside emoji and in Indic and Persian words: kept t
 _JOINING = (("\u0600", "\u0dff"), ("\u1000", "\u109f"), ("\u1780", "\u18af"), ("\ufb50", "\ufdff"))
 _PRESENTATION = "\ufe0e\ufe0f"
 _MARKS = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-_HEAP = f"({_MARKS}{{30}})({_MARKS}+)"
-"""So many marks on one letter are none of any language; what follows would cover other lines."""
+_STACK = f"({_MARKS}{{30}})({_MARKS}+)"
+"""More marks on one letter than any language has. They would cover other lines."""
 _PLAIN = (
     ("\x80", "\u02ff"),  # Latin
     ("\u0370", "\u0482"),  # Greek, Cyrillic
@@ -49,25 +49,26 @@ _PLAIN = (
     ("\u4e00", "\u9fff"),  # Chinese
     ("\uac00", "\ud7a3"),  # Korean
 )
-"""Where nothing that is printable acts, or belongs to the character before."""
+"""Ranges whose printable characters are harmless and stand alone."""
 
 
 def _is_kept(match: re.Match[str]) -> bool:
+    """Return whether an unsafe character is harmless where it is."""
     char, text, at = match.group(), match.string, match.start()
     if char in _JOINERS:
         return _joins(text, at)
     if char in _PRESENTATION:
-        # As emoji or as text: behind a symbol, or a digit that a keycap goes around.
+        # It shows a symbol, or a digit in a keycap, as emoji or as text.
         return at > 0 and (_is_pictured(text[at - 1]) or text[at - 1] in "0123456789#*")
     return char == _NARROW_NBSP
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    return match.group() if _is_kept(match) else _made_visible(match.group())
+    return match.group() if _is_kept(match) else _spell(match.group())
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether the joiner at `at` stands inside an emoji, or a word of a script that uses it."""
+    """Return whether the joiner at `at` is inside an emoji or a word of a script that uses it."""
     if at == 0 or at + 1 >= len(text):
         return False
     before, after = text[at - 1], text[at + 1]
@@ -78,7 +79,7 @@ def _joins(text: str, at: int) -> bool:
 
 
 def _is_pictured(char: str) -> bool:
-    """Arrows, symbols and emoji, and the colours of skin."""
+    """Return whether it is an arrow, a symbol, an emoji or a skin tone."""
     return char >= "\u2190" and _category(char) in ("So", "Sm", "Sk")
 
 
@@ -89,7 +90,7 @@ def _category(char: str) -> str:
 
 
 def _uses_joiners(char: str) -> bool:
-    """Arabic and its neighbours, the scripts of India, Burmese, Khmer, Mongolian."""
+    """Return whether it is Arabic, Indic, Burmese, Khmer or Mongolian."""
     return any(low <= char <= high for low, high in _JOINING)
 
 
@@ -97,115 +98,115 @@ _is_redacting = True
 
 
 def set_redaction(is_on: bool) -> None:
-    """Switch redaction for the whole process. Called once, at the entry point."""
+    """Switch redaction on or off for this process. The entry point calls it once."""
     global _is_redacting  # noqa: PLW0603 - one switch, so no output can forget to check it
     _is_redacting = is_on
 
 
 def redact(text: str) -> str:
-    """`text` with the family's name in place of each secret."""
+    """Return `text` with each secret replaced by the name of its rule."""
     return redact_spans(text, ())[0]
 
 
 def redact_spans(text: str, spans: Iterable[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
-    """`text` redacted, and where `spans` are then; one that ends in a secret has all of it."""
+    """Return `text` redacted, and the new `spans`. A span that cuts a secret covers all of it."""
     found = secrets.find(text) if _is_redacting else []
     if not found:
         return text, list(spans)
-    kept, marks, at = [], [], 0
+    parts, marks, at = [], [], 0
     for secret in found:
         marks.append(f"[redacted:{secret.rule}]")
-        kept += [text[at : secret.start], marks[-1]]
+        parts += [text[at : secret.start], marks[-1]]
         at = secret.end
     from bisect import bisect_left  # noqa: PLC0415 - few texts have secrets
 
-    made = "".join((*kept, text[at:]))
     starts = [secret.start for secret in found]
-    moves = [0]
+    shifts = [0]
     for secret, mark in zip(found, marks, strict=True):
-        moves.append(moves[-1] + len(mark) - (secret.end - secret.start))
+        shifts.append(shifts[-1] + len(mark) - (secret.end - secret.start))
 
-    def moved(place: int, is_end: bool) -> int:
-        number = bisect_left(starts, place)
-        if number == 0 or place >= found[number - 1].end:
-            return place + moves[number]
-        start = starts[number - 1] + moves[number - 1]
+    def shift(position: int, is_end: bool) -> int:
+        number = bisect_left(starts, position)
+        if number == 0 or position >= found[number - 1].end:
+            return position + shifts[number]
+        start = starts[number - 1] + shifts[number - 1]
         return start + len(marks[number - 1]) if is_end else start
 
-    return made, [(moved(start, False), moved(end, True)) for start, end in spans]
+    moved = [(shift(start, False), shift(end, True)) for start, end in spans]
+    return "".join((*parts, text[at:])), moved
 
 
 def redact_values(value: Any) -> Any:
-    """A value of JSON with all of its texts redacted, those of an object by their names too."""
+    """Return a JSON value with all strings redacted. Names of fields help to find secrets."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {redact(str(name)): _redacted_field(name, one) for name, one in value.items()}
+        return {redact(str(name)): _redact_field(name, item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [redact_values(one) for one in value]
+        return [redact_values(item) for item in value]
     return value
 
 
-def _redacted_field(name: Any, value: Any) -> Any:
+def _redact_field(name: Any, value: Any) -> Any:
     if not isinstance(value, str):
         return redact_values(value)
-    told = f"{name}: "
-    shown = redact(told + value)
-    return shown.removeprefix(told) if shown.startswith(told) else redact(value)
+    prefix = f"{name}: "
+    redacted = redact(prefix + value)
+    return redacted.removeprefix(prefix) if redacted.startswith(prefix) else redact(value)
 
 
 def escape(text: str) -> str:
-    """`text` redacted, with every character that acts instead of showing made visible.
+    """Return `text` redacted, with control and invisible characters spelled out.
 
-    Newlines and tabs stay: this is for text that is printed over several lines.
+    Newlines and tabs stay: this is for text of several lines.
     """
     return make_visible(redact(text))
 
 
 def make_visible(text: str) -> str:
-    """The same for what was redacted already."""
+    """Return `text`, which is redacted already, with unsafe characters spelled out."""
     if text.isprintable() and (text.isascii() or _is_plain(text)):
         return text
-    return compile_pattern(_UNSAFE).sub(_escape_match, _without_heaps(text))
+    return compile_pattern(_UNSAFE).sub(_escape_match, _spell_stacks(text))
 
 
 def _is_plain(text: str) -> bool:
-    """Whether all that is not ASCII is known to be harmless, if it is printable."""
+    """Return whether the characters beyond ASCII are harmless if they are printable."""
     beyond = [char for char in set(text) if char > "\x7f"]
     return all(any(low <= char <= high for low, high in _PLAIN) for char in beyond)
 
 
 def clean(text: str) -> str:
-    """`text` redacted, and without what acts instead of showing, for a reader who is no person.
+    """Return `text` redacted and without unsafe characters, for agents.
 
-    What was hidden is not made visible: to an agent it would be text like any other.
+    Hidden characters are removed rather than spelled out: an agent would read them as text.
     """
     if text.isascii() and text.isprintable():
         return redact(text)
     plain = compile_pattern(_UNSAFE).sub(
-        lambda found: found.group() if _is_kept(found) else "", text
+        lambda match: match.group() if _is_kept(match) else "", text
     )
-    return redact(compile_pattern(_HEAP).sub(lambda found: found[1], plain))
+    return redact(compile_pattern(_STACK).sub(lambda match: match[1], plain))
 
 
-def _without_heaps(text: str) -> str:
-    """`text` with the marks of a letter that has more than thirty made visible."""
-    made = compile_pattern(_HEAP)
-    return made.sub(lambda found: found[1] + "".join(map(_made_visible, found[2])), text)
+def _spell_stacks(text: str) -> str:
+    """Return `text` with the marks of a letter spelled out from the 31st on."""
+    pattern = compile_pattern(_STACK)
+    return pattern.sub(lambda match: match[1] + "".join(map(_spell, match[2])), text)
 
 
-def _made_visible(char: str) -> str:
+def _spell(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
 
 def one_line(text: str) -> str:
-    """`text` as one line: runs of white space become one space, the rest is escaped."""
+    """Return `text` escaped and as one line: runs of white space become one space."""
     return make_visible(" ".join(redact(text).split()))
 
 
 def clip(text: str, width: int) -> str:
-    """At most `width` columns of `text`, with an ellipsis when something was cut."""
+    """Return at most `width` columns of `text`, with an ellipsis if it was truncated."""
     if _is_narrow(text):
         return text if len(text) <= width else text[: width - 1] + "…"
     if columns(text) <= width:
@@ -221,14 +222,14 @@ def clip(text: str, width: int) -> str:
 
 
 def columns(text: str) -> int:
-    """How many terminal columns `text` takes."""
+    """Return how many terminal columns `text` occupies."""
     if _is_narrow(text):
         return len(text)
     return sum(map(_char_columns, text))
 
 
 def _is_narrow(text: str) -> bool:
-    """Whether each character takes one column, and none belongs to the one before."""
+    """Return whether each character occupies one column of its own."""
     if text.isascii() or max(text) < "\u0300":
         return True
     return all(char < "\u0300" or "\u2010" <= char <= "\u2027" for char in set(text))
@@ -245,14 +246,14 @@ def _char_columns(char: str) -> int:
 
 
 def json_escape(document: str) -> str:
-    """A JSON document with the unsafe characters inside its strings as `\\u` escapes."""
+    """Return a JSON document with unsafe characters as `\\u` escapes."""
     return compile_pattern(_UNSAFE).sub(
-        _json_escape_match, compile_pattern(_HEAP).sub(_json_heap, document)
+        _json_escape_match, compile_pattern(_STACK).sub(_json_escape_stack, document)
     )
 
 
-def _json_heap(found: re.Match[str]) -> str:
-    return found[1] + "".join(f"\\u{ord(char):04x}" for char in found[2])
+def _json_escape_stack(match: re.Match[str]) -> str:
+    return match[1] + "".join(f"\\u{ord(char):04x}" for char in match[2])
 
 
 def _json_escape_match(match: re.Match[str]) -> str:

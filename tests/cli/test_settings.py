@@ -86,16 +86,16 @@ def test_json_has_values_as_they_are(home: Home) -> None:
         ("limt = 3", "has the unknown key limt: did you mean limit?"),
         ("[search]\nlimit = 3", "has the unknown key search: the keys are store, roots,"),
         ("zzz = 3", "has the unknown key zzz: the keys are store, roots,"),
-        ('limit = "3"', "must be a whole number from 0 on, not '3'"),
-        ("limit = -1", "must be a whole number from 0 on, not -1"),
-        ("limit = 2.5", "must be a whole number from 0 on, not 2.5"),
-        ("limit = true", "must be a whole number from 0 on, not True"),
+        ('limit = "3"', "must be a whole number, 0 or more, not '3'"),
+        ("limit = -1", "must be a whole number, 0 or more, not -1"),
+        ("limit = 2.5", "must be a whole number, 0 or more, not 2.5"),
+        ("limit = true", "must be a whole number, 0 or more, not True"),
         ("alpha = 1.5", "must be a number from 0 to 1, not 1.5"),
         ("alpha = nan", "must be a number from 0 to 1, not nan"),
         ('color = "yes"', "must be one of auto, always, never, not 'yes'"),
-        ('surfaces = ["prompt", "all"]', "must be a list of some of prompt, answer, full"),
-        ("surfaces = []", "must be a list of some of prompt, answer, full, not []"),
-        ("surfaces = [{}]", "must be a list of some of prompt, answer, full, not [{}]"),
+        ('surfaces = ["prompt", "all"]', "must be a list of one or more of prompt, answer, full"),
+        ("surfaces = []", "must be a list of one or more of prompt, answer, full, not []"),
+        ("surfaces = [{}]", "must be a list of one or more of prompt, answer, full, not [{}]"),
         ("roots = 1", "must be a list of paths in quotes, not 1"),
         ('store = ""', "must be a path in quotes, not ''"),
         ("limit = ", "is not TOML: Invalid value"),
@@ -114,13 +114,13 @@ def test_what_cannot_be_meant_is_exit_2_and_says_why(home: Home, text: str, mess
 def test_a_wrong_variable_is_named(home: Home) -> None:
     done = home.run("settings", env={"CCGREP_LIMIT": "many"})
     assert (done.returncode, done.stdout) == (2, "")
-    assert "CCGREP_LIMIT must be a whole number from 0 on, not 'many'" in done.stderr
+    assert "CCGREP_LIMIT must be a whole number, 0 or more, not 'many'" in done.stderr
 
 
 def test_another_file_can_be_named_and_must_be_there(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     done = home.run("settings", env={"CCGREP_CONFIG": str(path)})
-    assert (done.returncode, "is not there" in done.stderr) == (2, True)
+    assert (done.returncode, "does not exist" in done.stderr) == (2, True)
     path.write_text("limit = 7\n", encoding="utf-8")
     assert settings(home, CCGREP_CONFIG=str(path))["limit"] == ("7", str(path))
     assert home.run("settings", env={"CCGREP_CONFIG": str(tmp_path)}).returncode == 2

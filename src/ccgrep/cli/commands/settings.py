@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.config import settings_file
+from ccgrep.config import settings_path
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import settings_fields
 from ccgrep.output.report_text import settings_lines
@@ -11,7 +11,7 @@ from ccgrep.output.report_text import settings_lines
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     if arguments.json:
-        path = settings_file(context.environment)
+        path = settings_path(context.environment)
         context.write(encode_document(settings_fields(context.settings, path)))
     else:
         context.write_lines(settings_lines(context.settings, context.is_terminal))
