@@ -159,7 +159,7 @@ def test_text_index_of_another_engine_is_made_from_objects(
     commands = [QUERIES[0], QUERIES[-1], ["index", "--json"]]
     found, near, indexed = run_many(home, commands, before)
     assert (found.code, found.out) == (right.code, right.out)
-    assert "building it anew" in found.err
+    assert "rebuilding it" in found.err
     assert near.code == 0
     report = json.loads(indexed.out)
     assert (report["files_parsed"], report["embedded"]["texts"]) == (0, 0)

@@ -1,4 +1,4 @@
-"""Damage in transcripts costs what is damaged, and nothing else."""
+"""Damage in a transcript costs only the damaged records."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile
 
 
-def test_a_file_cut_at_any_byte_of_its_last_records_comes_out_the_same(
+def test_transcript_cut_at_any_byte_of_its_last_records_is_completed_later(
     home: Home, figure: Callable[[str], None]
 ) -> None:
     file = home.claude()
@@ -35,12 +35,12 @@ def test_a_file_cut_at_any_byte_of_its_last_records_comes_out_the_same(
         assert_same_as_fresh(home)
     figure(
         f"half-written line: {len(lines)} records, cut at {len(cuts)} bytes of the last 3, "
-        f"{len(cuts)}/{len(cuts)} = fresh"
+        "all = fresh"
     )
 
 
-def damaged(chance: random.Random, file: ClaudeFile) -> tuple[list[bytes], set[str]]:
-    """Lines with damage as it is found in real transcripts, and the uuids that are lost by it."""
+def damage(chance: random.Random, file: ClaudeFile) -> tuple[list[bytes], set[str]]:
+    """Return lines damaged as real transcripts are, and the uuids of the lost records."""
     lines, lost = file.lines(), set()
     at = chance.randrange(1, len(lines) - 1)
     kind = chance.choices(["splice", "missing newline", "NUL bytes"], [21, 3, 6])[0]
@@ -68,7 +68,7 @@ def test_whole_records_beside_damage_are_all_kept(
         file = home.claude(seed + 1)
         for number in range(4):
             file.turn(f"prompt {seed} {number}", f"answer {number}", "make", "ok {'a':1}")
-        lines, lost = damaged(chance, file)
+        lines, lost = damage(chance, file)
         file.path.parent.mkdir(parents=True, exist_ok=True)
         file.path.write_bytes(b"".join(lines))
         records = [record for record in file.records if isinstance(record, dict)]
@@ -87,8 +87,8 @@ def test_whole_records_beside_damage_are_all_kept(
 PLACES = ("prompt", "answer", "output")
 
 
-def with_text(file: ClaudeFile, place: str, number: int, raw: bytes) -> None:
-    """A turn with bytes of a JSON string in one of three places."""
+def add_raw_turn(file: ClaudeFile, place: str, number: int, raw: bytes) -> None:
+    """Add a turn with raw bytes of a JSON string in one of three places."""
     texts = dict.fromkeys(PLACES, "word") | {place: "beforeMARKbehind"}
     file.turn(f"turn{number} {texts['prompt']}", texts["answer"], "make", texts["output"])
     for record in file.records[-4:]:
@@ -96,42 +96,43 @@ def with_text(file: ClaudeFile, place: str, number: int, raw: bytes) -> None:
         file.records[file.records.index(record)] = line.replace(b"MARK", raw)
 
 
-def test_bytes_that_are_no_text_cost_no_turn(home: Home, figure: Callable[[str], None]) -> None:
-    """Every byte on its own, and every half of a pair, in three places."""
-    bytes_ = [bytes([byte]) for byte in range(256) if byte not in b'"\\\n']  # those end a string
+def test_invalid_utf8_costs_no_turn(home: Home, figure: Callable[[str], None]) -> None:
+    """Try every byte on its own and every half of a surrogate pair, in three places."""
+    bytes_ = [bytes([byte]) for byte in range(256) if byte not in b'"\\\n']  # these end a string
     halves = [b"\\u%04x" % code for code in scale.some(range(0xD800, 0xE000), 128)]
     file = home.claude()
     number = 0
     for place in PLACES:
         for raw in (*bytes_, *halves):
-            with_text(file, place, number, raw)
+            add_raw_turn(file, place, number, raw)
             number += 1
     file.write()
     report = home.index()
     turns = home.turns(file.id)
-    assert (report.bad_lines, len(turns)) == (0, number)
+    lost = number - len(turns)
+    assert (report.bad_lines, lost) == (0, 0)
     seen = [text for turn in turns for text in (turn.prompt, *turn.assistant_texts())]
     assert all(text == text.encode().decode() for text in seen)
     assert sum("before" in text and "behind" in text for text in seen) == 2 * number // 3
     for arguments in (("show", file.id, "--tools"), ("show", file.id, "--json"), ("before*",)):
         assert home.run(*arguments).returncode == 0  # and its output was decoded as UTF-8
     figure(
-        f"no UTF-8: {len(bytes_)} bytes and {len(halves)} lone surrogates in {len(PLACES)} places, "
-        f"0 of {number} turns lost"
+        f"invalid UTF-8: {len(bytes_)} bytes and {len(halves)} lone surrogates in "
+        f"{len(PLACES)} places, {lost} of {number} turns lost"
     )
 
 
-def test_a_clean_transcript_never_takes_the_slow_path(
+def test_clean_transcript_never_takes_the_slow_path(
     home: Home, monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], None]
 ) -> None:
     slow: list[Any] = []
 
-    def note(*given: Any) -> Iterator[Any]:
-        slow.append(given)
+    def record(*arguments: Any) -> Iterator[Any]:
+        slow.append(arguments)
         return iter(())
 
     for name in ("_read_damaged", "_decode_leniently"):
-        monkeypatch.setattr(Records, name, note)
+        monkeypatch.setattr(Records, name, record)
     file = home.claude()
     for number in range(500):
         text = BENIGN[number % len(BENIGN)]
@@ -145,7 +146,7 @@ def test_a_clean_transcript_never_takes_the_slow_path(
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 @pytest.mark.parametrize("field", ["known", "unknown"])
-def test_deep_nesting_costs_its_record_alone(
+def test_deeply_nested_record_does_not_affect_its_neighbours(
     home: Home, agent: str, field: str, figure: Callable[[str], None]
 ) -> None:
     depths = [10**power for power in range(2, scale.of(5, 7))]

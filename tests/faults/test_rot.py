@@ -1,6 +1,6 @@
-"""Bits that flip and files that are cut short: found by fsck, never answered from, healed.
+"""Flipped bits and truncated files: fsck finds them, no answer uses them, and they heal.
 
-No check covers the notes of locks, which are messages for people.
+Lock files are not covered: they hold only a message for people.
 """
 
 import os
@@ -17,20 +17,20 @@ from ccgrep.model import Turn
 from ccgrep.semantic.vectors import VectorWriter
 from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.fsio import remove_tree
-from tests.faults.warm_process import Prepared
+from tests.faults.warm_process import WarmProcess
 from tests.helpers import scale
 from tests.helpers.embedded_home import Done, vectors_dir
 from tests.helpers.homes import Home, assert_same_as_fresh, held
 from tests.helpers.transcripts import ClaudeFile
 
-SAID = re.compile(
-    r"damaged|lost|missing|truncated|cut short|anew|fsck|newer ccgrep|recreate|embedded so far"
+DAMAGE = re.compile(
+    r"damaged|lost|missing|truncated|rebuil|fsck|newer ccgrep|recreate|embedded so far"
 )
 TOPICS = ("login", "build", "worker", "cache", "parser", "proxy")
 
 
 def fill(home: Home) -> list[ClaudeFile]:
-    """A store with every kind of file: two packs, what was forgotten, vectors, a graph, tallies."""
+    """Make a store with two packs, a forgotten session, vectors, a graph and tallies."""
     home.embed = "auto"
     files = []
     for seed, topic in enumerate(TOPICS):
@@ -68,7 +68,7 @@ def fill(home: Home) -> list[ClaudeFile]:
 
 
 def battery(files: list[ClaudeFile]) -> list[list[str]]:
-    """Every way to ask."""
+    """Return a command for every kind of question."""
     return [
         ["login", "slow"],
         ["-F", "--no-refresh", "is slow, case 1"],
@@ -92,7 +92,7 @@ def damageable(home: Home) -> list[Path]:
 
 
 def flip(path: Path, chance: random.Random) -> None:
-    """One bit; every other time without a trace in the time of modification."""
+    """Flip one bit; every other time, restore the mtime."""
     before = path.stat()
     data = bytearray(path.read_bytes())
     at = chance.randrange(len(data))
@@ -107,8 +107,8 @@ def cut(path: Path, chance: random.Random) -> None:
     os.truncate(path, chance.randrange(path.stat().st_size))
 
 
-class Stage:
-    """A store that is put back to what it was after each damage, checked files included."""
+class SavedStore:
+    """A copy of a store that `restore` puts back, with its files recorded as verified."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -130,23 +130,23 @@ class Stage:
 
 
 @pytest.fixture
-def rotten(home: Home) -> Iterator[tuple[Home, list[ClaudeFile], Prepared]]:
+def rotten(home: Home) -> Iterator[tuple[Home, list[ClaudeFile], WarmProcess]]:
     files = fill(home)
-    with Prepared(home) as prepared:
-        yield home, files, prepared
+    with WarmProcess(home) as process:
+        yield home, files, process
 
 
 def hits(done: Done) -> set[tuple[str, ...]]:
-    """Place and text of each record line; the score may be another in a smaller index."""
+    """Return place and text of each record line, without the score, which may differ."""
     split = [line.split(":", 3) for line in done.out.splitlines()]
     return {(*parts[:2], *parts[3:]) for parts in split}
 
 
 Texts = dict[tuple[str, str], str]
-"""What was said, by the id and the number that a record line has."""
+"""The text of each turn, by the session id and turn number of a record line."""
 
 
-def said_in(home: Home, files: list[ClaudeFile]) -> Texts:
+def texts_of(home: Home, files: list[ClaudeFile]) -> Texts:
     return {
         (file.id[:8], str(number)): "\n".join([turn.prompt, *turn.assistant_texts()])
         for file in files
@@ -155,24 +155,24 @@ def said_in(home: Home, files: list[ClaudeFile]) -> Texts:
 
 
 def assert_honest(command: list[str], done: Done, right: Done, texts: Texts) -> None:
-    """The answer is the right one, or what is wrong is said and no hit is made up."""
+    """Assert that an answer is right, or names the damage and invents no hit."""
     assert done.code in (0, 1, 2), (command, done)
     assert "Traceback" not in done.err, (command, done.err)
     if (done.code, done.out) == (right.code, right.out):
         return
-    assert SAID.search(done.err + done.out), (command, done, right)
-    if command[0] == "--semantic":  # Where some are lost, others are nearest.
+    assert DAMAGE.search(done.err + done.out), (command, done, right)
+    if command[0] == "--semantic":  # If some vectors are lost, others are nearest.
         assert all(text in texts[place, turn] for place, turn, text in hits(done)), (command, done)
     elif command[0] not in ("show", "list", "stats"):
         assert set(done.places) <= set(right.places), (command, done)
-        shown = {hit for hit in hits(done) if hit[-1]}  # A text that is lost is left out.
+        shown = {hit for hit in hits(done) if hit[-1]}  # A lost text is omitted.
         assert shown <= hits(right), (command, done)
 
 
-def heal(prepared: Prepared) -> str:
-    """Brings the store in order by what ccgrep says; gives the last command that it took."""
+def heal(process: WarmProcess) -> str:
+    """Repair the store with the commands that ccgrep suggests; return the last one."""
     for commands in (("index",), ("fsck", "--repair"), ("index", "--recreate")):
-        healed, checked = prepared.run([[*commands], ["fsck"]])
+        healed, checked = process.run([[*commands], ["fsck"]])
         assert "Traceback" not in healed.err, healed.err
         if (healed.code, checked.code) == (0, 0):
             return " ".join(commands)
@@ -180,68 +180,68 @@ def heal(prepared: Prepared) -> str:
 
 
 def state(home: Home) -> tuple[object, object]:
-    """What the store holds, and what it finds, in whichever order."""
+    """Return what the store holds and finds, in any order."""
     now = held(home.config)
     return now.sessions, now.places
 
 
-def test_damage_is_found_never_answered_from_and_healed(
-    rotten: tuple[Home, list[ClaudeFile], Prepared], figure: Callable[[str], None]
+def test_damage_is_found_never_used_in_answers_and_healed(
+    rotten: tuple[Home, list[ClaudeFile], WarmProcess], figure: Callable[[str], None]
 ) -> None:
-    home, files, prepared = rotten
-    stage = Stage(home)
-    asked = battery(files)
-    right = {tuple(one): done for one, done in zip(asked, prepared.run(asked), strict=True)}
+    home, files, process = rotten
+    saved = SavedStore(home)
+    commands = battery(files)
+    right = {tuple(c): done for c, done in zip(commands, process.run(commands), strict=True)}
     assert all(done.code == 0 and done.out for done in right.values()), right
     before = state(home)
-    texts = said_in(home, files)
+    texts = texts_of(home, files)
     chance = random.Random(23)
     flips, cuts = scale.of(9, 500), scale.of(3, 100)
     kinds: set[str] = set()
+    found = answered = healed = 0
     for number in range(flips + cuts):
-        stage.restore()
+        saved.restore()
         paths = damageable(home)
         path = paths[number * len(paths) // flips] if number < flips else chance.choice(paths)
         (flip if number < flips else cut)(path, chance)
         kinds.add(re.sub(r"[0-9a-f]{8,}|\d+", "#", str(path.relative_to(home.store_dir))))
-        chance.shuffle(asked)
-        checked, *answers = prepared.run([["fsck"], *asked])
+        chance.shuffle(commands)
+        checked, *answers = process.run([["fsck"], *commands])
         assert "Traceback" not in checked.err, (path, checked)
         assert checked.code in (1, 2), (path, checked)
-        for one, done in zip(asked, answers, strict=True):
-            assert_honest(one, done, right[tuple(one)], texts)
-        heal(prepared)
+        found += 1
+        for command, done in zip(commands, answers, strict=True):
+            assert_honest(command, done, right[tuple(command)], texts)
+            answered += 1
+        heal(process)
         assert state(home) == before, path
-        few = [one for one in asked if one[0] in ("login", "--semantic", "stats")]
-        for one, done in zip(few, prepared.run(few), strict=True):
-            assert hits(done) == hits(right[tuple(one)]), (path, one, done)
+        few = [command for command in commands if command[0] in ("login", "--semantic", "stats")]
+        for command, done in zip(few, process.run(few), strict=True):
+            assert hits(done) == hits(right[tuple(command)]), (path, command, done)
+        healed += 1
     assert_same_as_fresh(home)
-    number = flips + cuts
     figure(
         f"bit rot: {flips} flips and {cuts} cuts in {len(kinds)} kinds of files: fsck found "
-        f"{number} of {number}, 0 signals, 0 wrong hits in {number * len(asked):,} answers, "
-        f"{number} healed"
+        f"{found} of {flips + cuts}, {answered:,} answers honest, {healed} healed"
     )
 
 
-def test_what_no_transcript_can_give_any_more_is_named(
-    home: Home, figure: Callable[[str], None]
-) -> None:
+def test_damage_without_transcript_is_named(home: Home, figure: Callable[[str], None]) -> None:
     files = fill(home)
     for file in files:
         file.path.unlink()
     home.index()
     right = {file.id: home.turns(file.id) for file in files}
-    stage = Stage(home)
+    saved = SavedStore(home)
     chance = random.Random(24)
     packs = (home.store_dir / "objects" / "pack").glob("*.pack")
     pack = max(packs, key=lambda path: path.stat().st_size)
     cases, named, kept = scale.of(3, 60), 0, 0
-    with Prepared(home) as prepared:
+    with WarmProcess(home) as process:
         for number in range(cases):
-            stage.restore()
+            saved.restore()
             (cut if number % 3 == 2 else flip)(pack, chance)
-            (repaired,) = prepared.run([["fsck", "--repair"]])
+            (repaired,) = process.run([["fsck", "--repair"]])
             assert "Traceback" not in repaired.err
             rows = home.rows()
             for id, turns in right.items():
@@ -260,8 +260,8 @@ def test_what_no_transcript_can_give_any_more_is_named(
     figure(f"bit rot without transcripts: {cases} packs, {kept} turns kept, {named} lost and named")
 
 
-def test_every_byte_of_a_footer_is_covered(home: Home) -> None:
-    """Also the version of tantivy, on which its checksum says nothing."""
+def test_every_byte_of_a_full_text_footer_is_verified(home: Home) -> None:
+    """Also the version of tantivy, which its checksum does not cover."""
     file = home.claude()
     file.turn("where is the login", "in the form")
     file.write()
@@ -278,7 +278,7 @@ def test_every_byte_of_a_footer_is_covered(home: Home) -> None:
 
 
 @pytest.mark.parametrize("ending", [".term", ".store", ".fast"])
-def test_damage_that_leaves_the_time_of_modification_is_noticed(home: Home, ending: str) -> None:
+def test_damage_that_keeps_the_mtime_is_detected(home: Home, ending: str) -> None:
     file = home.claude()
     file.turn("where is the login", "in the form")
     file.write()
@@ -293,5 +293,5 @@ def test_damage_that_leaves_the_time_of_modification_is_noticed(home: Home, endi
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     done = home.run("login")
     assert (done.returncode, done.stdout) == (0, right.stdout)
-    assert f"the full-text index is damaged ({path}): rebuilding it" in done.stderr
+    assert f"{path} is damaged: rebuilding it" in done.stderr
     assert_same_as_fresh(home)

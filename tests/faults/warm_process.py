@@ -1,7 +1,7 @@
-"""A process that has everything loaded, model included, and forks for each list of commands.
+"""A process that has loaded everything, the model included, and forks for each list of commands.
 
-So hundreds of damaged stores are asked in the time that a few new processes would take, and what
-dies of the damage is a process that the test waits for.
+So a test can query hundreds of damaged stores in the time that a few new processes would take. If
+the damage crashes a command, only the fork dies.
 """
 
 import json
@@ -27,10 +27,10 @@ import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands
 import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
 from ccgrep.search import semantic_search
 from ccgrep.semantic.configured_model import find_model
-vectors._ALL_COMPARED = 0  # graphs are used, however few vectors there are
+vectors._ALL_COMPARED = 0  # use graphs, however few vectors there are
 semantic_search._open_query_encoder(find_model(make_config(os.environ)))
 
-def asked(query):
+def call_mcp(query):
     context = tools.ServerContext(make_config(os.environ), None, int, frozenset)
     try:
         made = tools.search_conversations(
@@ -44,12 +44,12 @@ def asked(query):
         print(hit["session_id"], hit["turn_number"], hit["score"], hit["snippet"], sep=":")
     return 0
 
-def one(arguments):
+def run(arguments):
     kept = sys.stdout, sys.stderr
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
     sys.stdout, sys.stderr = streams
     try:
-        code = asked(arguments[1]) if arguments[0] == "MCP" else main(arguments)
+        code = call_mcp(arguments[1]) if arguments[0] == "MCP" else main(arguments)
     except BaseException:
         code = 99
         traceback.print_exc()
@@ -60,20 +60,20 @@ def one(arguments):
     return [code, *(stream.buffer.getvalue().decode() for stream in streams)]
 
 for line in sys.stdin:
-    asked_for = json.loads(line)
+    request = json.loads(line)
     child = os.fork()
     if child == 0:
-        made = [one(arguments) for arguments in asked_for["commands"]]
-        with open(asked_for["answer"], "w") as file:
-            json.dump(made, file)
+        results = [run(arguments) for arguments in request["commands"]]
+        with open(request["answer"], "w") as file:
+            json.dump(results, file)
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     print(json.dumps(status), flush=True)
 """
 
 
-class Prepared:
-    """Runs commands on a home; used as a context."""
+class WarmProcess:
+    """A context manager that runs commands on a home."""
 
     def __init__(self, home: Home) -> None:
         self._answer = home.directory.with_name("answer.json")
@@ -85,7 +85,7 @@ class Prepared:
             text=True,
         )
 
-    def __enter__(self) -> "Prepared":
+    def __enter__(self) -> "WarmProcess":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -94,12 +94,13 @@ class Prepared:
         self._process.wait()
 
     def run(self, commands: Iterable[Sequence[str]]) -> list[Done]:
-        """What each command said; a signal that ended one of them is an error."""
+        """Run commands in one fork and return what each printed; fail if a signal killed it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        asked = {"commands": [list(one) for one in commands], "answer": str(self._answer)}
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        request = {"commands": [list(command) for command in commands]}
+        line = json.dumps({**request, "answer": str(self._answer)})
+        self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         status = json.loads(self._process.stdout.readline())
         assert status == 0, f"signal {-status}"
-        return [Done(*one) for one in json.loads(Path(self._answer).read_text())]
+        return [Done(*result) for result in json.loads(Path(self._answer).read_text())]

@@ -1,6 +1,5 @@
-"""Measure the peak memory and processor time of a command and every process that it starts."""
+"""Measures the peak memory of a command and every process that it starts."""
 
-import resource
 import subprocess
 import sys
 import threading
@@ -12,12 +11,13 @@ from bench.measure import Memory, tree_memory
 from tests.helpers.homes import Home
 
 _SAMPLE_S = 0.01
+_TWO_CORES = "import os; os.cpu_count = lambda: 2; from ccgrep.cli import entry; entry()"
+"""Starts `ccgrep` with as many workers on any machine."""
 
 
 class Peak(NamedTuple):
     done: subprocess.CompletedProcess[str]
     memory: Memory  # the highest sums over all its processes, each of its own moment
-    seconds: float  # of processor time, which other load on the machine does not change
 
     @property
     def anonymous_mb(self) -> float:
@@ -32,9 +32,8 @@ def run_measured(home: Home, *arguments: str, timeout_s: float = 3600) -> Peak:
     """Run the command and sample its memory, which only Linux reports."""
     if sys.platform != "linux":
         pytest.skip("reads the memory of processes from /proc")
-    before = _child_seconds()
     child = subprocess.Popen(
-        [sys.executable, "-m", "ccgrep", *arguments],
+        [sys.executable, "-P", "-c", _TWO_CORES, *arguments],
         env=home.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -56,10 +55,4 @@ def run_measured(home: Home, *arguments: str, timeout_s: float = 3600) -> Peak:
         is_over.set()
         sampler.join()
     done = subprocess.CompletedProcess(child.args, child.returncode, out, err)
-    return Peak(done, peak, _child_seconds() - before)
-
-
-def _child_seconds() -> float:
-    """Return the processor time of child processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return Peak(done, peak)
