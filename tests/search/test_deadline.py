@@ -43,8 +43,14 @@ EVIL = (
 )  # fmt: skip
 
 
+HOUR_S = 3600
+
+
 class Clock:
-    """A clock that advances by one with each call from the searching thread."""
+    """A clock that advances by an hour with each call from the searching thread.
+
+    The main thread waits for that thread in real time: an hour is long enough for any machine.
+    """
 
     def __init__(self, wait_for: threading.Event | None = None) -> None:
         self.now = 0.0
@@ -54,7 +60,7 @@ class Clock:
 
     def monotonic(self) -> float:
         if threading.get_ident() != self._main:
-            self.now += 1
+            self.now += HOUR_S
         elif not self._is_started:  # The main thread computes how long to wait.
             self._is_started = True
             if self._wait_for is None:
@@ -93,7 +99,7 @@ def test_search_stops_at_the_deadline_and_keeps_the_hits_so_far(
 ) -> None:
     monkeypatch.setattr(exact_search, "time", Clock())
     matcher = FakeMatcher(lambda _: 1)
-    answer = search_exact(candidates(), matcher, request(deadline), 0)
+    answer = search_exact(candidates(), matcher, request(deadline * HOUR_S), 0)
     assert {hit.place.turn for hit in answer.hits} == set(range(deadline))
     assert answer.is_cut_short == (deadline < CANDIDATES)
 
@@ -110,7 +116,7 @@ def test_match_that_does_not_return_is_abandoned_at_the_deadline(
         return 1
 
     monkeypatch.setattr(exact_search, "time", Clock(wait_for=is_stuck))
-    answer = search_exact(candidates(), FakeMatcher(count), request(3), 0)
+    answer = search_exact(candidates(), FakeMatcher(count), request(3 * HOUR_S), 0)
     is_released.set()
     assert {hit.place.turn for hit in answer.hits} == {0, 1}
     assert answer.is_cut_short
@@ -122,7 +128,7 @@ def test_error_in_the_searching_thread_is_raised(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(exact_search, "time", Clock())
     with pytest.raises(UsageError, match="no such thing"):
-        search_exact(candidates(), FakeMatcher(fail), request(100), 0)
+        search_exact(candidates(), FakeMatcher(fail), request(HOUR_S), 0)
 
 
 def test_process_exits_without_waiting_for_an_abandoned_match() -> None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import _thread
 import time
 
-from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import SUPERSEDED, WORKER, RankedHit, limit_hits, rank
+from ccgrep.search.rank import SUPERSEDED, WORKER, limit_hits, make_hit, rank
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
-from ccgrep.search.request import Answer, Hit, Place, Request
+from ccgrep.search.request import Answer, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +46,7 @@ def search_exact(
 ) -> Answer:
     """Return the turns that match, or with `invert` those that do not, most matches first."""
     places: dict[tuple[int, int], Place] = {}
-    counts: dict[tuple[int, int], int] = {}
+    counts: dict[Place, int] = {}
     documents: list[DocumentHit] = []
 
     def verify_candidates() -> None:
@@ -57,8 +56,8 @@ def search_exact(
             count = sum([matcher.count(text) for text in texts if text])
             if bool(count) == request.invert:
                 continue
-            key = (document.session_key, document.turn)
-            places[key], counts[key] = place, count
+            places[document.session_key, document.turn] = place
+            counts[place] = count
             relevance = 1.0 if request.invert else count / (count + 1)
             factor = _MACHINE_FACTOR if document.kind in (WORKER, SUPERSEDED) else 1.0
             documents.append(document._replace(score=relevance * factor))
@@ -66,7 +65,8 @@ def search_exact(
     is_complete = _run_until(request.deadline, verify_candidates)
     ranked = rank(documents[:], newest)
     kept = limit_hits(ranked, request.limit, request.per_session)
-    hits = [_hit(one, places, counts) for one in kept]
+    hits = [make_hit(one, lambda found: places[found.session_key, found.turn]) for one in kept]
+    hits = [hit._replace(matches=counts[hit.place]) for hit in hits]
     return Answer(hits, len(ranked), "exact", is_cut_short=not is_complete)
 
 
@@ -96,21 +96,6 @@ def _run_until(deadline: float | None, work: Callable[[], None]) -> bool:
     if errors:
         raise errors[0]
     return is_finished and time.monotonic() <= deadline
-
-
-def _hit(
-    ranked: RankedHit, places: dict[tuple[int, int], Place], counts: dict[tuple[int, int], int]
-) -> Hit:
-    document = ranked.document
-    key = (document.session_key, document.turn)
-    return Hit(
-        place=places[key],
-        score=ranked.score,
-        started=document.started,
-        kind=KINDS[document.kind],
-        also_in=tuple(places[other.session_key, other.turn] for other in ranked.others),
-        matches=counts[key],
-    )
 
 
 def indexed_candidates(

@@ -11,9 +11,12 @@ from __future__ import annotations
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.search.request import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ccgrep.search.request import Place
 
 _RECENCY = 0.05
 _HALF_LIFE_MS = 30 * 86_400_000
@@ -31,6 +34,17 @@ class RankedHit(NamedTuple):
     score: float
     document: DocumentHit
     others: tuple[DocumentHit, ...] = ()
+
+
+def make_hit(ranked: RankedHit, place_of: Callable[[DocumentHit], Place]) -> Hit:
+    document = ranked.document
+    return Hit(
+        place=place_of(document),
+        score=ranked.score,
+        started=document.started,
+        kind=KINDS[document.kind],
+        also_in=tuple(map(place_of, ranked.others)),
+    )
 
 
 def recency(started: int, newest: int) -> float:

@@ -11,11 +11,10 @@ otherwise the nearest texts are fetched, more and more of them until enough pass
 
 from __future__ import annotations
 
-from ccgrep.fulltext.document_id import KINDS
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import SUPERSEDED, WORKER, limit_hits, rank, recency
-from ccgrep.search.request import Answer, Hit, Passage, Place
+from ccgrep.search.rank import SUPERSEDED, WORKER, limit_hits, make_hit, rank, recency
+from ccgrep.search.request import Answer, Passage, Place
 from ccgrep.search.word_search import has_known_word, score_words
 
 if TYPE_CHECKING:
@@ -86,7 +85,17 @@ def search_semantic(
     ]
     ranked = _rank_machines_last(documents, newest)
     kept = limit_hits(ranked, request.limit, request.per_session)
-    return Answer([_hit(reader, one, turns, newest) for one in kept], len(ranked), tier)
+    hits = []
+    for one in kept:
+        turn = turns[_key(one.document)]
+        parts = (
+            ("meaning", turn.semantic),
+            ("words", turn.words),
+            ("recency", recency(one.document.started, newest)),
+        )
+        hit = make_hit(one, lambda document: Place(*reader.place(document.address)))
+        hits.append(hit._replace(passage=turn.passage, parts=parts))
+    return Answer(hits, len(ranked), tier)
 
 
 def _hit_keys(
@@ -211,26 +220,6 @@ def _rank_machines_last(documents: Iterable[DocumentHit], newest: int) -> list[R
     known = {hit.document.object_key for hit in first}
     last = [hit._replace(score=hit.score * factor) for hit in machine]
     return [*first, *(hit for hit in last if hit.document.object_key not in known)]
-
-
-def _hit(
-    reader: TextReader, ranked: RankedHit, turns: Mapping[Key, _ScoredTurn], newest: int
-) -> Hit:
-    document = ranked.document
-    turn = turns[_key(document)]
-    return Hit(
-        place=Place(*reader.place(document.address)),
-        score=ranked.score,
-        started=document.started,
-        kind=KINDS[document.kind],
-        also_in=tuple(Place(*reader.place(other.address)) for other in ranked.others),
-        passage=turn.passage,
-        parts=(
-            ("meaning", turn.semantic),
-            ("words", turn.words),
-            ("recency", recency(document.started, newest)),
-        ),
-    )
 
 
 def _key(document: DocumentHit) -> Key:

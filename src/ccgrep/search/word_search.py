@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ccgrep.fulltext.document_id import KINDS, hash_session_id
+from ccgrep.fulltext.document_id import hash_session_id
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
@@ -22,11 +22,12 @@ from ccgrep.search.rank import (
     WORKER,
     RankedHit,
     limit_hits,
+    make_hit,
     merge_places,
     rank,
     scale_scores,
 )
-from ccgrep.search.request import Answer, Filters, Hit, Place, Request
+from ccgrep.search.request import Answer, Filters, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -153,7 +154,10 @@ class _WordSearch:
                 break
         kept = limit_hits(ranked.values(), self._request.limit, self._request.per_session)
         place_of = self._place_by_key() if len(kept) > _MANY_HITS else self._place
-        return Answer([_hit(one, place_of) for one in kept], len(ranked), tier)
+        hits = [
+            make_hit(one, place_of)._replace(parts=(("words", one.document.score),)) for one in kept
+        ]
+        return Answer(hits, len(ranked), tier)
 
     def score_discussion(
         self, required: list[Requirement], stop_words: Sequence[Unit], limit: int
@@ -277,15 +281,3 @@ class _WordSearch:
             for pair in pairwise(words)
             if pair[0] != pair[1]
         ]
-
-
-def _hit(ranked: RankedHit, place_of: Callable[[DocumentHit], Place]) -> Hit:
-    document = ranked.document
-    return Hit(
-        place=place_of(document),
-        score=ranked.score,
-        started=document.started,
-        kind=KINDS[document.kind],
-        also_in=tuple(place_of(other) for other in ranked.others),
-        parts=(("words", document.score),),
-    )
