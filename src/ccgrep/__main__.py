@@ -3,7 +3,7 @@
 import sys
 
 if not sys.flags.safe_path:
-    # Where it is run, which Python puts first: a json.py that lies there is none of ours.
+    # Python puts the current directory first: a json.py there must not replace the standard one.
     del sys.path[0]
 
 from ccgrep.cli import entry

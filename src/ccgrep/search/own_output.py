@@ -1,5 +1,8 @@
-"""What ccgrep itself printed into a session is no find: an agent that searches would find its
-earlier searches first. A turn is left out that matches nowhere but in calls of ccgrep."""
+"""Leaves out hits in ccgrep's own output.
+
+An agent that searches would otherwise find its earlier searches first. A turn is left out if it
+matches nowhere but in calls of ccgrep.
+"""
 
 import re
 from collections.abc import Callable
@@ -16,13 +19,13 @@ from ccgrep.search.snippet import MatchFinder
 TOOLS = ("search_conversations", "list_conversations", "read_turn", "read_conversation")
 _ALL: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 _COMMAND = re.compile(r"(?:^|[;&|(\n`])\s*(?:\w+=\S*\s+)*(?:\S*/)?ccgrep(?=\s|$)")
-"""ccgrep as the name of a command, not in a path or a text."""
+"""ccgrep as a command, not in a path or a text."""
 
 
-def without_own(
+def drop_own_output(
     run: Callable[[Request], tuple[Answer, MatchFinder]], searcher: Searcher, request: Request
 ) -> tuple[Answer, MatchFinder]:
-    """The answer without hits in ccgrep's own output, with as many others as are wanted."""
+    """Run a request and drop hits in ccgrep's own output; fetch more until the limit is met."""
     limit = request.limit
     while True:
         answer, finder = run(request._replace(limit=limit))
@@ -36,27 +39,29 @@ def without_own(
 
 def _is_own(searcher: Searcher, hit: Hit, finder: MatchFinder, kinds: tuple[TextKind, ...]) -> bool:
     stored = searcher.stored(hit.place)
-    said = (stored.prompt, stored.answer, stored.title) if stored is not None else ()
-    if hit.passage is not None or (not kinds and any(finder.spans(text) for text in said)):
+    shown = (stored.prompt, stored.answer, stored.title) if stored is not None else ()
+    if hit.passage is not None or (not kinds and any(finder.spans(text) for text in shown)):
         return False
     turn = searcher.turn(hit.place)
-    if turn is None or not any(map(is_call, turn.calls())):
+    if turn is None or not any(map(is_ccgrep_call, turn.calls())):
         return False
-    rest = replace(turn, steps=tuple(map(_without_calls, turn.steps)))
+    rest = replace(turn, steps=tuple(map(_drop_calls, turn.steps)))
     texts = [turn_text(rest, kind) for kind in kinds or _ALL]
     texts += () if kinds else (field_text(rest, "note"),)
     return not any(finder.spans(text) for text in texts)
 
 
-def _without_calls(step: Step) -> Step:
+def _drop_calls(step: Step) -> Step:
     if not isinstance(step, Message):
         return step
-    kept = (part for part in step.parts if not (isinstance(part, ToolCall) and is_call(part)))
+    kept = (
+        part for part in step.parts if not (isinstance(part, ToolCall) and is_ccgrep_call(part))
+    )
     return replace(step, parts=tuple(kept))
 
 
-def is_call(call: ToolCall) -> bool:
-    """Whether a tool call asked ccgrep, on the command line or over MCP."""
+def is_ccgrep_call(call: ToolCall) -> bool:
+    """Return whether a tool call ran ccgrep, in a shell or over MCP."""
     if call.name.rpartition("__")[2] in TOOLS:
         return True
     given = call.input if isinstance(call.input, dict) else {}

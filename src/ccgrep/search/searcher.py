@@ -61,9 +61,9 @@ class Searcher:
         """Answer a request; leave out hits in ccgrep's own output if the request says so."""
         if not request.excludes_own_output or request.invert:
             return self._run(request)
-        from ccgrep.search.own_output import without_own  # noqa: PLC0415 - only for agents
+        from ccgrep.search.own_output import drop_own_output  # noqa: PLC0415 - only for agents
 
-        return without_own(self._run, self, request)
+        return drop_own_output(self._run, self, request)
 
     def _run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request. A query without any word becomes a literal search."""
