@@ -1,4 +1,4 @@
-"""Ordinary turns have no secrets, so almost none may be altered."""
+"""Ordinary turns contain no secrets, so redaction may change almost none of them."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from ccgrep.store.lifecycle import open_store
 from tests.helpers import scale
 
 ROOT = Path(__file__).parents[1]
-MOST = 0.005
+MAX_SHARE = 0.005
 KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 
 
@@ -35,32 +35,35 @@ def is_altered(turn: Turn) -> bool:
 
 
 def chunks(pattern: str) -> Iterator[str]:
-    """Files as a tool would read them, a turn's worth of text at a time."""
+    """Yield files in chunks of the size of a turn."""
     for path in sorted(ROOT.glob(pattern)):
         text = path.read_text(encoding="utf-8")
         yield from (text[at : at + 4000] for at in range(0, len(text), 4000))
 
 
-def test_ordinary_turns_stay_as_they_are(tmp_path: Path, figure: Callable[[str], None]) -> None:
-    made = tmp_path / "made"
+def test_ordinary_turns_stay_unchanged(tmp_path: Path, figure: Callable[[str], None]) -> None:
+    generated = tmp_path / "generated"
     size = str(scale.of(2_000_000, 20_000_000))
-    command = [sys.executable, str(ROOT / "bench" / "generate.py"), str(made), "--bytes", size]
+    command = [sys.executable, str(ROOT / "bench" / "generate.py"), str(generated), "--bytes", size]
     subprocess.run([*command, "--files", "50"], check=True, capture_output=True)
     example = ROOT / "examples" / "home"
-    found = {
+    results = {
         "example": [
             is_altered(turn)
             for turn in turns_of(example / ".claude", example / ".codex", tmp_path / "a")
         ],
         "generated": [
-            is_altered(turn) for turn in turns_of(made / ".claude", made / ".codex", tmp_path / "b")
+            is_altered(turn)
+            for turn in turns_of(generated / ".claude", generated / ".codex", tmp_path / "b")
         ],
         "source": [bool(secrets.find(text)) for text in chunks("src/**/*.py")],
         "tests": [bool(secrets.find(text)) for text in chunks("tests/**/*.py")],
         "documents": [bool(secrets.find(text)) for text in chunks("**/*.md")],
     }
-    for name, altered in found.items():
+    for name, altered in results.items():
         assert altered, name
-        assert sum(altered) <= MOST * len(altered), name
-    counts = ", ".join(f"{sum(one)} of {len(one)} {name}" for name, one in found.items())
-    figure(f"secrets: ordinary text altered: {counts}")
+        assert sum(altered) <= MAX_SHARE * len(altered), name
+    counts = ", ".join(
+        f"{sum(altered)} of {len(altered)} {name}" for name, altered in results.items()
+    )
+    figure(f"secrets: ordinary texts changed: {counts}")

@@ -1,4 +1,4 @@
-"""The door from untrusted text to output lets nothing through that acts."""
+"""No control or invisible character gets from untrusted text to output."""
 
 import json
 import random
@@ -15,7 +15,7 @@ ODD = "".join(ATTACKS.values()) + "".join(BENIGN)
 
 
 def random_text(chance: random.Random, length: int) -> str:
-    """Every code point as likely as any other, beside those that act or join more often."""
+    """Return random code points, half of them from `ODD`."""
     chars = [chr(code) for code in chance.choices(CODES, k=length // 2)]
     chars += chance.choices(ODD, k=length - len(chars))
     chance.shuffle(chars)
@@ -23,12 +23,21 @@ def random_text(chance: random.Random, length: int) -> str:
 
 
 def is_odd(code: int) -> bool:
-    """Whether a character may act or hide: controls, marks, separators, and what is none."""
-    is_none = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-    return is_none or unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Mn")
+    """Return whether it is a control, a mark, a separator or a noncharacter."""
+    is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    return is_noncharacter or unicodedata.category(chr(code)) in (
+        "Cc",
+        "Cf",
+        "Cs",
+        "Zl",
+        "Zp",
+        "Mn",
+    )
 
 
-def test_every_code_point_alone_and_between_letters(figure: Callable[[str], None]) -> None:
+def test_escape_leaves_no_unsafe_code_point_alone_or_between_letters(
+    figure: Callable[[str], None],
+) -> None:
     tried = [chr(code) for code in CODES if scale.IS_LONG or is_odd(code)]
     for char in tried:
         for text in (char, f"a{char}b", f"\U0001f468{char}\U0001f469"):
@@ -37,11 +46,11 @@ def test_every_code_point_alone_and_between_letters(figure: Callable[[str], None
 
 
 def utf16(text: str) -> bytes:
-    """Two halves of a pair that happen to meet are one character in JSON."""
+    """Return bytes that are equal for a pair of surrogates and its character, as in JSON."""
     return text.encode("utf-16-le", "surrogatepass")
 
 
-def test_nothing_that_acts_comes_through(figure: Callable[[str], None]) -> None:
+def test_no_unsafe_character_of_random_text_gets_through(figure: Callable[[str], None]) -> None:
     chance = random.Random(3)
     number = scale.of(30_000, 1_000_000)
     for _ in range(number // 1000):
@@ -55,7 +64,7 @@ def test_nothing_that_acts_comes_through(figure: Callable[[str], None]) -> None:
     figure(f"text.escape: {number} random code points, 0 leak")
 
 
-def test_escaped_text_stays_as_it_is() -> None:
+def test_escape_and_clean_are_idempotent_and_keep_benign_text() -> None:
     chance = random.Random(4)
     for text in (*ATTACKS.values(), *BENIGN, *(random_text(chance, 50) for _ in range(200))):
         assert escape(escape(text)) == escape(text)

@@ -1,4 +1,4 @@
-"""Objects: decoding gives back what was encoded, and equal values have equal bytes."""
+"""Objects: `decode` inverts `encode`, and equal values have equal bytes."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ turns = st.builds(Turn, text, blobs, steps)
 
 
 @given(turns)
-def test_decoding_gives_back_what_was_encoded(turn: Turn) -> None:
+def test_decode_inverts_encode(turn: Turn) -> None:
     raw = encode(turn)
     assert decode(raw, Turn) == turn
     assert encode(decode(raw, Turn)) == raw
@@ -36,15 +36,15 @@ def test_decoding_gives_back_what_was_encoded(turn: Turn) -> None:
 
 
 @given(json_values, st.randoms())
-def test_order_of_keys_does_not_change_the_bytes(value: Any, chance: Any) -> None:
-    def shuffled(item: Any) -> Any:
+def test_order_of_keys_does_not_change_bytes(value: Any, chance: Any) -> None:
+    def shuffle(item: Any) -> Any:
         if isinstance(item, dict):
             keys = list(item)
             chance.shuffle(keys)
-            return {key: shuffled(item[key]) for key in keys}
-        return [shuffled(one) for one in item] if isinstance(item, list) else item
+            return {key: shuffle(item[key]) for key in keys}
+        return [shuffle(element) for element in item] if isinstance(item, list) else item
 
-    a, b = (Turn(steps=(Message((ToolCall("x", v),)),)) for v in (value, shuffled(value)))
+    a, b = (Turn(steps=(Message((ToolCall("x", v),)),)) for v in (value, shuffle(value)))
     assert encode(a) == encode(b)
 
 
@@ -55,13 +55,13 @@ def test_different_turns_have_different_ids(a: Turn, b: Turn) -> None:
 
 
 @given(st.integers(2**64, 2**80) | st.integers(-(2**80), -(2**63) - 1))
-def test_numbers_that_msgpack_cannot_hold_become_text(number: int) -> None:
+def test_numbers_beyond_msgpack_become_text(number: int) -> None:
     turn = Turn(steps=(Message((ToolCall("x", {"n": number}),)),))
     stored = decode(encode(turn), Turn)
     assert [call.input for call in stored.calls()] == [{"n": str(number)}]
 
 
-def test_nesting_that_is_too_deep_is_cut_not_fatal() -> None:
+def test_too_deep_nesting_is_truncated() -> None:
     deep: Any = "bottom"
     for _ in range(100_000):
         deep = [deep]
@@ -69,5 +69,5 @@ def test_nesting_that_is_too_deep_is_cut_not_fatal() -> None:
     try:
         assert decode(encode(turn), Turn).prompt == "kept"
     finally:
-        while isinstance(deep, list):  # freed level by level: the interpreter would recurse
+        while isinstance(deep, list):  # Freed level by level: the interpreter would recurse.
             deep = deep[0]
