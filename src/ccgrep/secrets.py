@@ -58,32 +58,13 @@ def _word(literal: str, chars: str = _ALNUM) -> str:
     The word may also start after an escape sequence of JSON, of a URL or of a terminal. The literal
     comes first and lookbehinds follow, because `re` searches fast for a literal prefix.
     """
-    starts = (
-        rf"(?<!{chars}{literal})",
-        rf"(?<=\\[nrt]{literal})",
-        rf"(?<=%[0-9A-F]{{2}}{literal})",
+    return (
+        rf"{literal}(?:(?<!{chars}{literal})|(?<=\\[nrt]{literal})|(?<=%[0-9A-F]{{2}}{literal})"
+        rf"|(?<=[0-9;[]m{literal}))"
     )
-    return f"{literal}(?:{'|'.join(starts)}|(?<=[0-9;[]m{literal}))"
-
-
-class Rule(NamedTuple):
-    """A family of secrets.
-
-    The pattern's first group, or the whole match, is the secret. `is_real` gets the secret and the
-    text before it, and rejects placeholders. `is_likely` gets a text with one of the literals, and
-    returns whether the pattern could match.
-    """
-
-    name: str
-    literals: tuple[str, ...]
-    pattern: str
-    is_real: Callable[[str, str], bool]
-    is_likely: Callable[[str], bool] = bool
 
 
 class Secret(NamedTuple):
-    """A secret in a text."""
-
     start: int
     end: int
     rule: str
@@ -122,17 +103,19 @@ def _has_authority(text: str) -> bool:
     return False
 
 
+def _has(pattern: str, text: str) -> bool:
+    return bool(compile_pattern(pattern).search(text))
+
+
 def _is_varied(value: str, _: str = "") -> bool:
     """Return whether a value has enough different characters and is no placeholder."""
-    return len(set(value)) >= min(8, len(value) // 2) and not compile_pattern(_PLACEHOLDERS).search(
-        value
-    )
+    return len(set(value)) >= min(8, len(value) // 2) and not _has(_PLACEHOLDERS, value)
 
 
 def _is_key(value: str, _: str) -> bool:
     """Return whether a value is varied and has a run that dashed words do not have."""
     runs = compile_pattern(_RUN).findall(value)
-    return any(map(compile_pattern(_DIGIT).search, runs)) and _is_varied(value)
+    return any(_has(_DIGIT, run) for run in runs) and _is_varied(value)
 
 
 def _is_dashed_key(value: str, _: str) -> bool:
@@ -142,16 +125,12 @@ def _is_dashed_key(value: str, _: str) -> bool:
 
 
 def _is_password(value: str, _: str) -> bool:
-    return value.lower() not in _DUMMIES and not compile_pattern(_PLACEHOLDERS).search(value)
+    return value.lower() not in _DUMMIES and not _has(_PLACEHOLDERS, value)
 
 
 def _is_random(value: str, _: str = "") -> bool:
     """Return whether a value mixes kinds of characters, unlike a name, path, number or call."""
-    if (
-        not compile_pattern(_DIGIT).search(value)
-        or compile_pattern(_WORDY).search(value)
-        or not _is_varied(value)
-    ):
+    if not _has(_DIGIT, value) or _has(_WORDY, value) or not _is_varied(value):
         return False
     if sum(map(len, compile_pattern(_WORDS).findall(value))) * 3 > len(value):
         return False
@@ -161,13 +140,11 @@ def _is_random(value: str, _: str = "") -> bool:
 
 
 def _is_named(value: str, before: str) -> bool:
-    return bool(compile_pattern(_NAMED).search(before)) and _is_varied(value)
+    return _has(_NAMED, before) and _is_varied(value)
 
 
 def _is_named_random(value: str, before: str) -> bool:
-    return bool(
-        compile_pattern(_DIGIT).search(value) and compile_pattern(_NAMED).search(before)
-    ) and _is_random(value)
+    return _has(_DIGIT, value) and _has(_NAMED, before) and _is_random(value)
 
 
 def _is_authorized(value: str, before: str) -> bool:
@@ -176,6 +153,25 @@ def _is_authorized(value: str, before: str) -> bool:
 
 def _always(_: str, __: str) -> bool:
     return True
+
+
+class Rule(NamedTuple):
+    """A family of secrets.
+
+    The pattern's first group, or the whole match, is the secret. `is_real` gets the secret and the
+    text before it, and rejects placeholders. `is_likely` gets a text with one of the literals, and
+    returns whether the pattern could match.
+    """
+
+    name: str
+    literals: tuple[str, ...]
+    pattern: str
+    is_real: Callable[[str, str], bool] = _is_varied
+    is_likely: Callable[[str], bool] = bool
+
+
+def _at_least(number: int, chars: str) -> str:
+    return f"(?:{chars}{{{number},}}|{chars}{{{_MIN_CUT_CHARS},}}{_CUT})"
 
 
 def _token(
@@ -193,8 +189,7 @@ def _token(
     literals = tuple(prefixes.split())
     escaped = prefixes.replace(".", r"\.").split()  # Not re.escape: importing re takes 8 ms.
     either = "|".join(map(_word, escaped) if is_word else escaped)
-    rest = f"(?:{chars}{{{least},}}|{chars}{{{_MIN_CUT_CHARS},}}{_CUT})"
-    return Rule(name, literals, f"(?:{either}){rest}", is_real)
+    return Rule(name, literals, f"(?:{either}){_at_least(least, chars)}", is_real)
 
 
 _PEM_BEGIN = "-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -206,20 +201,14 @@ _PEM = (
 )
 """A key block up to its END line, or without one as far as the base64 goes."""
 
+# fmt: off
 RULES: tuple[Rule, ...] = (
     Rule("private-key", ("-----BEGIN ",), _PEM, _always),
-    Rule(
-        "aws-key",
-        ("AKIA", "ASIA"),
-        rf"{_word('A[KS]IA')}(?:[A-Z2-7]{{16}}(?![A-Za-z0-9])|[A-Z2-7]{{4,15}}{_CUT})",
-        _is_varied,
-    ),
-    Rule(
-        "aws-secret",
-        ("ecretAccessKey", "ecret_access_key", "ECRET_ACCESS_KEY"),
-        rf"{_ASSIGN}((?:[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=])|[A-Za-z0-9/+]{{8,39}}{_CUT}))",
-        _is_named,
-    ),
+    Rule("aws-key", ("AKIA", "ASIA"),
+         rf"{_word('A[KS]IA')}(?:[A-Z2-7]{{16}}(?![A-Za-z0-9])|[A-Z2-7]{{4,15}}{_CUT})"),
+    Rule("aws-secret", ("ecretAccessKey", "ecret_access_key", "ECRET_ACCESS_KEY"),
+         rf"{_ASSIGN}((?:[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=])|[A-Za-z0-9/+]{{8,39}}{_CUT}))",
+         _is_named),
     _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 30),
     _token("github-token", "github_pat_", "[A-Za-z0-9_]", 22),
     _token("gitlab-token", "glpat- gldt- glrt-", _URL64, 16),
@@ -230,73 +219,29 @@ RULES: tuple[Rule, ...] = (
     _token("google-key", "AIza", _URL64, 30),
     _token("google-token", "ya29.", _URL64, 20),
     _token("google-client-secret", "GOCSPX-", _URL64, 20),
-    Rule(
-        "slack-token",
-        ("xox", "xapp-"),
-        rf"(?:xox[abceprs]|xapp)-(?:[A-Za-z0-9-]{{16,}}|[A-Za-z0-9-]{{4,}}{_CUT})",
-        _is_varied,
-    ),
-    Rule(
-        "slack-webhook",
-        ("hooks.slack.com/",),
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{12,})",
-        _is_varied,
-    ),
-    Rule(
-        "discord-webhook",
-        ("/api/webhooks/",),
-        r"/api/webhooks/\d{6,20}/([A-Za-z0-9_-]{12,})",
-        _is_varied,
-    ),
-    Rule(
-        "discord-token",
-        ("iscord", "ISCORD"),
-        _word("[MNO]", _URL64) + rf"{_URL64}{{23,27}}\.{_URL64}{{6}}\.{_URL64}{{27,}}",
-        _is_varied,
-    ),
-    Rule(
-        "stripe-key",
-        ("k_live_", "k_test_"),
-        rf"[sr]k_(?:live|test)_(?:{_ALNUM}{{16,}}|{_ALNUM}{{4,}}{_CUT})",
-        _is_varied,
-    ),
+    Rule("slack-token", ("xox", "xapp-"), "(?:xox[abceprs]|xapp)-" + _at_least(16, "[A-Za-z0-9-]")),
+    Rule("slack-webhook", ("hooks.slack.com/",),
+         r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{12,})"),
+    Rule("discord-webhook", ("/api/webhooks/",), r"/api/webhooks/\d{6,20}/([A-Za-z0-9_-]{12,})"),
+    Rule("discord-token", ("iscord", "ISCORD"),
+         _word("[MNO]", _URL64) + rf"{_URL64}{{23,27}}\.{_URL64}{{6}}\.{_URL64}{{27,}}"),
+    Rule("stripe-key", ("k_live_", "k_test_"), "[sr]k_(?:live|test)_" + _at_least(16, _ALNUM)),
     _token("stripe-webhook", "whsec_", "[A-Za-z0-9+/=]", 20),
-    Rule(
-        "twilio-key",
-        ("SK",),
-        rf"{_word('SK')}(?:{_HEX}{{32}}(?![A-Za-z0-9])|{_HEX}{{8,31}}{_CUT})",
-        _is_varied,
-    ),
-    Rule(
-        "sendgrid-key",
-        ("SG.",),
-        _word(r"SG\.")
-        + rf"(?:{_URL64}{{16,32}}\.(?:{_URL64}{{16,}}|{_URL64}*{_CUT})|{_URL64}{{8,32}}{_CUT})",
-        _is_varied,
-    ),
+    Rule("twilio-key", ("SK",),
+         rf"{_word('SK')}(?:{_HEX}{{32}}(?![A-Za-z0-9])|{_HEX}{{8,31}}{_CUT})"),
+    Rule("sendgrid-key", ("SG.",),
+         _word(r"SG\.")
+         + rf"(?:{_URL64}{{16,32}}\.(?:{_URL64}{{16,}}|{_URL64}*{_CUT})|{_URL64}{{8,32}}{_CUT})"),
     _token("npm-token", "npm_", _ALNUM, 30, is_word=True),
     _token("pypi-token", "pypi-AgE", _URL64, 40),
     _token("huggingface-token", "hf_", _ALNUM, 30, is_word=True),
     _token("digitalocean-token", "dop_v1_ doo_v1_", _HEX, 32),
-    Rule("azure-key", ("AccountKey=",), "AccountKey=([A-Za-z0-9+/]{12,}={0,2})", _is_varied),
-    Rule(
-        "azure-sas",
-        ("sig=",),
-        rf"[?&;]sig=((?:[A-Za-z0-9%+/]{{30,}}={{0,2}}|[A-Za-z0-9%+/]{{8,}}{_CUT}))",
-        _is_varied,
-    ),
-    Rule(
-        "jwt",
-        ("eyJ",),
-        _word("eyJ", _URL64) + rf"{_URL64}{{8,}}+\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?",
-        _always,
-    ),
-    Rule(
-        "telegram-token",
-        (":AA",),
-        rf"(?<![0-9])[0-9]{{8,10}}:AA(?:{_URL64}{{32,}}|{_URL64}{{4,}}{_CUT})",
-        _is_varied,
-    ),
+    Rule("azure-key", ("AccountKey=",), "AccountKey=([A-Za-z0-9+/]{12,}={0,2})"),
+    Rule("azure-sas", ("sig=",),
+         rf"[?&;]sig=((?:[A-Za-z0-9%+/]{{30,}}={{0,2}}|[A-Za-z0-9%+/]{{8,}}{_CUT}))"),
+    Rule("jwt", ("eyJ",),
+         _word("eyJ", _URL64) + rf"{_URL64}{{8,}}+\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?", _always),
+    Rule("telegram-token", (":AA",), "(?<![0-9])[0-9]{8,10}:AA" + _at_least(32, _URL64)),
     _token("shopify-token", "shpat_ shpss_", "[A-Fa-f0-9]", 32),
     _token("databricks-token", "dapi", _HEX, 32, is_word=True),
     _token("vault-token", "hvs. hvb.", _URL64, 24, is_word=True),
@@ -312,49 +257,25 @@ RULES: tuple[Rule, ...] = (
     _token("sentry-token", "sntrys_ sntryu_", "[A-Za-z0-9_+/=]", 32),
     _token("groq-key", "gsk_", _ALNUM, 40),
     _token("xai-key", "xai-", _ALNUM, 60, is_word=True),
-    Rule(
-        "bearer-token",
-        ("earer ", "EARER "),
-        r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{11,}[A-Za-z0-9_~+/=-])",
-        _is_key,
-        _has_bearer,
-    ),
-    Rule(
-        "basic-auth",
-        ("Basic ", "basic "),
-        r"[Bb]asic[ \t]{1,4}([A-Za-z0-9+/]{8,}={0,2})",
-        _is_authorized,
-    ),
-    Rule(
-        "basic-auth",
-        (" -u ", "--user "),
-        r"-(?:u|-user)[ \t]{1,4}[\"']?[^\s:\"'$<{]{1,100}:([^\s\"'$<{@:/]{8,})",
-        _is_key,
-    ),
-    Rule(
-        "url-password",
-        ("://",),
-        r"://[^\s/:@\"'<>]{0,100}:(?!\[redacted|//|[0-9]+(?:[^0-9@]|\Z))([^\s/@:\"'<>${}\[\]]{3,})"
-        rf"(?:@(?=[A-Za-z0-9\[$<{{])|@?{_CUT})",
-        _is_password,
-        _has_authority,
-    ),
-    Rule(
-        "password",
-        ("--pass", "--token", "--secret", "--api-key", "-token ", "-key "),
-        rf"(?<!-)--(?=[a-z])[a-z-]{{0,30}}(?:pass[a-z]{{0,6}}|token|secret|key) [\"']?({_VALUE})",
-        _is_random,
-        _has_flag,
-    ),
-    Rule(
-        "password",
-        tuple("assw ASSW assph ecret ECRET oken OKEN redent key KEY Key pwd PWD".split()),
-        # A lookahead, because the value may be an assignment itself.
-        rf"{_ASSIGN}(?=({_VALUE}))",
-        _is_named_random,
-        _has_assigned,
-    ),
+    Rule("bearer-token", ("earer ", "EARER "),
+         r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{11,}[A-Za-z0-9_~+/=-])",
+         _is_key, _has_bearer),
+    Rule("basic-auth", ("Basic ", "basic "),
+         r"[Bb]asic[ \t]{1,4}([A-Za-z0-9+/]{8,}={0,2})", _is_authorized),
+    Rule("basic-auth", (" -u ", "--user "),
+         r"-(?:u|-user)[ \t]{1,4}[\"']?[^\s:\"'$<{]{1,100}:([^\s\"'$<{@:/]{8,})", _is_key),
+    Rule("url-password", ("://",),
+         r"://[^\s/:@\"'<>]{0,100}:(?!\[redacted|//|[0-9]+(?:[^0-9@]|\Z))([^\s/@:\"'<>${}\[\]]{3,})"
+         rf"(?:@(?=[A-Za-z0-9\[$<{{])|@?{_CUT})", _is_password, _has_authority),
+    Rule("password", ("--pass", "--token", "--secret", "--api-key", "-token ", "-key "),
+         rf"(?<!-)--(?=[a-z])[a-z-]{{0,30}}(?:pass[a-z]{{0,6}}|token|secret|key) [\"']?({_VALUE})",
+         _is_random, _has_flag),
+    Rule("password",
+         tuple("assw ASSW assph ecret ECRET oken OKEN redent key KEY Key pwd PWD".split()),
+         # A lookahead, because the value may be an assignment itself.
+         rf"{_ASSIGN}(?=({_VALUE}))", _is_named_random, _has_assigned),
 )
+# fmt: on
 _LITERALS = tuple((literal, rule) for rule in RULES for literal in rule.literals)
 
 

@@ -50,126 +50,51 @@ class Setting(NamedTuple):
     origin: str
 
 
-KEYS: dict[str, Key] = {
-    key.name: key
-    for key in (
-        Key(
-            "store",
-            "path",
-            "~/.local/share/ccgrep",
-            "directory of the store; below $XDG_DATA_HOME if that is set",
-            variables=("CCGREP_DIR",),
-        ),
-        Key(
-            "roots",
-            "paths",
-            (),
-            "more directories to read besides those of Claude Code and Codex: a home directory, or "
-            "one such as ~/.claude; missing ones are skipped; --root replaces all of them",
-            "--root",
-        ),
-        Key(
-            "exclude",
-            "patterns",
-            (),
-            "sessions to ignore: paths of projects or transcripts, with * and ?, and everything "
-            "below them; sessions in the store stay there until `ccgrep forget`",
-        ),
-        Key("limit", "count", 10, "number of hits of a word search; 0 prints all", "-n"),
-        Key("list_limit", "count", 20, "number of sessions that `list` prints on a terminal", "-n"),
-        Key(
-            "subagents",
-            "word",
-            "include",
-            "whether to search and list sub-agents",
-            "--subagents",
-            words=("include", "only", "exclude"),
-        ),
-        Key(
-            "timeout_s",
-            "number",
-            5.0,
-            "time limit of -F and -E in seconds; 0 is no limit",
-            "--timeout",
-        ),
-        Key(
-            "refresh_budget_s",
-            "number",
-            1.0,
-            "time in seconds that a search spends on new transcripts; `index` reads the rest",
-        ),
-        Key(
-            "color",
-            "word",
-            "auto",
-            "when to use colours",
-            "--color",
-            ("CCGREP_COLOR", "NO_COLOR"),
-            ("auto", "always", "never"),
-        ),
-        Key(
-            "redact",
-            "word",
-            "always",
-            "whether to hide secrets; the MCP server always hides them",
-            "--no-redact",
-            words=("always", "never"),
-        ),
-        Key(
-            "pager",
-            "text",
-            "less -FRX",
-            "program that shows long output on a terminal; empty or cat for none",
-            "--no-pager",
-            ("CCGREP_PAGER", "PAGER"),
-        ),
-        Key(
-            "model",
-            "text",
-            "sentence-transformers/all-MiniLM-L6-v2",
-            "embedding model of semantic search, a name or a path",
-            "--model",
-        ),
-        Key(
-            "index_kinds",
-            "words",
-            ("user", "assistant", "tool", "thinking"),
-            "kinds of text that a word search finds, user and assistant always included; the next "
-            "`index` applies a change",
-            words=("user", "assistant", "tool", "thinking"),
-        ),
-        Key(
-            "embed",
-            "word",
-            "auto",
-            "whether `index` embeds new turns; auto does if there is a model",
-            "--no-embed",
-            words=("auto", "never"),
-        ),
-        Key(
-            "embed_window_days",
-            "count",
-            90,
-            "age in days up to which turns are embedded; 0 embeds all",
-        ),
-        Key(
-            "surfaces",
-            "words",
-            ("prompt", "answer"),
-            "which text of a turn is embedded",
-            "--surface",
-            words=("prompt", "answer", "full"),
-        ),
-        Key(
-            "alpha",
-            "number",
-            0.5,
-            "weight of semantic search in hybrid search; word search has the rest",
-            "--alpha",
-            maximum=1.0,
-        ),
-    )
-}
+# fmt: off
+_TABLE = (
+    Key("store", "path", "~/.local/share/ccgrep",
+        "directory of the store; below $XDG_DATA_HOME if that is set",
+        variables=("CCGREP_DIR",)),
+    Key("roots", "paths", (),
+        "more directories to read besides those of Claude Code and Codex: a home directory, or "
+        "one such as ~/.claude; missing ones are skipped; --root replaces all of them",
+        "--root"),
+    Key("exclude", "patterns", (),
+        "sessions to ignore: paths of projects or transcripts, with * and ?, and everything "
+        "below them; sessions in the store stay there until `ccgrep forget`"),
+    Key("limit", "count", 10, "number of hits of a word search; 0 prints all", "-n"),
+    Key("list_limit", "count", 20, "number of sessions that `list` prints on a terminal", "-n"),
+    Key("subagents", "word", "include", "whether to search and list sub-agents",
+        "--subagents", words=("include", "only", "exclude")),
+    Key("timeout_s", "number", 5.0, "time limit of -F and -E in seconds; 0 is no limit",
+        "--timeout"),
+    Key("refresh_budget_s", "number", 1.0,
+        "time in seconds that a search spends on new transcripts; `index` reads the rest"),
+    Key("color", "word", "auto", "when to use colours",
+        "--color", ("CCGREP_COLOR", "NO_COLOR"), ("auto", "always", "never")),
+    Key("redact", "word", "always", "whether to hide secrets; the MCP server always hides them",
+        "--no-redact", words=("always", "never")),
+    Key("pager", "text", "less -FRX",
+        "program that shows long output on a terminal; empty or cat for none",
+        "--no-pager", ("CCGREP_PAGER", "PAGER")),
+    Key("model", "text", "sentence-transformers/all-MiniLM-L6-v2",
+        "embedding model of semantic search, a name or a path", "--model"),
+    Key("index_kinds", "words", ("user", "assistant", "tool", "thinking"),
+        "kinds of text that a word search finds, user and assistant always included; the next "
+        "`index` applies a change",
+        words=("user", "assistant", "tool", "thinking")),
+    Key("embed", "word", "auto", "whether `index` embeds new turns; auto does if there is a model",
+        "--no-embed", words=("auto", "never")),
+    Key("embed_window_days", "count", 90,
+        "age in days up to which turns are embedded; 0 embeds all"),
+    Key("surfaces", "words", ("prompt", "answer"), "which text of a turn is embedded",
+        "--surface", words=("prompt", "answer", "full")),
+    Key("alpha", "number", 0.5,
+        "weight of semantic search in hybrid search; word search has the rest",
+        "--alpha", maximum=1.0),
+)
+# fmt: on
+KEYS = {key.name: key for key in _TABLE}
 
 
 def read_settings(environment: Mapping[str, str], home: str) -> dict[str, Setting]:
@@ -204,11 +129,10 @@ def _read_file(environment: Mapping[str, str], home: str) -> tuple[str, dict[str
         with open(path, "rb") as file:
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
-        if environment.get("CCGREP_CONFIG"):
-            raise UsageError(
-                f"{one_line(path)} does not exist: create it, or unset CCGREP_CONFIG"
-            ) from None
-        return path, {}
+        if not environment.get("CCGREP_CONFIG"):
+            return path, {}
+        missing = f"{one_line(path)} does not exist: create it, or unset CCGREP_CONFIG"
+        raise UsageError(missing) from None
     except OSError as error:
         raise UsageError(f"cannot read {one_line(path)} ({error.strerror})") from error
     import tomllib  # noqa: PLC0415 - most users have no file
@@ -219,9 +143,8 @@ def _read_file(environment: Mapping[str, str], home: str) -> tuple[str, dict[str
         raise UsageError(f"{one_line(path)} is not TOML: {one_line(str(error))}") from error
     for name in file_values:
         if name not in KEYS:
-            raise UsageError(
-                f"{one_line(path)} has the unknown key {one_line(name)}: {_suggest(name)}"
-            )
+            unknown = f"{one_line(path)} has the unknown key {one_line(name)}"
+            raise UsageError(f"{unknown}: {_suggest(name)}")
     return path, file_values
 
 
