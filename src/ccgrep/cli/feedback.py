@@ -30,6 +30,16 @@ def make_feedback(arguments: Arguments, context: Context) -> Feedback:
     return Feedback(on_progress, warn)
 
 
+def refresh_now(context: Context, is_quiet: bool = False) -> None:
+    """Refresh the store in this process, and show the progress."""
+    from ccgrep.refresh.update import bring_up_to_date  # noqa: PLC0415 - a search forks instead
+
+    try:
+        bring_up_to_date(context.config(), make_feedback(Arguments(quiet=is_quiet), context))
+    finally:
+        clear_progress_bar()
+
+
 def clear_progress_bar() -> None:
     """Remove the progress bar, if one was drawn."""
     progress = sys.modules.get("ccgrep.cli.progress")

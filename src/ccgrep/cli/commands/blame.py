@@ -1,10 +1,12 @@
 """ccgrep blame: list the turns that read or changed a file."""
 
+import os
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import refresh_now
 from ccgrep.cli.filter_options import parse_filters
-from ccgrep.ops.blame import blame, blame_line, refresh_store
+from ccgrep.ops.blame import blame, blame_line
 from ccgrep.output.blame_records import blame_fields, format_blame
 from ccgrep.output.json_document import encode_document
 
@@ -12,8 +14,8 @@ from ccgrep.output.json_document import encode_document
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     filters = parse_filters(arguments, context, config)
-    if not arguments.no_refresh:
-        refresh_store(config, context.warn)
+    if os.path.isdir(config.store_dir) and not arguments.no_refresh:
+        refresh_now(context)
     if arguments.line is None:
         turns = blame(config, arguments.file, filters, arguments.limit or 0)
     else:

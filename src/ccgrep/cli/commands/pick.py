@@ -13,11 +13,10 @@ from typing import NoReturn
 from ccgrep.cli import pick_callbacks
 from ccgrep.cli.commands import resume
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import clear_progress_bar, make_feedback
+from ccgrep.cli.feedback import refresh_now
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.errors import UsageError
 from ccgrep.ops.pick import past_commands
-from ccgrep.refresh.update import bring_up_to_date
 
 _CALLBACK = '"$CCGREP_PYTHON" -P -m ccgrep __pick'
 """The command that fzf runs. -P keeps Python from importing modules of the current directory."""
@@ -28,7 +27,7 @@ _RESUME = "ctrl-r"
 def run(arguments: SimpleNamespace, context: Context) -> int:
     _check_fzf(context)
     width = _terminal_width()
-    _refresh(context)
+    refresh_now(context)  # The searches that fzf runs do not refresh.
     if arguments.commands:
         return _pick_command(arguments, context)
     _handle_termination(_exit)
@@ -132,14 +131,6 @@ def _terminal_width() -> int:
             return os.get_terminal_size(terminal.fileno()).columns
     except OSError:
         raise UsageError("pick needs a terminal: use `ccgrep PATTERN` instead") from None
-
-
-def _refresh(context: Context) -> None:
-    """Refresh the store once. The searches that fzf runs do not refresh."""
-    try:
-        bring_up_to_date(context.config(), make_feedback(SimpleNamespace(quiet=False), context))
-    finally:
-        clear_progress_bar()
 
 
 def _attach_terminal() -> None:

@@ -1,11 +1,12 @@
 """ccgrep secrets: find secrets in the store."""
 
+import os
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import refresh_now
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.cli.progress import shared_bar
-from ccgrep.ops.blame import refresh_store
 from ccgrep.ops.secrets import FoundSecret, find_secrets
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import secrets_fields
@@ -15,8 +16,8 @@ from ccgrep.output.report_text import secret_line, secrets_note
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     filters = parse_filters(arguments, context, config)
-    if not arguments.no_refresh:
-        refresh_store(config, context.warn)
+    if os.path.isdir(config.store_dir) and not arguments.no_refresh:
+        refresh_now(context, arguments.quiet)
     found: list[FoundSecret] = []
 
     def on_turn(done: int, total: int) -> None:
