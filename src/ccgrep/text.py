@@ -49,7 +49,7 @@ _PLAIN = (
     ("\u4e00", "\u9fff"),  # Chinese
     ("\uac00", "\ud7a3"),  # Korean
 )
-"""Ranges whose printable characters are harmless and stand alone."""
+"""Ranges whose printable characters are harmless and join no others."""
 
 
 def _is_kept(match: re.Match[str]) -> bool:

@@ -37,6 +37,12 @@ def test_a_pattern_means_a_directory_and_all_below(pattern: str, is_meant: bool)
     assert is_excluded("/home/sam/work/client/api", patterns) == is_meant
 
 
+def test_pattern_matches_name_in_other_unicode_form() -> None:
+    composed, decomposed = "/home/sam/caf\u00e9", "/home/sam/cafe\u0301"
+    assert is_excluded(f"{decomposed}/api", [composed])
+    assert is_excluded(f"{composed}/api", [decomposed])
+
+
 def test_what_is_no_list_of_patterns_is_refused(home: Home) -> None:
     path = home.directory / ".config" / "ccgrep" / "config.toml"
     path.parent.mkdir(parents=True)

@@ -7,6 +7,7 @@ excluded stays as it is: it is not gone, and it does not grow.
 import os
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from unicodedata import normalize
 
 import msgspec
 
@@ -26,9 +27,14 @@ _CWD = rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Return whether a pattern names a path or a directory above it."""
+    """Return whether a pattern names a path or a directory above it.
+
+    macOS may list a name in another Unicode form than the user types.
+    """
+    path = normalize("NFC", path)
     return any(
-        fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}/*") for pattern in patterns
+        fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}/*")
+        for pattern in (normalize("NFC", pattern) for pattern in patterns)
     )
 
 
