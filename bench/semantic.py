@@ -111,13 +111,13 @@ def fill(bench: Bench) -> list[int]:
     import numpy as np  # noqa: PLC0415
 
     from ccgrep.fulltext import generations  # noqa: PLC0415
-    from ccgrep.semantic.embedding import pending  # noqa: PLC0415
+    from ccgrep.semantic.embedding import find_pending  # noqa: PLC0415
 
     found = generations.current(bench.store_dir)
     assert found is not None
     reader = generations.open_reader(found.path)
     surfaces = ("prompt", "answer", "title")
-    wanted = pending(reader, np.empty(0, np.int64), surfaces, None).texts
+    wanted = find_pending(reader, np.empty(0, np.int64), surfaces, None).texts
     return [one.key for one in wanted]
 
 
@@ -133,7 +133,7 @@ def around(vectors: "NDArray[np.float32]", number: int, seed: int = 1) -> "NDArr
 
 
 def write(bench: Bench, keys: Sequence[int], vectors: "NDArray[np.float32]") -> None:
-    from ccgrep.semantic.vectors import Batch, VectorWriter  # noqa: PLC0415
+    from ccgrep.semantic.vector_writer import Batch, VectorWriter  # noqa: PLC0415
     from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
     # Every text has one, so that none is pending.
@@ -147,7 +147,7 @@ def write(bench: Bench, keys: Sequence[int], vectors: "NDArray[np.float32]") -> 
 
 
 def _directory(bench: Bench) -> str:
-    from ccgrep.semantic.vectors import model_dir  # noqa: PLC0415
+    from ccgrep.semantic.vector_files import model_dir  # noqa: PLC0415
 
     return model_dir(bench.store_dir, bench.model.id)
 
@@ -180,7 +180,8 @@ def report_recall(
 ) -> None:
     """Of the ten nearest, how many a graph finds; asked with the vectors of texts."""
     from ccgrep.semantic import vectors as module  # noqa: PLC0415
-    from ccgrep.semantic.vectors import Vectors, VectorWriter  # noqa: PLC0415
+    from ccgrep.semantic.vector_writer import VectorWriter  # noqa: PLC0415
+    from ccgrep.semantic.vectors import Vectors  # noqa: PLC0415
     from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
     VectorWriter(open_store(bench.store_dir), _directory(bench), graph_vectors=1).heal()
@@ -188,9 +189,9 @@ def report_recall(
     queries = real[:: max(len(real) // 200, 1)]
     matched = 0
     for query in queries:
-        module._ALL_COMPARED = 0
+        module._MAX_WITHOUT_GRAPHS = 0
         near = found.nearest(query, 10)
-        module._ALL_COMPARED = sys.maxsize
+        module._MAX_WITHOUT_GRAPHS = sys.maxsize
         matched += len(set(near) & set(exact.nearest(query, 10)))
     recall = matched / (10 * len(queries))
     print(f"graphs against comparing all, {len(vectors):,} vectors, {len(queries)} queries")

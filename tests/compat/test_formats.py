@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ccgrep.cli.flags import COMMANDS
-from ccgrep.semantic.vectors import VectorWriter
+from ccgrep.semantic.vector_writer import VectorWriter
 from ccgrep.store.access import FORMAT
 from tests.compat.make import HERE, fill
 from tests.helpers.embedded_home import Done, run_many, vectors_dir
@@ -155,7 +155,7 @@ def test_text_index_of_another_engine_is_made_from_objects(
         segment = path.name.partition("-")[0]
         path.unlink()
         path.with_name(f"{segment}-{sha256(data).hexdigest()[:32]}.hnsw").write_bytes(data)
-    before = "from ccgrep.semantic import vectors; vectors._ALL_COMPARED = 0"
+    before = "from ccgrep.semantic import vectors; vectors._MAX_WITHOUT_GRAPHS = 0"
     commands = [QUERIES[0], QUERIES[-1], ["index", "--json"]]
     found, near, indexed = run_many(home, commands, before)
     assert (found.code, found.out) == (right.code, right.out)

@@ -16,7 +16,9 @@ import pytest
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.surfaces import text_key
 from ccgrep.semantic.embedding import live_keys
-from ccgrep.semantic.vectors import Batch, Vectors, VectorWriter, damaged_files
+from ccgrep.semantic.vector_files import damaged_files
+from ccgrep.semantic.vector_writer import Batch, VectorWriter
+from ccgrep.semantic.vectors import Vectors
 from ccgrep.store import fsio
 from tests.faults.injection import SavedHome, assert_heals, count_operations, run_killed_at
 from tests.helpers import scale
@@ -109,7 +111,7 @@ def assert_embedded(home: Home) -> None:
     assert set(found.keys().tolist()) == wanted(home)
     assert (found.damaged, damaged_files(str(home.store_dir))) == ([], [])
     assert found.count == len(found.keys())
-    names = {segment.name for segment in found.segments()}
+    names = {segment.name for segment in found.segments}
     graphs = [path.stem for path in Path(vectors_dir(home)).glob("*.hnsw")]
     assert all(graph.partition("-")[0] in names for graph in graphs)
     assert os.listdir(home.store_dir / "tmp") == []
@@ -198,7 +200,7 @@ def test_killed_at_every_operation_of_publishing_and_folding_vectors(
         done = home.run("index", "-q")
         assert (done.returncode, done.stderr) == (0, "")
         assert_embedded(home)
-    assert len(Vectors(vectors_dir(home)).segments()) == 1
+    assert len(Vectors(vectors_dir(home)).segments) == 1
     assert_same_as_fresh(home)
     assert kills >= 5
     figure(f"kill -9, index that embeds and folds: {kills} operations, all = fresh")
@@ -285,7 +287,7 @@ def test_killed_at_every_operation_of_writing_graphs(
         assert found.keys().tolist() == [*range(1, 121)]
         assert found.count == 120
         graphs = [path.stem.partition("-")[0] for path in Path(directory).glob("*.hnsw")]
-        large = [segment.name for segment in found.segments() if segment.count >= 30]
+        large = [segment.name for segment in found.segments if segment.count >= 30]
         assert sorted(graphs) == sorted(large)
     assert kills > 1
     figure(f"kill -9, vectors with graphs folded: {kills} operations, all vectors kept")

@@ -14,7 +14,7 @@ import pytest
 
 from ccgrep.fulltext import generations, verification
 from ccgrep.model import Turn
-from ccgrep.semantic.vectors import VectorWriter
+from ccgrep.semantic.vector_writer import VectorWriter
 from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.fsio import remove_tree
 from tests.faults.warm_process import WarmProcess
@@ -126,7 +126,7 @@ class SavedStore:
         stamps = verification.file_stamps(current.path).values()
         noted = add_checksum("".join(sorted(stamps)).encode())
         (Path(current.path) / "CHECKED").write_bytes(noted)
-        VectorWriter(home.store, vectors_dir(home)).note()
+        VectorWriter(home.store, vectors_dir(home)).write_checked()
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands
 import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
 from ccgrep.search import semantic_search
 from ccgrep.semantic.configured_model import find_model
-vectors._ALL_COMPARED = 0  # use graphs, however few vectors there are
+vectors._MAX_WITHOUT_GRAPHS = 0  # use graphs, however few vectors there are
 semantic_search._open_query_encoder(find_model(make_config(os.environ)))
 
 def call_mcp(query):

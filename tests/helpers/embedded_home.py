@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ccgrep.semantic.vectors import model_dir
+from ccgrep.semantic.vector_files import model_dir
 from tests.helpers.homes import Home
 
 _MANY = """

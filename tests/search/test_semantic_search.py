@@ -13,9 +13,9 @@ from ccgrep.search import semantic_rank
 from ccgrep.search.request import Answer, Filters, Place, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.semantic import vectors
-from ccgrep.semantic.embedding import pending
+from ccgrep.semantic.embedding import find_pending
 from ccgrep.semantic.encoder import open_encoder
-from ccgrep.semantic.vectors import Batch, VectorWriter
+from ccgrep.semantic.vector_writer import Batch, VectorWriter
 from tests.helpers.embedded_home import vectors_dir
 from tests.helpers.homes import Home
 from tests.helpers.models import MODEL
@@ -57,7 +57,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Home:
     query, needle = encoder.encode([QUERY, NEEDLE])
     generation = generations.current(str(home.store_dir))
     assert generation is not None
-    texts = pending(
+    texts = find_pending(
         generations.open_reader(generation.path), np.empty(0, np.int64), ("prompt", "answer"), None
     ).texts
     keys = [one.key for one in texts if one.session != "needle11-x"]
@@ -80,7 +80,7 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(semantic_rank, "_MAX_COMPARED", 5)
         monkeypatch.setattr(semantic_rank, "_FIRST_FETCH", 8)
     if request.param == "graphs":
-        monkeypatch.setattr(vectors, "_ALL_COMPARED", 0)
+        monkeypatch.setattr(vectors, "_MAX_WITHOUT_GRAPHS", 0)
 
 
 def ask(home: Home, filters: Filters = Filters(), **fields: object) -> Answer:  # noqa: B008
@@ -124,7 +124,7 @@ def test_graphs_find_most_of_the_nearest_with_the_same_scores(
     monkeypatch.setattr(semantic_rank, "_NEXT_BEST_WEIGHTS", ())
     compared = {hit.place: hit.score for hit in ask(crowd, limit=20).hits}
     monkeypatch.setattr(semantic_rank, "_MAX_COMPARED", 5)
-    monkeypatch.setattr(vectors, "_ALL_COMPARED", 0)
+    monkeypatch.setattr(vectors, "_MAX_WITHOUT_GRAPHS", 0)
     found = {hit.place: hit.score for hit in ask(crowd, limit=20).hits if hit.place in compared}
     assert len(found) >= 10
     assert found == pytest.approx({place: compared[place] for place in found}, rel=1e-3)

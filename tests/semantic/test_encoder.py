@@ -1,4 +1,4 @@
-"""sentence-transformers in bulk: the same vectors, no network, not a word on the terminal."""
+"""The full encoder returns the vectors of sentence-transformers, offline and silently."""
 
 import os
 import subprocess
@@ -9,15 +9,15 @@ import pytest
 
 from ccgrep.errors import MissingModelError
 from ccgrep.semantic import encoder
-from ccgrep.semantic.encoder import WORTH_TEXTS, FullEncoder, open_encoder
+from ccgrep.semantic.encoder import MIN_FULL_TEXTS, FullEncoder, open_encoder
 from ccgrep.semantic.light_encoder import LightEncoder
 from tests.helpers.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
 SOME = [text[:400] for text in texts(40)[::2]]
 
 
-def test_many_texts_are_equal_to_plain_sentence_transformers() -> None:
-    opened = open_encoder(MODEL, texts=WORTH_TEXTS, threads=2)
+def test_many_texts_are_encoded_by_sentence_transformers() -> None:
+    opened = open_encoder(MODEL, texts=MIN_FULL_TEXTS, threads=2)
     assert isinstance(opened.encoder, FullEncoder)
     assert opened.note is None
     assert_close(opened.encoder.encode(SOME), expected(MODEL.directory, SOME))
@@ -25,18 +25,18 @@ def test_many_texts_are_equal_to_plain_sentence_transformers() -> None:
     assert_close(opened.encoder.encode(["\ud800"]), opened.encoder.encode(["\ufffd"]))
 
 
-def test_few_texts_are_not_worth_the_import() -> None:
-    assert isinstance(open_encoder(MODEL, texts=WORTH_TEXTS - 1).encoder, LightEncoder)
+def test_few_texts_are_encoded_by_the_light_encoder() -> None:
+    assert isinstance(open_encoder(MODEL, texts=MIN_FULL_TEXTS - 1).encoder, LightEncoder)
 
 
-def test_without_sentence_transformers_the_light_encoder_does_all(
+def test_light_encoder_is_used_without_sentence_transformers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(encoder, "_LIBRARY", "a_library_that_is_not_installed")
     assert isinstance(open_encoder(MODEL, texts=10**6).encoder, LightEncoder)
 
 
-def test_a_model_of_another_shape_is_encoded_with_a_note(tmp_path: Path) -> None:
+def test_unsupported_model_shape_uses_sentence_transformers_and_warns(tmp_path: Path) -> None:
     path = copy_model(
         tmp_path / "model",
         {
@@ -54,7 +54,7 @@ def test_a_model_of_another_shape_is_encoded_with_a_note(tmp_path: Path) -> None
     assert_close(opened.encoder.encode(SOME), expected(path, SOME))
 
 
-def test_a_model_of_another_shape_needs_the_library(
+def test_unsupported_model_shape_without_sentence_transformers_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = model_at(copy_model(tmp_path / "model", {"config.json": {"hidden_act": "relu"}}))
@@ -63,7 +63,7 @@ def test_a_model_of_another_shape_needs_the_library(
         open_encoder(model)
 
 
-ALONE = """
+OFFLINE_SCRIPT = """
 import sys
 reached = []
 def watch(event, arguments):
@@ -80,9 +80,9 @@ assert not reached, reached
 """
 
 
-def test_bulk_is_quiet_and_reaches_no_network(tmp_path: Path) -> None:
+def test_full_encoder_prints_nothing_and_opens_no_connection(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", ALONE],
+        [sys.executable, "-c", OFFLINE_SCRIPT],
         env={
             "PYTHONPATH": os.pathsep.join(sys.path),
             "HOME": str(tmp_path),

@@ -12,7 +12,8 @@ from ccgrep.semantic.chunks import Splitter
 from ccgrep.semantic.configured_model import find_model, make_model_dir
 from ccgrep.semantic.embedding import EmbedProgress, window_start
 from ccgrep.semantic.encoder import open_encoder
-from ccgrep.semantic.vectors import Vectors, VectorWriter
+from ccgrep.semantic.vector_writer import VectorWriter
+from ccgrep.semantic.vectors import Vectors
 from ccgrep.store.lifecycle import open_store
 
 
@@ -46,7 +47,7 @@ def embed_pending(
         window = config.embed_window_days if days is None else days
         since = since_ms if since_ms is not None else window_start(window, generation.newest)
         surfaces = (*config.surfaces, "title")
-        pending = embedding.pending(reader, Vectors(directory).keys(), surfaces, since)
+        pending = embedding.find_pending(reader, Vectors(directory).keys(), surfaces, since)
         done, note = 0, None
         if pending.texts:
             opened = open_encoder(model, len(pending.texts), os.cpu_count() or 1)

@@ -104,6 +104,6 @@ def _damaged_tallies(store: Store) -> list[str]:
 def _damaged_vectors(config: Config) -> list[str]:
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
         return []
-    from ccgrep.semantic.vectors import damaged_files  # noqa: PLC0415 - imports numpy
+    from ccgrep.semantic.vector_files import damaged_files  # noqa: PLC0415 - imports numpy
 
     return damaged_files(config.store_dir)

@@ -43,7 +43,7 @@ def _describe(model: Model) -> ModelInfo:
         source=model.source,
         directory=model.directory,
         dimensions=model.dimensions,
-        max_pieces=settings.max_pieces,
+        max_pieces=settings.max_tokens,
         pooling=str(settings.pooling),
         is_normalised=settings.is_normalised,
         encoder="numpy" if is_light else f"sentence-transformers ({settings.why_not_light})",

@@ -22,9 +22,10 @@ from ccgrep.semantic import embedding
 from ccgrep.semantic.chunks import Splitter
 from ccgrep.semantic.configured_model import find_model, make_model_dir
 from ccgrep.semantic.embedding import Pending, window_start
-from ccgrep.semantic.encoder import Opened, open_encoder
+from ccgrep.semantic.encoder import OpenEncoder, open_encoder
 from ccgrep.semantic.model import Model
-from ccgrep.semantic.vectors import Match, Vectors, model_dir
+from ccgrep.semantic.vector_files import model_dir
+from ccgrep.semantic.vectors import Match, Vectors
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lifecycle import open_store
@@ -85,7 +86,7 @@ def search_embeddings(
     if known_total is not None:
         pending = Pending([], known_total)
     else:
-        pending = embedding.pending(reader, vectors.keys(), surfaces, since)
+        pending = embedding.find_pending(reader, vectors.keys(), surfaces, since)
     if pending.texts and options.embed_pending:
         _embed(config, model, pending, opened)
         vectors = Vectors(directory)
@@ -103,7 +104,7 @@ def search_embeddings(
     return search_semantic(reader, request, newest, query, surfaces, alpha), embedded
 
 
-def _embed(config: Config, model: Model, pending: Pending, opened: Opened) -> None:
+def _embed(config: Config, model: Model, pending: Pending, opened: OpenEncoder) -> None:
     store = open_store(config.store_dir)
     try:
         directory = make_model_dir(config.store_dir, model)
@@ -145,7 +146,7 @@ def _write_done(config: Config, directory: str, state: str, total: int) -> None:
 
 
 @cache
-def _open_query_encoder(model: Model) -> Opened:
+def _open_query_encoder(model: Model) -> OpenEncoder:
     """Open the encoder once per process."""
     return open_encoder(model)
 

@@ -1,9 +1,9 @@
-"""Text to vectors: which model, and its encoders. Knows neither store nor search."""
+"""Text to vectors: the model, its encoders, and the stored vectors."""
 
 ENVIRONMENT = {
-    # Encoders have their own threads; BLAS's wait in a loop, and on a busy computer for seconds.
+    # Encoders run their own threads. BLAS threads spin while they wait, for seconds on a busy host.
     "OPENBLAS_NUM_THREADS": "1",
-    # The default, but said aloud: otherwise every later fork is warned of on stderr.
+    # The default, set explicitly: otherwise tokenizers warns on stderr about every later fork.
     "TOKENIZERS_PARALLELISM": "true",
 }
-"""What whoever owns the process should set before an encoder is made, and numpy imported."""
+"""Environment variables to set before numpy is imported and an encoder is opened."""

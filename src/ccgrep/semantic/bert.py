@@ -1,7 +1,7 @@
-"""The forward pass of BERT in numpy: word pieces in, a vector for each of them out.
+"""The forward pass of BERT in numpy: tokens in, a vector for each of them out.
 
-Same arithmetic as the model's own library, in float32. The weights stay where the file is
-mapped. What takes much room is done a block of rows at a time, so that it stays in the cache.
+The same arithmetic as in the model's own library, in float32. The weights stay in the mapped file.
+Large intermediate results are computed a block of rows at a time, to stay in the cache.
 """
 
 import math
@@ -17,8 +17,8 @@ Linear = tuple[Floats, Floats]
 Norm = tuple[Floats, Floats]
 
 _ROWS = 256
-_HIDDEN = np.float32(-1e30)
-"""Added to the attention to padding: exp() makes it nothing."""
+_MASK = np.float32(-1e30)
+"""Added to the attention to padding: exp() makes it 0."""
 
 # erf(x) for |x| <= 4 as x P(x²) / Q(x²): the minimax coefficients for float32 of Eigen and XLA.
 # Beyond 4 it is ±1 to float32.
@@ -32,11 +32,11 @@ _ERF_Q = (
 )  # fmt: skip
 _ERF_LIMIT = 4
 _BLOCK = 32_768
-"""Numbers that gelu works on at once: few enough for the cache, enough to be worth the calls."""
+"""Numbers that gelu computes at once: few enough for the cache, enough to be worth the calls."""
 
 
-def _of_half_square(coefficients: tuple[float, ...], factor: float) -> tuple[np.float32, ...]:
-    """Coefficients of `factor` times the polynomial of x²/2, as a polynomial of x²."""
+def _scale_polynomial(coefficients: tuple[float, ...], factor: float) -> tuple[np.float32, ...]:
+    """Return `factor` times a polynomial of x²/2, as a polynomial of x²."""
     highest = len(coefficients) - 1
     return tuple(
         np.float32(factor * coefficient * 0.5 ** (highest - at))
@@ -45,8 +45,8 @@ def _of_half_square(coefficients: tuple[float, ...], factor: float) -> tuple[np.
 
 
 # erf(x/√2) / 2 = x P(x²) / Q(x²)
-_P = _of_half_square(_ERF_P, math.sqrt(0.5) / 2)
-_Q = _of_half_square(_ERF_Q, 1)
+_P = _scale_polynomial(_ERF_P, math.sqrt(0.5) / 2)
+_Q = _scale_polynomial(_ERF_Q, 1)
 _LIMIT = np.float32(_ERF_LIMIT * math.sqrt(2))
 
 
@@ -94,19 +94,19 @@ class Transformer:
         return len(self._words)
 
     def forward(self, ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
-        """Vectors (texts, pieces, hidden) of `ids`, of which the first `lengths` are text."""
-        texts, pieces = ids.shape
-        embedded = self._words[ids] + (self._positions[:pieces] + self._types[0])
-        rows: Floats = embedded.reshape(texts * pieces, -1)
+        """Return vectors (texts, tokens, hidden). The first `lengths` of `ids` are no padding."""
+        texts, tokens = ids.shape
+        embedded = self._words[ids] + (self._positions[:tokens] + self._types[0])
+        rows: Floats = embedded.reshape(texts * tokens, -1)
         _normalise(rows, self._norm, self._bert.epsilon)
-        is_padding = np.arange(pieces) >= lengths[:, None]
-        hidden = (is_padding * _HIDDEN)[:, None, None, :] if is_padding.any() else None
+        is_padding = np.arange(tokens) >= lengths[:, None]
+        mask = (is_padding * _MASK)[:, None, None, :] if is_padding.any() else None
         for layer in self._layers:
-            rows = self._attend(layer, rows, texts, hidden)
-            rows = self._feed(layer, rows)
-        return rows.reshape(texts, pieces, -1)
+            rows = self._attend(layer, rows, texts, mask)
+            rows = self._feed_forward(layer, rows)
+        return rows.reshape(texts, tokens, -1)
 
-    def _attend(self, layer: Layer, rows: Floats, texts: int, hidden: Floats | None) -> Floats:
+    def _attend(self, layer: Layer, rows: Floats, texts: int, mask: Floats | None) -> Floats:
         bert = self._bert
         size = bert.hidden // bert.heads
 
@@ -116,8 +116,8 @@ class Transformer:
         query = heads(layer.query)
         query *= np.float32(1 / math.sqrt(size))
         scores: Floats = query @ heads(layer.key).transpose(0, 1, 3, 2)
-        if hidden is not None:
-            scores += hidden
+        if mask is not None:
+            scores += mask
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         mixed: Floats = scores @ heads(layer.value)
@@ -126,7 +126,7 @@ class Transformer:
         out += rows
         return _normalise(out, layer.attended_norm, bert.epsilon)
 
-    def _feed(self, layer: Layer, rows: Floats) -> Floats:
+    def _feed_forward(self, layer: Layer, rows: Floats) -> Floats:
         out = np.empty_like(rows)
         for start in range(0, len(rows), _ROWS):
             block = rows[start : start + _ROWS]
@@ -139,7 +139,7 @@ class Transformer:
 
 
 def gelu(values: Floats) -> None:
-    """x Φ(x), in place."""
+    """Compute x Φ(x) in place."""
     flat = values.reshape(-1)
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]
@@ -172,7 +172,7 @@ def _linear(rows: Floats, linear: Linear) -> Floats:
 
 
 def _normalise(rows: Floats, norm: Norm, epsilon: float) -> Floats:
-    """Layer normalisation, in place."""
+    """Apply layer normalisation in place."""
     weight, bias = norm
     rows -= rows.mean(axis=1, keepdims=True)
     variance = np.einsum("ij,ij->i", rows, rows)[:, None] / rows.shape[1]

@@ -1,4 +1,4 @@
-"""Finds the configured model, and verifies its weights once per store.
+"""Find the configured model, and verify its weights once per store.
 
 vectors/<model>/VERIFIED    size and mtime of the weights that were verified; a checksum
 """
@@ -9,7 +9,7 @@ from ccgrep.config import Config
 from ccgrep.errors import MissingModelError, WriteError
 from ccgrep.semantic import model as models
 from ccgrep.semantic.model import Model
-from ccgrep.semantic.vectors import model_dir
+from ccgrep.semantic.vector_files import model_dir
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lifecycle import open_store
@@ -19,8 +19,7 @@ def find_model(config: Config) -> Model:
     """Return the configured model; its weights are verified the first time."""
     name = config.model if config.model != models.DEFAULT else None
     try:
-        import numpy  # noqa: F401, PLC0415 - report what is missing before anything else
-        import tokenizers  # noqa: F401, PLC0415
+        import tokenizers  # noqa: F401, PLC0415 - before a damaged model is reported
     except ImportError as error:
         raise MissingModelError(f"semantic search needs a model: {models.INSTALL}") from error
     model = models.find(name, config.model_variables)

@@ -1,27 +1,21 @@
-"""Embeds what is not embedded yet, the newest first, and keeps every finished batch.
+"""Embed the texts that have no vectors yet, the newest first, and save finished batches.
 
-What there is to embed is read from the text index: the keys of the texts of each turn. A text
-whose key has vectors is done, whichever turn it was embedded for.
+The full-text index has the keys of each turn's texts. A text whose key has vectors is embedded, no
+matter for which turn.
 """
 
 import os
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ccgrep.errors import StoreError
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import NO_TEXT, surface_text, text_key
-from ccgrep.model import Turn
-from ccgrep.semantic.vectors import (
-    Batch,
-    VectorWriter,
-    joined,
-    no_vectors,
-    unique_keys,
-    with_blanks,
-)
+from ccgrep.model import ObjectId, Turn
+from ccgrep.semantic.vector_files import unique_keys
+from ccgrep.semantic.vector_writer import Batch, VectorWriter, blank_batch, join_batches
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.store import Store
 
@@ -29,25 +23,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ccgrep.semantic.chunks import Splitter
+    from ccgrep.semantic.encoder import Encoder
+
 _DAY_MS = 86_400_000
 _TEXTS_AT_ONCE = 256
 _FIRST_TEXTS = 16
 _SAVE_EVERY_S = 20.0
 
 
-class Encoder(Protocol):
-    @property
-    def dimensions(self) -> int: ...
-
-    def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]": ...
-
-
-class Splitter(Protocol):
-    def spans(self, text: str) -> Sequence[tuple[int, int]]: ...
-
-
-class Wanted(NamedTuple):
-    """A text to embed, and a turn that has it."""
+class PendingText(NamedTuple):
+    """A text to embed, and the place of a turn that has it."""
 
     key: int
     surface: str
@@ -56,9 +42,9 @@ class Wanted(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What is not embedded yet, the newest first, and how many texts there are in all."""
+    """The texts to embed, the newest first, and the number of all texts."""
 
-    texts: list[Wanted]
+    texts: list[PendingText]
     total: int
 
 
@@ -68,126 +54,123 @@ class EmbedProgress(NamedTuple):
     seconds: float
 
 
-def pending(
+def find_pending(
     reader: TextReader, known: "NDArray[np.int64]", surfaces: Sequence[str], since: int | None
 ) -> Pending:
-    """The texts of turns that began after `since` and have no vectors."""
+    """Return the texts of turns that started after `since` and have no vectors."""
     addresses = reader.newest_first(since)
     keys = {surface: reader.keys(addresses, surface) for surface in surfaces}
-    done = set(known.tolist())
-    wanted: dict[int, tuple[str, int]] = {}
+    embedded = set(known.tolist())
+    found: dict[int, tuple[str, int]] = {}
     seen: set[int] = set()
     for position in range(len(addresses)):
         for surface in surfaces:
             key = keys[surface][position]
             if key != NO_TEXT and key not in seen:
                 seen.add(key)
-                if key not in done:
-                    wanted[key] = (surface, position)
+                if key not in embedded:
+                    found[key] = (surface, position)
     texts = [
-        Wanted(key, surface, *reader.place(addresses[position]))
-        for key, (surface, position) in wanted.items()
+        PendingText(key, surface, *reader.place(addresses[position]))
+        for key, (surface, position) in found.items()
     ]
     return Pending(texts, len(seen))
 
 
 def lock(directory: str) -> WriterLock:
-    """One process at a time embeds for a model; the store itself stays open to others."""
+    """Return the lock of a model's directory. It does not lock the store."""
     return WriterLock(os.path.join(directory, "lock"), 0.0)
 
 
 def embed(
     store: Store,
     directory: str,
-    texts: Sequence[Wanted],
-    encoder: Encoder,
-    splitter: Splitter,
+    texts: Sequence[PendingText],
+    encoder: "Encoder",
+    splitter: "Splitter",
     on_progress: Callable[[EmbedProgress], None] = lambda _: None,
     budget_s: float | None = None,
 ) -> int:
-    """Embeds texts in their order until the time is up; gives the number that was done.
+    """Embed texts in their order until the budget is used up, and return how many.
 
-    What was finished is kept, also when this is interrupted.
+    An interruption keeps what is finished.
     """
     writer = VectorWriter(store, directory)
-    loaded = _Texts(store)
-    begun = saved = time.monotonic()
-    waiting: list[Batch] = []
+    loader = _TextLoader(store)
+    started = saved = time.monotonic()
+    unsaved: list[Batch] = []
     done, size = 0, _FIRST_TEXTS if budget_s is not None else _TEXTS_AT_ONCE
     left = iter(texts)
     try:
         while part := list(islice(left, size)):
-            if batch := _encoded(loaded, part, encoder, splitter):
-                waiting.append(batch)
+            unsaved.append(_encode(loader, part, encoder, splitter))
             done += len(part)
-            seconds = time.monotonic() - begun
+            seconds = time.monotonic() - started
             on_progress(EmbedProgress(done, len(texts), seconds))
             if budget_s is not None and seconds * (done + size) / done > budget_s:
                 break
             if time.monotonic() - saved > _SAVE_EVERY_S:
-                _save(writer, waiting)
+                _save(writer, unsaved)
                 saved = time.monotonic()
     finally:
-        _save(writer, waiting)
+        _save(writer, unsaved)
     return done
 
 
-def _save(writer: VectorWriter, waiting: list[Batch]) -> None:
-    if waiting:
-        writer.add(joined(waiting))
-        waiting.clear()
+def _save(writer: VectorWriter, unsaved: list[Batch]) -> None:
+    if any(batch.keys for batch in unsaved):
+        writer.add(join_batches(unsaved))
+    unsaved.clear()
 
 
-def _encoded(
-    loaded: "_Texts", part: Sequence[Wanted], encoder: Encoder, splitter: Splitter
-) -> Batch | None:
+def _encode(
+    loader: "_TextLoader", part: Sequence[PendingText], encoder: "Encoder", splitter: "Splitter"
+) -> Batch:
     keys: list[int] = []
     spans: list[tuple[int, int]] = []
-    texts: list[str] = []
+    chunks: list[str] = []
     blank: list[int] = []
-    for wanted in part:
-        text = loaded.text(wanted)
-        found = splitter.spans(text)
-        for start, end in found:
-            keys.append(wanted.key)
+    for pending in part:
+        text = loader.load(pending)
+        text_spans = splitter.spans(text)
+        for start, end in text_spans:
+            keys.append(pending.key)
             spans.append((start, end))
-            texts.append(text[start:end])
-        if text and not found:
-            blank.append(wanted.key)
-    if not texts and not blank:
-        return None
-    vectors = encoder.encode(texts) if texts else no_vectors(encoder.dimensions)
-    return with_blanks(Batch(keys, spans, vectors), blank)
+            chunks.append(text[start:end])
+        if text and not text_spans:
+            blank.append(pending.key)
+    blanks = blank_batch(blank, encoder.dimensions)
+    return join_batches([Batch(keys, spans, encoder.encode(chunks)), blanks]) if chunks else blanks
 
 
-class _Texts:
-    """The texts of turns, from the store; the session that was read last is kept at hand."""
+class _TextLoader:
+    """Loads texts from the store, and caches the last session."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._session = ""
         self._title = ""
-        self._turns: list[bytes] = []
+        self._turns: list[ObjectId] = []
 
-    def text(self, wanted: Wanted) -> str:
-        """The text; empty if it is not there any more."""
-        if wanted.session != self._session:
-            row = self._store.row(wanted.session)
-            self._session = wanted.session
+    def load(self, pending: PendingText) -> str:
+        """Return a text, empty if the store does not have it any more."""
+        if pending.session != self._session:
+            row = self._store.row(pending.session)
+            self._session = pending.session
             self._title = row.session.title if row else ""
             self._turns = [entry.turn for entry in self._store.manifest(row).entries] if row else []
-        if wanted.turn >= len(self._turns):
+        if pending.turn >= len(self._turns):
             return ""
         try:
-            turn = self._store.load(self._turns[wanted.turn], Turn)  # type: ignore[arg-type]
+            turn = self._store.load(self._turns[pending.turn], Turn)
         except StoreError:
             return ""
-        text = surface_text(turn, wanted.surface, self._title)
-        return text if text_key(text) == wanted.key else ""
+        text = surface_text(turn, pending.surface, self._title)
+        return text if text_key(text) == pending.key else ""
 
 
 def live_keys(reader: TextReader, surfaces: Sequence[str]) -> "NDArray[np.int64]":
-    """The keys of all texts that some turn has."""
+    """Return the keys of all texts that a turn has."""
     addresses = reader.newest_first(None)
     return unique_keys(reader.keys(addresses, surface) for surface in surfaces)
 

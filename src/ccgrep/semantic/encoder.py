@@ -1,8 +1,7 @@
-"""Which encoder for how many texts? The light one, or sentence-transformers where that pays.
+"""Open the fastest encoder for a number of texts: the light one or sentence-transformers.
 
-sentence-transformers computes many texts faster, and takes any model; but importing it takes as
-long as the light encoder needs for a few hundred texts. It runs on what is on disk: it is given
-a directory and told to stay offline, and neither prints nor warns.
+sentence-transformers encodes many texts faster and supports every model. But its import takes as
+long as the light encoder takes for a few hundred texts. It stays offline, and prints nothing.
 """
 
 import warnings
@@ -12,19 +11,21 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ccgrep.errors import DamagedModelError, MissingModelError
-from ccgrep.semantic import batches, tokenizer
+from ccgrep.semantic import tokenizer
+from ccgrep.semantic.batches import batch_by_length, run_batches
 from ccgrep.semantic.light_encoder import LightEncoder
 from ccgrep.semantic.model import INSTALL, Model
+from ccgrep.semantic.weights import REINSTALL
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WORTH_TEXTS = 2000
-"""From so many texts on sentence-transformers makes up for the seconds of its import."""
+MIN_FULL_TEXTS = 2000
+"""The number of texts from which sentence-transformers makes up for the seconds of its import."""
 
-_BATCH_PIECES = 1024
+_BATCH_TOKENS = 1024
 _LIBRARY = "sentence_transformers"
 
 
@@ -33,43 +34,44 @@ class Encoder(Protocol):
     def dimensions(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """A row for each text, normalised if the model does that.
+        """Return a row for each text, normalised if the model does that.
 
-        A call should have some hundred texts: they are sorted by length, and shared among cores.
+        Pass some hundred texts: they are sorted by length and shared among threads.
         """
 
 
-class Opened(NamedTuple):
+class OpenEncoder(NamedTuple):
     encoder: Encoder
     note: str | None
-    """What the user should know of the choice."""
+    """A warning for the user about the choice of encoder."""
 
 
-def open_encoder(model: Model, texts: int = 1, threads: int = 1) -> Opened:
-    """The encoder of a model that is the fastest for so many texts, a query being one."""
+def open_encoder(model: Model, texts: int = 1, threads: int = 1) -> OpenEncoder:
+    """Return the fastest encoder of a model for a number of texts. A query is one text."""
     settings = model.settings
     if settings.bert is None:
         note = f"{one_line(model.name)} needs sentence-transformers, which takes seconds to load"
-        return Opened(FullEncoder(model, threads), f"{note} ({settings.why_not_light})")
-    if texts >= WORTH_TEXTS and is_full_installed():
-        return Opened(FullEncoder(model, threads), None)
-    return Opened(LightEncoder(model, threads), None)
+        return OpenEncoder(FullEncoder(model, threads), f"{note} ({settings.why_not_light})")
+    if texts >= MIN_FULL_TEXTS and _is_library_installed():
+        return OpenEncoder(FullEncoder(model, threads), None)
+    return OpenEncoder(LightEncoder(model, threads), None)
 
 
-def is_full_installed() -> bool:
+def _is_library_installed() -> bool:
     return all(PathFinder.find_spec(name) for name in (_LIBRARY, "torch"))
 
 
 class FullEncoder:
-    """sentence-transformers, with one thread of torch's in each of ours."""
+    """sentence-transformers, in threads that run torch with one thread each."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
         self.model = model
         self._threads = threads
-        self._lengths = tokenizer.load(model, model.settings.max_pieces)
-        with _quietly():
-            self._full = _load(model)
-            self._full.encode(["warm"], show_progress_bar=False)  # sets the tokenizer, once
+        self._tokenizer = tokenizer.load(model, model.settings.max_tokens)
+        with _silenced():
+            self._library_model = _load(model)
+            # The first call configures its tokenizer, which threads must not do at once.
+            self._library_model.encode(["warm"], show_progress_bar=False)
 
     @property
     def dimensions(self) -> int:
@@ -79,19 +81,25 @@ class FullEncoder:
         import numpy as np  # noqa: PLC0415 - heavy
         import torch  # noqa: PLC0415 - heavy
 
-        whole = [tokenizer.whole(text) for text in texts]
+        valid = [tokenizer.replace_surrogates(text) for text in texts]
         prompt = self.model.settings.prompt
-        pieces = self._lengths.encode_batch([prompt + text for text in whole])
-        out = np.empty((len(texts), self.dimensions), np.float32)
+        tokens = self._tokenizer.encode_batch([prompt + text for text in valid])
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
 
         def work(batch: list[int]) -> None:
-            some = [whole[at] for at in batch]
-            out[batch] = self._full.encode(some, batch_size=len(batch), show_progress_bar=False)
+            vectors[batch] = self._library_model.encode(
+                [valid[at] for at in batch], batch_size=len(batch), show_progress_bar=False
+            )
 
-        cut = batches.by_length([len(one) for one in pieces], _BATCH_PIECES)
-        with _quietly():
-            batches.run(work, cut, self._threads, lambda: torch.set_num_threads(1))
-        return out
+        lengths = [len(encoding) for encoding in tokens]
+        with _silenced():
+            run_batches(
+                work,
+                batch_by_length(lengths, _BATCH_TOKENS),
+                self._threads,
+                lambda: torch.set_num_threads(1),
+            )
+        return vectors
 
 
 def _load(model: Model) -> Any:
@@ -117,13 +125,13 @@ def _load(model: Model) -> Any:
     except Exception as error:  # the library has no errors of its own
         raise DamagedModelError(
             f"sentence-transformers cannot load {one_line(model.directory)} "
-            f"({one_line(str(error))}): install the model again, or give another one"
+            f"({one_line(str(error))}): {REINSTALL}"
         ) from error
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the warnings and log lines of libraries, which would stand among records."""
+def _silenced() -> Iterator[None]:
+    """Suppress warnings and log lines of libraries."""
     import logging  # noqa: PLC0415 - not for a query
 
     before = logging.root.manager.disable

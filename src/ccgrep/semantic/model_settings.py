@@ -1,9 +1,9 @@
-"""What does a model do with a text? Read from its own configuration files, never assumed.
+"""Read from a model's configuration files how it turns a text into a vector.
 
-The files are those of sentence-transformers: `modules.json` lists what happens one after the
-other, each module has a folder with its configuration. Where a file or a key is missing, the
-default is the one of that library. The light encoder can do one shape of model, BERT followed
-by pooling and perhaps by normalisation; `why_not_light` says what is different in any other.
+The files are those of sentence-transformers. `modules.json` lists the steps, and each step has a
+folder with its configuration. Missing files and keys have that library's defaults. The light
+encoder supports one shape of model: BERT, then pooling, then perhaps normalisation.
+`why_not_light` names the difference of any other model.
 """
 
 import json
@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ccgrep.errors import DamagedModelError, ModelError
+from ccgrep.semantic.weights import REINSTALL, unreadable
 from ccgrep.text import one_line
 
+_CHOOSE_ANOTHER = "choose another model with --model"
 _MAX_CONFIG_BYTES = 4 * 1024 * 1024
 _LEGACY_POOLING = {
     "pooling_mode_cls_token": "cls",
@@ -29,9 +31,9 @@ _SENTENCE_CONFIGS = tuple(
 )
 _LIGHT_POOLING = frozenset(["cls", "max", "mean"])
 _LIGHT_MODULES = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
-_MARKS = 2
+_SPECIAL_TOKENS = 2
 _NO_LIMIT = 10**9
-"""Tokenizers without a limit say a number beyond any text."""
+"""Tokenizers without a limit have a larger number."""
 
 
 class Bert(NamedTuple):
@@ -46,7 +48,7 @@ class Bert(NamedTuple):
 
 
 class Normaliser(NamedTuple):
-    """What a BertTokenizer does to a text first; its configuration overrules tokenizer.json."""
+    """The first step of a BertTokenizer. Its configuration overrides tokenizer.json."""
 
     is_lower_case: bool
     strips_accents: bool | None
@@ -54,28 +56,23 @@ class Normaliser(NamedTuple):
 
 
 class Settings(NamedTuple):
-    folder: str
-    """Where the transformer is, inside the model's directory."""
+    folder: str  # with the transformer
     other_folders: tuple[str, ...]
     dimensions: int
-    max_pieces: int
-    """How many word pieces it takes at most, the marks at both ends among them."""
+    max_tokens: int  # with special tokens
     pooling: str
     is_normalised: bool
-    is_lower_case: bool
-    """Whether text is lowered before the tokenizer sees it."""
+    is_lower_case: bool  # before the tokenizer
     normaliser: Normaliser | None
-    prompt: str
-    """What is put before every text."""
-    bert: Bert | None
-    """None when the light encoder cannot be used."""
+    prompt: str  # before every text
+    bert: Bert | None  # None if the light encoder does not support the model
     why_not_light: str
 
     @property
     def identity(self) -> str:
-        """All that decides which vector a text gets, besides weights and vocabulary."""
+        """Everything that determines the vector of a text, except weights and vocabulary."""
         parts = (
-            self.dimensions, self.max_pieces, self.pooling, self.is_normalised,
+            self.dimensions, self.max_tokens, self.pooling, self.is_normalised,
             self.is_lower_case, self.normaliser and tuple(self.normaliser), self.prompt,
             self.bert and tuple(self.bert),
         )  # fmt: skip
@@ -83,19 +80,19 @@ class Settings(NamedTuple):
 
 
 def read_settings(directory: str) -> Settings:
-    """The settings of the model in a directory of sentence-transformers' layout."""
+    """Return the settings of the model in a directory of sentence-transformers' layout."""
     modules = _modules(directory)
     folder = modules[0][1]
-    config = _mapping(directory, folder, "config.json")
+    config = _read_config(directory, folder, "config.json")
     if not config:
-        raise DamagedModelError(f"{one_line(directory)} has no config.json: give another model")
+        raise DamagedModelError(f"{one_line(directory)} has no config.json: {_CHOOSE_ANOTHER}")
     if not os.path.isfile(os.path.join(directory, folder, "tokenizer.json")):
         raise ModelError(
-            f"{one_line(directory)} has no tokenizer.json: give another model, or save this one "
-            "with a current sentence-transformers"
+            f"{one_line(directory)} has no tokenizer.json: {_CHOOSE_ANOTHER}, or save this one "
+            "with a current version of sentence-transformers"
         )
     sentence = _sentence_config(directory, folder)
-    tokenizer = _mapping(directory, folder, "tokenizer_config.json")
+    tokenizer = _read_config(directory, folder, "tokenizer_config.json")
     pooling = _pooling(directory, modules)
     prompt = _prompt(directory)
     why_not = _why_not_light(directory, modules, config, sentence, pooling, prompt)
@@ -107,7 +104,7 @@ def read_settings(directory: str) -> Settings:
         folder,
         tuple(path for _, path in modules[1:] if path != folder),
         dimensions,
-        _max_pieces(config, sentence, tokenizer),
+        _max_tokens(config, sentence, tokenizer),
         "+".join(_modes(pooling)),
         "Normalize" in [kind for kind, _ in modules],
         sentence.get("do_lower_case") is True,
@@ -119,21 +116,21 @@ def read_settings(directory: str) -> Settings:
 
 
 def _modules(directory: str) -> list[tuple[str, str]]:
-    """Kind and folder of each module; without a list, a transformer whose pieces are averaged."""
-    listed = _json(os.path.join(directory, "modules.json"))
+    """Return kind and folder of each module. The default is a transformer with mean pooling."""
+    path = os.path.join(directory, "modules.json")
+    listed = _read_json(path)
     if listed is None:
         return [("Transformer", ""), ("Pooling", "")]
-    found = []
+    modules = []
     for module in listed if isinstance(listed, list) else []:
-        kind, path = (
-            (module.get("type"), module.get("path")) if isinstance(module, dict) else (0, 0)
-        )
-        if not isinstance(kind, str) or not isinstance(path, str) or not _is_inside(path):
-            raise _damaged(os.path.join(directory, "modules.json"))
-        found.append((kind.rpartition(".")[2], path))
-    if not found:
-        raise _damaged(os.path.join(directory, "modules.json"))
-    return found
+        fields = module if isinstance(module, dict) else {}
+        kind, folder = fields.get("type"), fields.get("path")
+        if not isinstance(kind, str) or not isinstance(folder, str) or not _is_inside(folder):
+            raise _damaged(path)
+        modules.append((kind.rpartition(".")[2], folder))
+    if not modules:
+        raise _damaged(path)
+    return modules
 
 
 def _is_inside(path: str) -> bool:
@@ -141,20 +138,20 @@ def _is_inside(path: str) -> bool:
 
 
 def _sentence_config(directory: str, folder: str) -> Mapping[str, Any]:
-    """Its limits; a directory without a list of modules is a bare transformer and has none."""
+    """Return the limits, an empty mapping for a bare transformer without a list of modules."""
     if not os.path.isfile(os.path.join(directory, "modules.json")):
         return {}
-    found = (_mapping(directory, folder, name) for name in _SENTENCE_CONFIGS)
-    return next(filter(None, found), {})
+    configs = (_read_config(directory, folder, name) for name in _SENTENCE_CONFIGS)
+    return next(filter(None, configs), {})
 
 
 def _pooling(directory: str, modules: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
     folder = next((path for kind, path in modules if kind == "Pooling" and path), None)
-    return {} if folder is None else _mapping(directory, folder, "config.json")
+    return {} if folder is None else _read_config(directory, folder, "config.json")
 
 
 def _modes(pooling: Mapping[str, Any]) -> list[str]:
-    """How the vectors of the pieces become one; several are put one behind the other."""
+    """Return how the vectors of the tokens become one. Several results are concatenated."""
     modes = pooling.get("pooling_mode")
     if modes is None:
         modes = [mode for key, mode in _LEGACY_POOLING.items() if pooling.get(key)]
@@ -163,7 +160,7 @@ def _modes(pooling: Mapping[str, Any]) -> list[str]:
 
 
 def _prompt(directory: str) -> str:
-    config = _mapping(directory, "config_sentence_transformers.json")
+    config = _read_config(directory, "config_sentence_transformers.json")
     prompts, name = config.get("prompts"), config.get("default_prompt_name")
     prompt = prompts.get(name) if isinstance(prompts, dict) and isinstance(name, str) else None
     return prompt if isinstance(prompt, str) else ""
@@ -175,34 +172,31 @@ def _dimensions(
     config: Mapping[str, Any],
     pooling: Mapping[str, Any],
 ) -> int:
-    """The length of its vectors: the last module that changes it says so."""
+    """Return the length of the vectors, which the last module with one determines."""
     hidden = config.get("hidden_size") or config.get("d_model") or config.get("dim")
     width = pooling.get("embedding_dimension") or pooling.get("word_embedding_dimension") or hidden
-    found = width * len(_modes(pooling)) if isinstance(width, int) else None
+    length = width * len(_modes(pooling)) if isinstance(width, int) else None
     for kind, folder in modules:
         if kind == "Dense":
-            found = _mapping(directory, folder, "config.json").get("out_features")
-    cut = _mapping(directory, "config_sentence_transformers.json").get("truncate_dim")
-    if not isinstance(found, int) or not 0 < found <= 65_536:
+            length = _read_config(directory, folder, "config.json").get("out_features")
+    cut = _read_config(directory, "config_sentence_transformers.json").get("truncate_dim")
+    if not isinstance(length, int) or not 0 < length <= 65_536:
         raise ModelError(
-            f"the configuration of {one_line(directory)} does not say how long its vectors are: "
-            "give another model"
+            f"the configuration of {one_line(directory)} has no vector length: {_CHOOSE_ANOTHER}"
         )
-    return min(found, cut) if isinstance(cut, int) and cut > 0 else found
+    return min(length, cut) if isinstance(cut, int) and cut > 0 else length
 
 
-def _max_pieces(
+def _max_tokens(
     config: Mapping[str, Any], sentence: Mapping[str, Any], tokenizer: Mapping[str, Any]
 ) -> int:
-    """The limit that was set, or else the tokenizer's; never beyond what has a position."""
+    """Return the configured limit or the tokenizer's, at most the number of positions."""
     limits = [sentence.get("max_seq_length") or tokenizer.get("model_max_length")]
     if config.get("model_type") != "xlnet":
         limits.append(config.get("max_position_embeddings"))
     known = [limit for limit in limits if isinstance(limit, int) and limit < _NO_LIMIT]
-    if not known or min(known) < _MARKS + 1:
-        raise ModelError(
-            "the model's configuration does not say how much text it takes: give another model"
-        )
+    if not known or min(known) <= _SPECIAL_TOKENS:
+        raise ModelError(f"the model's configuration has no length limit: {_CHOOSE_ANOTHER}")
     return min(known)
 
 
@@ -225,7 +219,7 @@ def _why_not_light(
     pooling: Mapping[str, Any],
     prompt: str,
 ) -> str:
-    """What of a model is not what the light encoder does; nothing when all is."""
+    """Return why the light encoder does not support a model, empty if it does."""
     kinds, modes = [kind for kind, _ in modules], _modes(pooling)
     weights = os.path.join(directory, modules[0][1], "model.safetensors")
     positions = config.get("position_embedding_type", "absolute")
@@ -242,7 +236,7 @@ def _why_not_light(
         "it is a decoder": bool(config.get("is_decoder")),
         "its prompt is not pooled": bool(prompt) and pooling.get("include_prompt") is False,
         "its vectors are cut": bool(
-            _mapping(directory, "config_sentence_transformers.json").get("truncate_dim")
+            _read_config(directory, "config_sentence_transformers.json").get("truncate_dim")
         ),
         "its weights are not in model.safetensors": not os.path.isfile(weights),
     }
@@ -266,25 +260,25 @@ def _bert(directory: str, config: Mapping[str, Any]) -> Bert:
     return Bert(layers, heads, hidden, rest[0], rest[1], epsilon)
 
 
-def _mapping(*parts: str) -> Mapping[str, Any]:
-    """A configuration file; an absent one is empty."""
+def _read_config(*parts: str) -> Mapping[str, Any]:
+    """Return a configuration file, empty if it is absent."""
     path = os.path.join(*parts)
-    found = _json(path)
-    if found is None:
+    config = _read_json(path)
+    if config is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(config, dict):
         raise _damaged(path)
-    return found
+    return config
 
 
-def _json(path: str) -> Any:
+def _read_json(path: str) -> Any:
     try:
         with open(path, "rb") as file:
             raw = file.read(_MAX_CONFIG_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ModelError(f"{one_line(path)} cannot be read ({error.strerror})") from error
+        raise unreadable(path, error) from error
     try:
         if len(raw) > _MAX_CONFIG_BYTES:
             raise ValueError("too large")
@@ -294,6 +288,4 @@ def _json(path: str) -> Any:
 
 
 def _damaged(path: str) -> DamagedModelError:
-    return DamagedModelError(
-        f"{one_line(path)} is damaged: install the model again, or give another one"
-    )
+    return DamagedModelError(f"{one_line(path)} is damaged: {REINSTALL}")

@@ -1,4 +1,4 @@
-"""Drops vectors that no turn needs any more."""
+"""Drop vectors that no turn needs any more."""
 
 from ccgrep.config import Config
 from ccgrep.errors import ModelError
@@ -6,7 +6,8 @@ from ccgrep.fulltext import generations
 from ccgrep.fulltext.surfaces import SURFACES
 from ccgrep.semantic.configured_model import find_model
 from ccgrep.semantic.embedding import live_keys
-from ccgrep.semantic.vectors import VectorWriter, model_dir, model_dirs
+from ccgrep.semantic.vector_files import model_dir, model_dirs
+from ccgrep.semantic.vector_writer import VectorWriter
 from ccgrep.store import fsio
 from ccgrep.store.store import Store
 
