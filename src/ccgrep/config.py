@@ -10,7 +10,7 @@ import os
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.settings import Setting, config_path, read_settings
-from ccgrep.sources.scan import Root, find_roots
+from ccgrep.sources.scan import CLAUDE_DIRS, Root, find_roots
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def make_config(
     return Config(
         store_dir=values.pop("store"),
         roots=tuple(root for root in all_roots if source in (None, root.source)),
-        recalls_dir=os.path.abspath(os.path.join(_claude_dir(environment, home), "recalls")),
+        recalls_dir=os.path.abspath(os.path.join(_claude_dirs(environment, home)[0], "recalls")),
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
     )
@@ -92,14 +92,18 @@ def _home(environment: Mapping[str, str]) -> str:
     return environment.get("HOME") or os.path.expanduser("~")
 
 
-def _claude_dir(environment: Mapping[str, str], home: str) -> str:
-    return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+def _claude_dirs(environment: Mapping[str, str], home: str) -> list[str]:
+    directory = environment.get("CLAUDE_CONFIG_DIR")
+    return [directory] if directory else [os.path.join(home, name) for name in CLAUDE_DIRS]
 
 
 def _default_roots(environment: Mapping[str, str], home: str) -> list[Root]:
     """Return the directories of both agents that exist. They are the same on Linux and macOS."""
     codex = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
-    roots = [Root(_claude_dir(environment, home), "claude_code"), Root(codex, "codex")]
+    claude, *others = _claude_dirs(environment, home)
+    # Other programs may use ~/.config/claude too: without `projects` it is not a root.
+    others = [path for path in others if os.path.isdir(os.path.join(path, "projects"))]
+    roots = [*(Root(path, "claude_code") for path in (claude, *others)), Root(codex, "codex")]
     return [root for root in roots if os.path.isdir(root.path)]
 
 

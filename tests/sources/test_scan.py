@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.config import make_config
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.scan import Root, find_roots, scan, spell_as_listed
 from tests.helpers.homes import Home, assert_same_as_fresh
@@ -60,6 +61,29 @@ def test_home_directory_has_the_roots_of_both_agents(tmp_path: Path) -> None:
         Root(str(tmp_path / ".config/claude"), "claude_code"),
         Root(str(tmp_path / ".codex"), "codex"),
     ]
+
+
+def test_default_roots_include_the_xdg_directory_of_claude_code(tmp_path: Path) -> None:
+    for name in (".claude", ".codex", ".config/claude"):
+        (tmp_path / name).mkdir(parents=True)
+    environment = {"HOME": str(tmp_path), "CCGREP_DIR": str(tmp_path / "store")}
+
+    def root_names(**variables: str) -> list[str]:
+        roots = make_config({**environment, **variables}).roots
+        return [os.path.relpath(root.path, tmp_path) for root in roots]
+
+    assert root_names() == [".claude", ".codex"]
+    (tmp_path / ".config/claude/projects").mkdir()
+    assert root_names() == [".claude", ".config/claude", ".codex"]
+    assert root_names(CLAUDE_CONFIG_DIR=str(tmp_path / ".claude")) == [".claude", ".codex"]
+
+
+def test_root_that_links_to_another_root_is_scanned_once(tmp_path: Path) -> None:
+    root, link = tmp_path / "root", tmp_path / "link"
+    (root / "projects").mkdir(parents=True)
+    link.symlink_to(root)
+    found = scan([Root(str(root), "claude_code"), Root(str(link), "claude_code")])
+    assert found.complete_roots == [str(root)]
 
 
 def test_root_is_spelled_as_its_directory_lists_it(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def _fold_name(name: str) -> str:
 def scan(roots: Sequence[Root]) -> Scan:
     """List every source file under `roots`."""
     result = Scan({}, {}, [], [])
-    for root in map(_resolve, roots):
+    for root in dict.fromkeys(map(_resolve, roots)):  # one root may be a link to another
         errors_before = len(result.errors)
         _add_history(result, root)
         if root.source == "claude_code":
