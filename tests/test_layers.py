@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "store": set(),
     "refs": {"store", "text"},
     "fulltext": {"sources", "store"},
-    "ingest": {"fulltext", "sources", "store"},
+    "ingest": {"fulltext", "sources", "store", "text"},
     "semantic": {"config", "fulltext", "store", "text"},
     "refresh": {"config", "fulltext", "ingest", "sources", "store"},
     "search": {"config", "fulltext", "refs", "semantic", "store", "text"},

@@ -205,6 +205,15 @@ def one_line(text: str) -> str:
     return make_visible(" ".join(redact(text).split()))
 
 
+def to_nfc(path: str) -> str:
+    """Return a path with composed characters. macOS may list the same path decomposed."""
+    if path.isascii():
+        return path
+    from unicodedata import normalize  # noqa: PLC0415 - not for plain text
+
+    return normalize("NFC", path)
+
+
 def clip(text: str, width: int) -> str:
     """Return at most `width` columns of `text`, with an ellipsis if it was truncated."""
     if _is_narrow(text):

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import time
+import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -228,6 +230,20 @@ def test_here_follows_a_git_repository_to_its_root(home: Home, tmp_path: Path) -
     file.turn("widget", "ok")
     file.write()
     assert home.run("--here", "-q", "widget", cwd=tmp_path / "repo" / "sub").returncode == 0
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
+def test_project_matches_in_either_unicode_form(
+    home: Home, tmp_path: Path, forms: tuple[Literal["NFC", "NFD"], Literal["NFC", "NFD"]]
+) -> None:
+    recorded, typed = (str(tmp_path / unicodedata.normalize(form, "Café")) for form in forms)
+    os.mkdir(typed)
+    file = home.claude(1, cwd=recorded)
+    file.turn("widget", "ok")
+    file.write()
+    assert home.run("--here", "-q", "widget", cwd=typed).returncode == 0
+    project = os.path.basename(typed).lower()
+    assert home.run("--project", project, "-q", "widget").returncode == 0
 
 
 def test_sessions_without_a_hit_are_those_that_pass_the_filters(shop: Home) -> None:

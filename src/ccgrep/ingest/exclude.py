@@ -7,7 +7,6 @@ excluded stays as it is: it is not gone, and it does not grow.
 import os
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from unicodedata import normalize
 
 import msgspec
 
@@ -19,6 +18,7 @@ from ccgrep.sources.reading import SessionIdentity
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import Row, SourceFile, forgotten_key
+from ccgrep.text import to_nfc
 
 _HEAD_BYTES = 256 * 1024
 _MAX_HEAD_BYTES = 64 * 1024 * 1024
@@ -27,15 +27,10 @@ _CWD = rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Return whether a pattern names a path or a directory above it.
-
-    macOS may list a name in another Unicode form than the user types.
-    """
-    path = normalize("NFC", path)
-    return any(
-        fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}/*")
-        for pattern in (normalize("NFC", pattern) for pattern in patterns)
-    )
+    """Return whether a pattern names a path or a directory above it."""
+    path = to_nfc(path)
+    names = (name for pattern in map(to_nfc, patterns) for name in (pattern, f"{pattern}/*"))
+    return any(fnmatchcase(path, name) for name in names)
 
 
 def excluded_paths(scan: Scan, rows: Iterable[Row], patterns: Sequence[str]) -> set[str]:

@@ -8,7 +8,7 @@ from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import find_session
 from ccgrep.search.request import Filters
-from ccgrep.text import one_line
+from ccgrep.text import one_line, to_nfc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -89,12 +89,12 @@ def matching_projects(
 
 
 def _contains(value: str, part: str) -> bool:
-    return part.lower() in value.lower()
+    return to_nfc(part).lower() in to_nfc(value).lower()
 
 
 def _is_related(project: str, directory: str) -> bool:
     """Return whether one path is the other or lies below it."""
-    here, there = directory.rstrip("/") + "/", project.rstrip("/") + "/"
+    here, there = (to_nfc(path).rstrip("/") + "/" for path in (directory, project))
     return bool(project) and (here.startswith(there) or there.startswith(here))
 
 
