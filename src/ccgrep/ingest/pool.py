@@ -1,15 +1,14 @@
 """Reads many files on all cores: workers parse and compress, the caller stores.
 
-Each worker is a new Python process that receives one task at a time through a pipe. It exits when
-no tasks are left, and also when the ingesting process dies, because that closes the pipe.
+Each worker is a new Python process that receives one task at a time through a socket. It exits when
+no tasks are left, and also when the ingesting process dies, because that closes the socket.
 """
 
 import os
-import select
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, Pipe, wait
 
 import msgspec
 
@@ -18,110 +17,85 @@ from ccgrep.ingest.batch import Batch, read_task
 from ccgrep.ingest.file_reader import FileResult, Task, failure
 
 _TASK = msgspec.msgpack.Decoder(Task)
-_REPLY = msgspec.msgpack.Decoder(Batch | FileResult)
+_REPLY: msgspec.msgpack.Decoder[Batch | FileResult] = msgspec.msgpack.Decoder(Batch | FileResult)
 _ENCODE = msgspec.msgpack.Encoder().encode
+
+
+class _Worker:
+    def __init__(self, task: Task) -> None:
+        self.connection, other_end = Pipe()
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; "
+            f"from ccgrep.ingest.pool import work; work({other_end.fileno()})"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", code],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[other_end.fileno()],
+            process_group=0,  # Ctrl-C goes to the ingesting process only.
+        )
+        other_end.close()
+        self._is_dead = False
+        self._start(task)
+
+    def _start(self, task: Task) -> None:
+        self._task = task
+        self.connection.send_bytes(_ENCODE(task))
+
+    def receive(self) -> Batch | FileResult:
+        try:
+            return _REPLY.decode(self.connection.recv_bytes())
+        except (EOFError, OSError):
+            # The file killed the process, for example by using up the memory.
+            self._is_dead = True
+            return failure(self._task, "the reading process died")
+
+    def replace(self, waiting: list[Task]) -> list["_Worker"]:
+        """Return this or another worker with the next task, or none if no task is waiting."""
+        if waiting and not self._is_dead:
+            self._start(waiting.pop())
+            return [self]
+        self.stop()
+        return [_Worker(waiting.pop())] if waiting else []
+
+    def stop(self) -> None:
+        self.connection.close()
+        self._process.kill()
+        self._process.wait()
 
 
 def read_with_workers(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult]:
     """Read every task's file; a file's batches come before its result."""
-    yield from _Pool(tasks, min(cores, len(tasks))).run()
+    waiting = list(reversed(tasks))
+    workers: list[_Worker] = []
+    try:
+        while waiting and len(workers) < cores:
+            workers.append(_Worker(waiting.pop()))
+        while workers:
+            ready = wait([worker.connection for worker in workers])
+            for worker in [worker for worker in workers if worker.connection in ready]:
+                reply = worker.receive()
+                if isinstance(reply, FileResult):
+                    workers.remove(worker)
+                    workers += worker.replace(waiting)
+                yield reply
+    finally:
+        for worker in workers:
+            worker.stop()
 
 
-class _Worker:
-    def __init__(self) -> None:
-        task_end, self._send_end = os.pipe()
-        self._receive_end, reply_end = os.pipe()
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}; "
-            f"from ccgrep.ingest.pool import work; work({task_end}, {reply_end})"
-        )
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=(task_end, reply_end),
-            process_group=0,  # Ctrl-C goes to the ingesting process only.
-        )
-        os.close(task_end)
-        os.close(reply_end)
-        self._tasks = Connection(self._send_end, readable=False)
-        self.replies = Connection(self._receive_end, writable=False)
-        self.task: Task | None = None
-
-    def start(self, task: Task) -> None:
-        self.task = task
-        self._tasks.send_bytes(_ENCODE(task))
-
-    def stop(self) -> None:
-        self._tasks.close()
-        self.replies.close()
-        self.process.kill()
-        self.process.wait()
-
-
-class _Pool:
-    def __init__(self, tasks: Sequence[Task], size: int) -> None:
-        self._waiting = list(reversed(tasks))
-        self._size = size
-        self._busy: dict[int, _Worker] = {}  # by the descriptor of their replies
-        self._poll = select.poll()
-
-    def run(self) -> Iterator[Batch | FileResult]:
-        try:
-            for _ in range(self._size):
-                self._add()
-            while self._busy:
-                for descriptor, _ in self._poll.poll():
-                    yield self._receive(descriptor, self._busy[descriptor])
-        finally:
-            for worker in self._busy.values():
-                worker.stop()
-
-    def _add(self) -> None:
-        worker = _Worker()
-        descriptor = worker.replies.fileno()
-        self._busy[descriptor] = worker
-        self._poll.register(descriptor, select.POLLIN)
-        worker.start(self._waiting.pop())
-
-    def _end(self, descriptor: int) -> None:
-        self._poll.unregister(descriptor)
-        self._busy.pop(descriptor).stop()
-
-    def _receive(self, descriptor: int, worker: _Worker) -> Batch | FileResult:
-        try:
-            reply: Batch | FileResult = _REPLY.decode(worker.replies.recv_bytes())
-        except (EOFError, OSError):
-            return self._replace(descriptor, worker)
-        if isinstance(reply, FileResult):
-            if self._waiting:
-                worker.start(self._waiting.pop())
-            else:
-                self._end(descriptor)
-        return reply
-
-    def _replace(self, descriptor: int, worker: _Worker) -> FileResult:
-        """Replace a worker that its file killed, for example by running out of memory."""
-        task = worker.task
-        assert task is not None
-        self._end(descriptor)
-        if self._waiting:
-            self._add()
-        return failure(task, "the reading process died")
-
-
-def work(task_end: int, reply_end: int) -> None:
-    """Read tasks until the pipe is closed."""
+def work(descriptor: int) -> None:
+    """Read tasks until the socket is closed."""
     load_openssl()
     os.nice(5)  # The process that indexes the discussion goes first.
-    tasks = Connection(task_end, writable=False)
-    replies = Connection(reply_end, readable=False)
+    connection = Connection(descriptor)
 
     def send(reply: Batch | FileResult) -> None:
-        replies.send_bytes(_ENCODE(reply))
+        connection.send_bytes(_ENCODE(reply))
 
     try:
         while True:
-            send(read_task(_TASK.decode(tasks.recv_bytes()), send))
-    except (EOFError, BrokenPipeError):
+            send(read_task(_TASK.decode(connection.recv_bytes()), send))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
         return
