@@ -19,7 +19,7 @@ from ccgrep.kinds import SessionKind
 from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.search import query
 from ccgrep.search.regex import Matcher, Plan
-from ccgrep.sources.history import History, read_sessions_index
+from ccgrep.sources.history import read_history, read_sessions_index
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.zst import ZstStream
 from ccgrep.stats import safety, shell
@@ -89,10 +89,10 @@ def _with_damage(file: Lines) -> Iterator[bytes]:
 
 
 def check_history(data: bytes) -> None:
-    history = History(io.BytesIO(data), Mark(0, 0))
-    for prompt in history:
+    prompts, end, _ = read_history(io.BytesIO(data), Mark(0, 0))
+    for prompt in prompts:
         assert prompt.session_id and prompt.text.strip()
-    assert history.end.offset <= len(data)
+    assert end.offset <= len(data)
     with _directory() as directory:
         path = os.path.join(directory, "sessions-index.json")
         _write(path, data)

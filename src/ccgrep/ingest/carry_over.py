@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
+from ccgrep.ingest.merge import find_free_id
 from ccgrep.model import Turn
 from ccgrep.sources.scan import Scan
 from ccgrep.store import refs
@@ -76,12 +77,7 @@ def _is_contained(manifest: Manifest, old: Store, namesakes: Iterable[Row], comm
 
 
 def _copy(
-    row: Row,
-    manifest: Manifest,
-    old: Store,
-    commit: Commit,
-    namesakes: list[Row],
-    scan: Scan,
+    row: Row, manifest: Manifest, old: Store, commit: Commit, namesakes: list[Row], scan: Scan
 ) -> Row:
     """Copy a manifest and every turn that can be read."""
     for entry in manifest.entries:
@@ -90,11 +86,7 @@ def _copy(
         except StoreError:
             continue
     taken = {other.session.id for other in namesakes}
-    number = 2
-    id = row.session.id
-    while id in taken:
-        id = f"{row.base_id}~{number}"
-        number += 1
+    id = find_free_id(row.session.id, row.base_id, taken)
     present = tuple(file for file in row.files if file.path in scan.files)
     session = replace(row.session, id=id)
     copied = Row(

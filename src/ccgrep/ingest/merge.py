@@ -7,6 +7,7 @@ turns stay as a superseded session, unless the new turns contain all of them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain, count
 
 from msgspec.structs import replace
 
@@ -20,7 +21,7 @@ from ccgrep.store.manifest import Manifest, Row, SourceFile, conversation_key, f
 Load = Callable[[ObjectId], Turn]
 
 
-def continues(old: Sequence[Entry], new: Sequence[Entry], load: Load) -> bool:
+def _continues(old: Sequence[Entry], new: Sequence[Entry], load: Load) -> bool:
     """Return whether `new` extends `old`: the same turns, of which an open one may have grown."""
     if len(old) > len(new):
         return False
@@ -56,7 +57,7 @@ class Merge:
     """The sessions of a commit, and the files they were read from."""
 
     def __init__(self, commit: Commit, rows: Iterable[Row], present: Collection[str]) -> None:
-        self._commit = commit
+        self.commit = commit
         self._present = present
         self._owners: dict[str, set[str]] = {}
         self._ids: dict[str, set[str]] = {}
@@ -73,10 +74,8 @@ class Merge:
 
     def owners(self, path: str) -> list[Row]:
         """Return the sessions read from a file, the main session first."""
-        rows = [self._commit.row(id) for id in sorted(self._owners.get(path, ()))]
-        return sorted(
-            (row for row in rows if row is not None), key=lambda row: row.session.kind != "main"
-        )
+        rows = map(self.commit.row, sorted(self._owners.get(path, ())))
+        return sorted(filter(None, rows), key=lambda row: row.session.kind != "main")
 
     def merge(self, result: FileResult) -> set[str]:
         """Merge what was read of a file into the commit, and return the ids of its sessions."""
@@ -95,8 +94,10 @@ class Merge:
                 continue
             state = b"" if position else result.reading.state
             placed.add(self._place(reading, file, state, result.outcome == "appended"))
-        for id in self._owners.get(file.path, set()) - placed:
-            self._lose_file(id, file.path)
+        for row in self.owners(file.path):
+            if row.session.id not in placed:
+                left = tuple(known for known in row.files if known.path != file.path)
+                self.commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
         self._owners[file.path] = placed
         return placed
 
@@ -112,13 +113,13 @@ class Merge:
         """Record that a file was deleted. Its session stays."""
         for row in self.owners(path):
             left = self._complete_files(row)
-            self._commit.set_row(replace(row, files=left) if left else replace(row, is_gone=True))
+            self.commit.set_row(replace(row, files=left) if left else replace(row, is_gone=True))
 
     def mark_restored(self, rows: Iterable[Row]) -> None:
         """Record that deleted files exist again."""
         for row in rows:
             if row.is_gone and (files := self._complete_files(row)):
-                self._commit.set_row(replace(row, files=files, is_gone=False))
+                self.commit.set_row(replace(row, files=files, is_gone=False))
 
     def _complete_files(self, row: Row) -> tuple[SourceFile, ...]:
         """Return the existing files, a complete one first, or () if none is complete."""
@@ -128,34 +129,28 @@ class Merge:
 
     def put(self, row: Row, manifest: Manifest) -> None:
         """Store a session's manifest and row, replacing earlier ones."""
-        old = self._commit.row(row.session.id)
+        old = self.commit.row(row.session.id)
         if old is not None:
-            before = self._commit.manifest(old)
+            before = self.commit.manifest(old)
             if replace(manifest, revision=before.revision) == before:
                 manifest = before
             else:
                 manifest = replace(manifest, revision=before.revision + 1)
                 self._count_garbage(old, before, manifest)
-        id = self._commit.put("manifest", manifest)
-        self._commit.set_row(replace(row, manifest=id))
+        id = self.commit.put("manifest", manifest)
+        self.commit.set_row(replace(row, manifest=id))
 
     def _count_garbage(self, row: Row, before: Manifest, after: Manifest) -> None:
         kept = {entry.turn for entry in after.entries}
         lost = [entry.turn for entry in before.entries if entry.turn not in kept]
-        store = self._commit.store
+        store = self.commit.store
         self.garbage_bytes += sum(map(store.frame_size, [row.manifest, *lost]))
 
     def _update_stat(self, file: SourceFile) -> None:
         """Record the new stat of a file whose content did not change."""
         for row in self.owners(file.path):
             files = tuple(file if known.path == file.path else known for known in row.files)
-            self._commit.set_row(replace(row, files=files, is_gone=False))
-
-    def _lose_file(self, id: str, path: str) -> None:
-        row = self._commit.row(id)
-        if row is not None:
-            left = tuple(file for file in row.files if file.path != path)
-            self._commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
+            self.commit.set_row(replace(row, files=files, is_gone=False))
 
     def _place(
         self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
@@ -191,7 +186,7 @@ class Merge:
             # The file is empty or was emptied: the known turns stay.
             is_gone = row.is_gone or (is_own and all(f.is_partial for f in present))
             files = (*others, _mark_copy(file, True))
-            self._commit.set_row(replace(row, files=files, is_gone=is_gone))
+            self.commit.set_row(replace(row, files=files, is_gone=is_gone))
             return True
         if row.session.is_prompt_only:
             if not self._prompts(row) <= self._prompts(new):
@@ -204,16 +199,17 @@ class Merge:
         self, row: Row, reading: SessionReading, file: SourceFile, state: bytes
     ) -> bool:
         """Do the same by comparing turns: one must extend the other, or the file is the row's."""
-        old, new = self._commit.manifest(row).entries, reading.entries
+        old, new = self.commit.manifest(row).entries, reading.entries
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
-        grown, cut = self._continues(old, new), self._continues(new, old)
+        load = self.commit.load_turn
+        grown, cut = _continues(old, new, load), _continues(new, old, load)
         is_own = bool(row.files) and row.files[0].path == file.path
         # A file that replaces a deleted one was moved.
         is_moved = bool(row.files) and row.files[0].path not in self._present
         if is_own and not grown and any(not f.is_partial for f in present):
             # The file was rewritten, but a copy still holds the session and takes its place.
-            self._commit.set_row(replace(row, files=present))
+            self.commit.set_row(replace(row, files=present))
             return False
         is_longer = grown and _extent(new) > _extent(old)
         # No other existing file is complete: this one defines the session from now on.
@@ -225,7 +221,7 @@ class Merge:
             self._write(row.session.id, reading, (file, *copies), state)
         elif cut:
             copy = _mark_copy(file, _extent(new) < _extent(old))
-            self._commit.set_row(replace(row, files=(*others, copy)))
+            self.commit.set_row(replace(row, files=(*others, copy)))
         return is_own or grown or cut
 
     def _write(
@@ -237,20 +233,17 @@ class Merge:
         return id
 
     def _prompts(self, of: Row | Sequence[Entry]) -> set[str]:
-        entries = self._commit.manifest(of).entries if isinstance(of, Row) else of
-        return {self._commit.load_turn(entry.turn).prompt for entry in entries}
-
-    def _continues(self, old: Sequence[Entry], new: Sequence[Entry]) -> bool:
-        return continues(old, new, self._commit.load_turn)
+        entries = self.commit.manifest(of).entries if isinstance(of, Row) else of
+        return {self.commit.load_turn(entry.turn).prompt for entry in entries}
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
         """Keep the turns of a rewritten file as a session of their own."""
-        manifest = self._commit.manifest(row)
+        manifest = self.commit.manifest(row)
         old = [entry.turn for entry in manifest.entries]
         if set(old) <= {entry.turn for entry in new}:
             return
         for other in self._namesakes(row.base_id, is_superseded=True):
-            if [entry.turn for entry in self._commit.manifest(other).entries] == old:
+            if [entry.turn for entry in self.commit.manifest(other).entries] == old:
                 return
         session = replace(row.session, id=self._free_id(row.base_id))
         self.put(
@@ -264,24 +257,21 @@ class Merge:
 
     def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
         for name in sorted(self._ids.get(base_id, ()), key=lambda name: (len(name), name)):
-            row = self._commit.row(name)
+            row = self.commit.row(name)
             if row is not None and row.is_superseded == is_superseded:
                 yield row
 
     def _free_id(self, base_id: str) -> str:
         taken = self._ids.setdefault(base_id, set())
-        name = next(name for name in _names(base_id) if name not in taken)
-        taken.add(name)
-        return name
+        id = find_free_id(base_id, base_id, taken)
+        taken.add(id)
+        return id
 
 
-def _names(base_id: str) -> Iterator[str]:
-    """Yield the ids for sessions that share one: `id`, `id~2`, `id~3` …"""
-    yield base_id
-    number = 2
-    while True:
-        yield f"{base_id}~{number}"
-        number += 1
+def find_free_id(id: str, base_id: str, taken: Collection[str]) -> str:
+    """Return `id`, or the first of `<base_id>~2`, `<base_id>~3`, … if it is taken."""
+    names = chain([id], (f"{base_id}~{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def _extent(entries: Sequence[Entry]) -> tuple[int, int, int]:

@@ -6,17 +6,23 @@ sessions that have a transcript; then there is nothing to build.
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.ingest.exclude import is_project_excluded
 from ccgrep.ingest.merge import Merge
+from ccgrep.ingest.report import IndexReport
 from ccgrep.kinds import SourceName
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.sources.files import open_side_file
-from ccgrep.sources.history import History, IndexedSession, TypedPrompt, read_sessions_index
+from ccgrep.sources.history import (
+    IndexedSession,
+    TypedPrompt,
+    read_history,
+    read_sessions_index,
+)
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.project import find_project
 from ccgrep.sources.reading import add_totals
@@ -41,59 +47,41 @@ class Exclusions(Struct, frozen=True):
         return any(is_project_excluded(prompt.project, self.patterns) for prompt in prompts)
 
 
-class Recovered(Struct):
-    """What `recover` read and created."""
-
-    hints: tuple[SourceFile, ...]
-    bytes_parsed: int = 0
-    new_sessions: int = 0
-    new_objects: int = 0
-
-
 def recover(
-    commit: Commit,
     merge: Merge,
     hints: Sequence[FoundFile],
     changed: set[str],
     now_ns: int,
     exclusions: Exclusions,
-) -> Recovered:
-    """Read the hint files in `changed`, and create prompt-only sessions if there are new ones."""
-    known = {file.path: file for file in commit.snapshot.hints}
-    result = Recovered(commit.snapshot.hints)
-    if not changed:
-        return result
-    appended: list[TypedPrompt] = []
+    report: IndexReport,
+) -> tuple[SourceFile, ...]:
+    """Read the hint files in `changed`, and create prompt-only sessions if there are new ones.
+
+    Return what is known of all hint files from now on.
+    """
+    known = {file.path: file for file in merge.commit.snapshot.hints}
     has_news = False
     for found in hints:
         if found.path in changed:
             start = _find_start(known.get(found.path), found)
-            prompts, known[found.path] = _read(found, start, now_ns, result)
-            appended += prompts
-            has_news |= start.offset == 0
-    has_news |= any(not merge.has_session(prompt.session_id) for prompt in appended)
-    result.hints = tuple(known[path] for path in sorted(known))
+            prompts, end, bytes_read = _read_prompts(found, start)
+            stat = (found.path, found.root, found.size, found.mtime_ns, found.inode, now_ns)
+            known[found.path] = SourceFile(*stat, end=end.offset, end_crc=end.crc)
+            report.bytes_parsed += bytes_read
+            is_new = any(not merge.has_session(prompt.session_id) for prompt in prompts)
+            has_news = has_news or is_new or start.offset == 0
     if has_news:
-        _create_sessions(commit, merge, hints, now_ns, exclusions, result)
-    return result
+        _create_sessions(merge, hints, exclusions, report)
+    return tuple(known[path] for path in sorted(known))
 
 
-def _read(
-    found: FoundFile, start: Mark, now_ns: int, result: Recovered
-) -> tuple[list[TypedPrompt], SourceFile]:
-    """Return the prompts of a history from `start` on, and the file's new watermark."""
-    stat = SourceFile(
-        found.path, found.root, found.size, found.mtime_ns, found.inode, read_ns=now_ns
-    )
+def _read_prompts(found: FoundFile, start: Mark) -> tuple[list[TypedPrompt], Mark, int]:
     file = open_side_file(found.path, found.root) if found.kind == "history" else None
     if file is None:
-        return [], stat
+        return [], Mark(0, 0), 0
     with file:
         file.seek(start.offset)
-        history = History(file, start)
-        prompts = list(history)
-    result.bytes_parsed += history.bytes_read
-    return prompts, replace(stat, end=history.end.offset, end_crc=history.end.crc)
+        return read_history(file, start)
 
 
 def _find_start(known: SourceFile | None, found: FoundFile) -> Mark:
@@ -109,22 +97,16 @@ def _find_start(known: SourceFile | None, found: FoundFile) -> Mark:
 
 
 def _create_sessions(
-    commit: Commit,
-    merge: Merge,
-    hints: Sequence[FoundFile],
-    now_ns: int,
-    exclusions: Exclusions,
-    result: Recovered,
+    merge: Merge, hints: Sequence[FoundFile], exclusions: Exclusions, report: IndexReport
 ) -> None:
     typed: dict[tuple[SourceName, str], list[TypedPrompt]] = {}
     indexed: dict[str, IndexedSession] = {}
     for found in sorted(hints, key=lambda hint: hint.path):
-        if found.kind == "history":
-            for prompt in _read(found, Mark(0, 0), now_ns, Recovered(()))[0]:
-                typed.setdefault((found.source, prompt.session_id), []).append(prompt)
-        else:
-            for entry in read_sessions_index(found.path, found.root):
-                indexed[entry.session_id] = entry
+        for prompt in _read_prompts(found, Mark(0, 0))[0]:
+            typed.setdefault((found.source, prompt.session_id), []).append(prompt)
+        if found.kind == "sessions_index":
+            entries = read_sessions_index(found.path, found.root)
+            indexed |= {entry.session_id: entry for entry in entries}
     for id, entry in indexed.items():
         if entry.first_prompt:
             first = TypedPrompt(id, entry.first_prompt, entry.created, entry.project)
@@ -132,22 +114,25 @@ def _create_sessions(
     for (source, id), prompts in typed.items():
         is_allowed = forgotten_key(id) not in merge.forgotten and not exclusions.match(prompts)
         if is_allowed and not merge.has_session(id):
-            _create_session(commit, merge, source, prompts, indexed.get(id), result)
+            _create_session(merge, source, prompts, indexed.get(id), report)
 
 
 def _create_session(
-    commit: Commit,
     merge: Merge,
     source: SourceName,
     prompts: Sequence[TypedPrompt],
     indexed: IndexedSession | None,
-    result: Recovered,
+    report: IndexReport,
 ) -> None:
     id = prompts[0].session_id
-    old = commit.row(id)
+    old = merge.commit.row(id)
     if old is not None:
-        prompts = _union(_known_prompts(commit, old), prompts)
-    entries = tuple(_entries(commit, prompts, result))
+        prompts = _union(_known_prompts(merge.commit, old), prompts)
+    entries: list[Entry] = []
+    for prompt in prompts:
+        frame = make_frame("turn", Turn(prompt=prompt.text))
+        report.new_objects += merge.commit.add(frame)
+        entries.append(Entry(frame.id, 0, 0, prompt.time, prompt.time, messages=1))
     cwd = next((prompt.project for prompt in prompts if prompt.project), "")
     session = Session(
         id=id,
@@ -161,20 +146,14 @@ def _create_session(
     session = add_totals(session, entries)
     if indexed and indexed.modified is not None:
         session = replace(session, ended=max(session.ended or 0, indexed.modified))
-    result.new_sessions += old is None
-    merge.put(
-        Row(session, manifest=b"", is_gone=True),  # type: ignore[arg-type]
-        Manifest(session, entries),
-    )
+    report.new_sessions += old is None
+    merge.put(Row(session, b"", is_gone=True), Manifest(session, tuple(entries)))  # type: ignore[arg-type]
 
 
 def _known_prompts(commit: Commit, row: Row) -> list[TypedPrompt]:
-    return [
-        TypedPrompt(
-            row.session.id, commit.load_turn(entry.turn).prompt, entry.started, row.session.cwd
-        )
-        for entry in commit.manifest(row).entries
-    ]
+    id, cwd = row.session.id, row.session.cwd
+    entries = commit.manifest(row).entries
+    return [TypedPrompt(id, commit.load_turn(e.turn).prompt, e.started, cwd) for e in entries]
 
 
 def _union(known: Sequence[TypedPrompt], found: Sequence[TypedPrompt]) -> list[TypedPrompt]:
@@ -195,12 +174,3 @@ def _union(known: Sequence[TypedPrompt], found: Sequence[TypedPrompt]) -> list[T
 def _is_truncated(text: str, whole: str) -> bool:
     start = text.rstrip("…. ")
     return len(start) >= _MIN_TRUNCATED and len(whole) > len(text) and whole.startswith(start)
-
-
-def _entries(commit: Commit, prompts: Iterable[TypedPrompt], result: Recovered) -> Iterable[Entry]:
-    for prompt in prompts:
-        frame = make_frame("turn", Turn(prompt=prompt.text))
-        result.new_objects += commit.add(frame)
-        yield Entry(
-            turn=frame.id, start=0, end=0, started=prompt.time, ended=prompt.time, messages=1
-        )

@@ -132,11 +132,9 @@ class IngestRun:
         hints = [file for file in self.scan.files.values() if file.kind != "session"]
         changed = {file.path for file in hints} & {*todo.new, *todo.changed}
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
-        found = recover(self._commit, self._merge, hints, changed, now_ns, exclusions)
-        self._report.bytes_parsed += found.bytes_parsed
-        self._report.new_sessions += found.new_sessions + self._merge.new_sessions
-        self._report.new_objects += found.new_objects
-        self._publish(hints=found.hints)
+        self._report.new_sessions += self._merge.new_sessions
+        known = recover(self._merge, hints, changed, now_ns, exclusions, self._report)
+        self._publish(hints=known)
 
     def _read_sessions(self, todo: Plan) -> None:
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)

@@ -5,7 +5,6 @@ prompt. A transcript is always more complete and takes precedence over both.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.values import as_string, parse_time
 
 _BARE_COMMAND = re.compile(r"/[\w:-]*")
+_IDS = frozenset(["sessionId", "session_id"])
 _PASTED = re.compile(r"\[Pasted text #(\d+)[^\]]*\]")
 
 
@@ -53,31 +53,18 @@ class HistoryRecord(Struct):
     text: Any = None
 
 
-class History:
-    """The prompts of a `history.jsonl` from `start` to `end`."""
-
-    def __init__(self, stream: Readable, start: Mark) -> None:
-        self._records = Records(stream, start, HistoryRecord, _is_history_record)
-
-    @property
-    def end(self) -> Mark:
-        return self._records.end
-
-    @property
-    def bytes_read(self) -> int:
-        return self._records.bytes_read
-
-    def __iter__(self) -> Iterator[TypedPrompt]:
-        for _, _, record in self._records:
-            session_id = as_string(record.sessionId) or as_string(record.session_id)
-            text = as_string(record.text) or _expand_pasted(record)
-            if session_id and text.strip() and not _BARE_COMMAND.fullmatch(text.strip()):
-                time = parse_time(record.timestamp if record.ts is None else record.ts)
-                yield TypedPrompt(safe_id(session_id), text, time, as_string(record.project))
-
-
-def _is_history_record(value: dict[str, Any]) -> bool:
-    return "sessionId" in value or "session_id" in value
+def read_history(stream: Readable, start: Mark) -> tuple[list[TypedPrompt], Mark, int]:
+    """Return the prompts of a `history.jsonl` from `start` on, their end and the bytes read."""
+    records = Records(stream, start, HistoryRecord, lambda value: not _IDS.isdisjoint(value))
+    prompts: list[TypedPrompt] = []
+    for _, _, record in records:
+        session_id = as_string(record.sessionId) or as_string(record.session_id)
+        text = as_string(record.text) or _expand_pasted(record)
+        if session_id and text.strip() and not _BARE_COMMAND.fullmatch(text.strip()):
+            time = parse_time(record.timestamp if record.ts is None else record.ts)
+            project = as_string(record.project)
+            prompts.append(TypedPrompt(safe_id(session_id), text, time, project))
+    return prompts, records.end, records.bytes_read
 
 
 def _expand_pasted(record: HistoryRecord) -> str:
@@ -95,23 +82,20 @@ def _expand_pasted(record: HistoryRecord) -> str:
 def read_sessions_index(path: str, root: str = "") -> list[IndexedSession]:
     """Return the sessions of a `sessions-index.json`, or none if the file is malformed."""
     entries = read_side_json(path, root).get("entries")
-    return [
-        _parse_entry(entry)
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict)
-        and as_string(entry.get("sessionId"))
-        and entry.get("isSidechain") is not True
-    ]
-
-
-def _parse_entry(entry: dict[str, Any]) -> IndexedSession:
-    prompt = as_string(entry.get("firstPrompt"))
-    return IndexedSession(
-        session_id=safe_id(as_string(entry.get("sessionId"))),
-        title=as_string(entry.get("summary")),
-        first_prompt="" if prompt == "No prompt" else prompt,
-        project=as_string(entry.get("projectPath")),
-        branch=as_string(entry.get("gitBranch")),
-        created=parse_time(entry.get("created")),
-        modified=parse_time(entry.get("modified")),
-    )
+    sessions: list[IndexedSession] = []
+    for entry in entries if isinstance(entries, list) else []:
+        id = as_string(entry.get("sessionId")) if isinstance(entry, dict) else ""
+        if not id or entry.get("isSidechain") is True:
+            continue
+        prompt = as_string(entry.get("firstPrompt"))
+        session = IndexedSession(
+            session_id=safe_id(id),
+            title=as_string(entry.get("summary")),
+            first_prompt="" if prompt == "No prompt" else prompt,
+            project=as_string(entry.get("projectPath")),
+            branch=as_string(entry.get("gitBranch")),
+            created=parse_time(entry.get("created")),
+            modified=parse_time(entry.get("modified")),
+        )
+        sessions.append(session)
+    return sessions
