@@ -88,11 +88,7 @@ def _read(task: Task, file: BinaryIO, emit: Emit) -> FileResult:
 
 
 def _parse(
-    file: BinaryIO,
-    start: Mark,
-    found: FoundFile,
-    before: Checkpoint | None,
-    emit: Emit,
+    file: BinaryIO, start: Mark, found: FoundFile, before: Checkpoint | None, emit: Emit
 ) -> Reading:
     file.seek(start.offset)
     identity = identify(found.source, found.path)
@@ -145,9 +141,5 @@ def _is_compressed(path: str) -> bool:
 def _set_watermark(stat: SourceFile, marks: SourceFile | Reading) -> SourceFile:
     """Return the file's stat with the watermark of a reading."""
     return replace(
-        stat,
-        resume=marks.resume,
-        resume_crc=marks.resume_crc,
-        end=marks.end,
-        end_crc=marks.end_crc,
+        stat, resume=marks.resume, resume_crc=marks.resume_crc, end=marks.end, end_crc=marks.end_crc
     )

@@ -167,12 +167,7 @@ class Merge:
         return self._write(self._free_id(reading.session.id), reading, (file,), state)
 
     def _try_join(
-        self,
-        row: Row,
-        reading: SessionReading,
-        file: SourceFile,
-        state: bytes,
-        is_append: bool,
+        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
     ) -> bool:
         """Merge a reading into a session if it belongs there; return whether it does."""
         id, new = row.session.id, reading.entries

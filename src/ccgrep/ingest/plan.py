@@ -43,11 +43,7 @@ def plan(known: Mapping[str, SourceFile], scan: Scan, now_ns: int, is_full: bool
 
 
 def _is_same(found: FoundFile, before: SourceFile) -> bool:
-    return (found.size, found.mtime_ns, found.inode) == (
-        before.size,
-        before.mtime_ns,
-        before.inode,
-    )
+    return (found.size, found.mtime_ns, found.inode) == (before.size, before.mtime_ns, before.inode)
 
 
 def may_have_changed(before: SourceFile, now_ns: int) -> bool:

@@ -17,12 +17,7 @@ from ccgrep.ingest.report import IndexReport
 from ccgrep.kinds import SourceName
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.sources.files import open_side_file
-from ccgrep.sources.history import (
-    IndexedSession,
-    TypedPrompt,
-    read_history,
-    read_sessions_index,
-)
+from ccgrep.sources.history import IndexedSession, TypedPrompt, read_history, read_sessions_index
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.project import find_project
 from ccgrep.sources.reading import add_totals
