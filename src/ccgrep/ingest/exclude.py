@@ -13,9 +13,9 @@ import msgspec
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.identity import identify
-from ccgrep.sources.project import find_project
 from ccgrep.sources.reading import SessionIdentity
 from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.values import find_project
 from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import Row, SourceFile, forgotten_key
 from ccgrep.text import to_nfc

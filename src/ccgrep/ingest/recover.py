@@ -19,9 +19,9 @@ from ccgrep.model import Entry, Session, Turn
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.history import IndexedSession, TypedPrompt, read_history, read_sessions_index
 from ccgrep.sources.jsonl import Mark
-from ccgrep.sources.project import find_project
 from ccgrep.sources.reading import add_totals
 from ccgrep.sources.scan import FoundFile
+from ccgrep.sources.values import find_project
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, forgotten_key
 from ccgrep.store.objects import make_frame

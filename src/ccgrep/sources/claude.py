@@ -38,8 +38,6 @@ from ccgrep.sources.claude_state import (
     remove_waiting,
 )
 from ccgrep.sources.jsonl import Mark, Readable, Records
-from ccgrep.sources.payload import block_blob
-from ccgrep.sources.project import find_project
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
 from ccgrep.sources.reading import (
     Checkpoint,
@@ -51,7 +49,15 @@ from ccgrep.sources.reading import (
 )
 from ccgrep.sources.spills import Spills
 from ccgrep.sources.turns import Sink, TurnBuilder
-from ccgrep.sources.values import append_unique, as_string, parse_time, usage_key, uuid_bytes
+from ccgrep.sources.values import (
+    append_unique,
+    as_string,
+    block_blob,
+    find_project,
+    parse_time,
+    usage_key,
+    uuid_bytes,
+)
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
 _MAX_TITLE_CHARS = 400

@@ -32,8 +32,6 @@ from ccgrep.sources.codex_records import (
 )
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Readable, Records
-from ccgrep.sources.payload import data_url_blob
-from ccgrep.sources.project import find_project
 from ccgrep.sources.reading import (
     Checkpoint,
     Reading,
@@ -48,6 +46,8 @@ from ccgrep.sources.values import (
     as_count,
     as_string,
     count_type,
+    data_url_blob,
+    find_project,
     parse_time,
     usage_key,
 )

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob
-from ccgrep.sources.payload import data_url_blob
-from ccgrep.sources.values import as_string
+from ccgrep.sources.values import as_string, data_url_blob
 
 _IDE_REQUEST = "## My request for Codex:"
 _IDE_CONTEXT = ("# Context from my IDE", "# Files mentioned by the user")

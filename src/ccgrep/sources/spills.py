@@ -9,7 +9,7 @@ import os
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import Blob
 from ccgrep.sources.files import read_side_file
-from ccgrep.sources.payload import bytes_blob
+from ccgrep.sources.values import bytes_blob
 
 _SPILL_PATH = r"([A-Za-z0-9-]{1,64})[/\\]tool-results[/\\]([A-Za-z0-9._-]{1,200})"
 _CALL_ID = r"[A-Za-z0-9_-]{1,100}"
