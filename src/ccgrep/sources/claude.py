@@ -11,32 +11,19 @@ import msgspec
 from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
-from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult
+from ccgrep.model import Blob, Session, Text, Thinking, ToolResult
 from ccgrep.sources.claude_records import (
     CALL_BLOCKS,
     Record,
-    decode_attachment,
     extract_file_text,
     extract_prompt,
     extract_text,
-    is_answer,
     is_human_origin,
     is_record,
     parse_usage,
     to_blocks,
 )
-from ccgrep.sources.claude_state import (
-    PromptForm,
-    SeenPrompt,
-    State,
-    add_seen_prompt,
-    age_seen_prompts,
-    apply_envelope,
-    apply_metadata,
-    apply_queue_operation,
-    match_seen_prompt,
-    remove_waiting,
-)
+from ccgrep.sources.claude_state import PromptForm, State
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
 from ccgrep.sources.reading import (
@@ -44,7 +31,6 @@ from ccgrep.sources.reading import (
     Reading,
     SessionIdentity,
     SessionReading,
-    add_totals,
     make_reading,
 )
 from ccgrep.sources.spills import Spills
@@ -89,7 +75,6 @@ class ClaudeReader:
         self._sidechains: dict[bytes, TurnBuilder] = {}
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
         self._envelope: tuple[Any, ...] = ()
-        self._aged: tuple[SeenPrompt, ...] = ()  # the seen prompts when they were last aged
 
     def read(self) -> Reading:
         """Read to the end of the stream."""
@@ -99,7 +84,7 @@ class ClaudeReader:
         self._begin_injected(None)
         entries, resume = self._main.finish()
         bad = (*self._checkpoint.bad, *records.bad)
-        sessions = [SessionReading(self._make_session(entries, len(bad)), tuple(entries), bad)]
+        sessions = [SessionReading(self._make_session(), tuple(entries), bad)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
         if resume is None or self._sidechains:
             # The state does not cover sidechains, so the next run reads the whole file.
@@ -137,18 +122,17 @@ class ClaudeReader:
             self._turns = self._main
         elif kind == "queue-operation":
             self._turns.start_record(start, end, self._state, parse_time(record.timestamp))
-            self._state = apply_queue_operation(self._state, record)
+            self._state = self._state.apply_queue_operation(record)
             if self._state.injected:
                 self._turns.pin_record()
         else:
-            self._state = apply_metadata(self._state, record)
+            self._state = self._state.apply_metadata(record)
 
     def _read_envelope(self, record: Record) -> None:
         envelope = (record.cwd, record.gitBranch, record.slug, record.sessionId, record.version)
-        is_fork = record.forkedFrom and not self._state.forked_from
-        if envelope != self._envelope or is_fork:
+        if envelope != self._envelope or record.forkedFrom:
             self._envelope = envelope
-            self._state = apply_envelope(self._state, record, self._identity.kind)
+            self._state = self._state.apply_envelope(record, self._identity.kind)
 
     # The agent's messages, calls and results.
 
@@ -156,7 +140,7 @@ class ClaudeReader:
         message = record.api_message()
         model = as_string(message.get("model"))
         blocks = to_blocks(message.get("content"))
-        if not is_answer(record, model):
+        if model == "<synthetic>" or record.isApiErrorMessage is True:
             text = "\n".join(as_string(block.get("text")) for block in blocks)
             self._turns.add_note("error", text)
             return
@@ -164,9 +148,7 @@ class ClaudeReader:
         if not self._turns.has_message(key):
             if self._state.injected:
                 self._begin_injected(parse_time(record.timestamp))
-            if self._state.taken is not self._aged:
-                self._state = age_seen_prompts(self._state)
-                self._aged = self._state.taken
+            self._state = self._state.age_seen_prompts()
         self._turns.begin_message(key, model)
         self._set_first_prompt()
         for block in blocks:
@@ -180,12 +162,9 @@ class ClaudeReader:
 
     def _read_agent_block(self, block: dict[str, Any]) -> None:
         kind = block.get("type")
-        if kind == "text":
-            if text := as_string(block.get("text")):
-                self._turns.add_part(Text(text))
-        elif kind == "thinking":
-            if text := as_string(block.get("thinking")):
-                self._turns.add_part(Thinking(text))
+        if kind in ("text", "thinking"):
+            if text := as_string(block.get(kind)):
+                self._turns.add_part(Text(text) if kind == "text" else Thinking(text))
         elif kind in CALL_BLOCKS:
             name, call_id = as_string(block.get("name")), as_string(block.get("id"))
             self._turns.add_call(call_id, name, block.get("input"))
@@ -269,7 +248,7 @@ class ClaudeReader:
         self, form: PromptForm, text: str, blobs: tuple[Blob, ...], record: Record | None = None
     ) -> None:
         """Begin a turn, unless the prompt has already begun one in another form."""
-        self._state, forms = remove_waiting(self._state, form, text)
+        self._state, forms = self._state.remove_waiting(form, text)
         if self._is_repeated(form, text):
             self._turns.touch()
             return
@@ -280,7 +259,7 @@ class ClaudeReader:
 
     def _begin_turn(self, text: str, blobs: tuple[Blob, ...], forms: tuple[str, ...]) -> None:
         self._turns.begin_turn(text, blobs)
-        self._state = add_seen_prompt(self._state, text, forms)
+        self._state = self._state.add_seen_prompt(text, forms)
         self._set_first_prompt()
 
     def _set_first_prompt(self) -> None:
@@ -303,7 +282,7 @@ class ClaudeReader:
             self._state = replace(self._state, injected=tuple(later))
 
     def _is_repeated(self, form: PromptForm, text: str) -> bool:
-        state = match_seen_prompt(self._state, form, text)
+        state = self._state.match_seen_prompt(form, text)
         self._state = state or self._state
         return state is not None
 
@@ -314,7 +293,7 @@ class ClaudeReader:
             self._turns.roll_back(parent + 1)
 
     def _read_attachment(self, record: Record) -> None:
-        attachment = decode_attachment(record)
+        attachment = record.decode_attachment()
         if attachment.type == "queued_command":
             text = extract_text(attachment.prompt)
             blobs = tuple(filter(None, map(block_blob, to_blocks(attachment.prompt))))
@@ -354,10 +333,10 @@ class ClaudeReader:
     def _finish_sidechain(self, root: bytes, turns: TurnBuilder) -> SessionReading:
         entries, _ = turns.finish()
         name = root.hex()[:8] or f"{entries[0].start if entries else 0:08x}"
-        session = self._base_session(entries, f"agent-{name}", "subagent")
+        session = self._base_session(f"agent-{name}", "subagent")
         return SessionReading(replace(session, parent=self._identity.id), tuple(entries))
 
-    def _make_session(self, entries: list[Entry], bad_lines: int) -> Session:
+    def _make_session(self) -> Session:
         state, identity, own_uuids = self._state, self._identity, self._main.turn_by_uuid
         titles = [
             state.custom_title,
@@ -368,29 +347,25 @@ class ClaudeReader:
             state.first_prompt,
         ]
         return replace(
-            self._base_session(entries, identity.id, identity.kind),
+            self._base_session(identity.id, identity.kind),
             parent=state.parent if identity.kind != "main" else "",
             forked_from=state.forked_from,
             continued_in=state.continued_in,
             agent=identity.agent,
             title=next(filter(None, titles), ""),
             slug=state.slug,
-            bad_lines=bad_lines,
             unknown_types=state.unknown_types,
         )
 
-    def _base_session(self, entries: list[Entry], id: str, kind: SessionKind) -> Session:
+    def _base_session(self, id: str, kind: SessionKind) -> Session:
         state = self._state
-        return add_totals(
-            Session(
-                id=id,
-                source="claude_code",
-                kind=kind,
-                project=find_project(state.cwd),
-                cwd=state.cwd,
-                branch=state.branch,
-                models=state.models,
-                versions=state.versions,
-            ),
-            entries,
+        return Session(
+            id=id,
+            source="claude_code",
+            kind=kind,
+            project=find_project(state.cwd),
+            cwd=state.cwd,
+            branch=state.branch,
+            models=state.models,
+            versions=state.versions,
         )

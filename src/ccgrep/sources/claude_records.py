@@ -24,6 +24,17 @@ _KNOWN_TYPES = IGNORED_TYPES | frozenset(
 CALL_BLOCKS = frozenset(["tool_use", "server_tool_use", "mcp_tool_use"])
 
 
+class Attachment(Struct):
+    type: Any = None
+    prompt: Any = None
+    commandMode: Any = None
+    origin: Any = None
+    isMeta: Any = None
+    filename: Any = None
+    path: Any = None
+    content: Any = None
+
+
 class Record(Struct):
     """One line of a transcript. Fields that are not listed here are never decoded."""
 
@@ -59,16 +70,12 @@ class Record(Struct):
         """Return the API message of the record, empty if it has none."""
         return self.message if isinstance(self.message, dict) else {}
 
-
-class Attachment(Struct):
-    type: Any = None
-    prompt: Any = None
-    commandMode: Any = None
-    origin: Any = None
-    isMeta: Any = None
-    filename: Any = None
-    path: Any = None
-    content: Any = None
+    def decode_attachment(self) -> Attachment:
+        """Return the attachment of the record, empty if it is malformed."""
+        try:
+            return msgspec.json.decode(self.attachment, type=Attachment)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return Attachment()
 
 
 def is_record(value: dict[str, Any]) -> bool:
@@ -78,23 +85,10 @@ def is_record(value: dict[str, Any]) -> bool:
     return isinstance(kind, str) and (kind in _KNOWN_TYPES or has_id)
 
 
-def is_answer(record: Record, model: str) -> bool:
-    """Return whether the agent wrote an `assistant` record, rather than an API error."""
-    return model != "<synthetic>" and record.isApiErrorMessage is not True
-
-
 def is_human_origin(origin: Any, prompt_source: Any) -> bool:
     """Return whether a person typed a prompt, as far as the client's version records it."""
     kind = origin.get("kind") if isinstance(origin, dict) else None
     return kind in (None, "human") and prompt_source != "system"
-
-
-def decode_attachment(record: Record) -> Attachment:
-    """Return the attachment of a record, empty if it is malformed."""
-    try:
-        return msgspec.json.decode(record.attachment, type=Attachment)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Attachment()
 
 
 def to_blocks(content: Any) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ A prompt that was typed while the agent worked can appear in three forms: a `que
 begins one turn.
 """
 
-from typing import Literal
+from typing import Literal, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,96 +51,87 @@ class State(Struct, frozen=True, omit_defaults=True):
     injected: tuple[tuple[str, int | None], ...] = ()  # prompts sent to it, with their times
     taken: tuple[SeenPrompt, ...] = ()  # prompts that began a turn
 
+    def apply_envelope(self, record: Record, kind: SessionKind) -> Self:
+        """Apply the fields that every record of a message has."""
+        forked = record.forkedFrom
+        if isinstance(forked, dict):
+            forked = forked.get("sessionId")
+        return replace(
+            self,
+            cwd=self.cwd or as_string(record.cwd),
+            branch=self.branch or as_string(record.gitBranch),
+            slug=as_string(record.slug) or self.slug,
+            parent=self.parent or (as_string(record.sessionId) if kind != "main" else ""),
+            versions=append_unique(self.versions, record.version),
+            forked_from=self.forked_from or as_string(forked),
+        )
 
-def apply_envelope(state: State, record: Record, kind: SessionKind) -> State:
-    """Apply the fields that every record of a message has."""
-    forked = record.forkedFrom
-    if isinstance(forked, dict):
-        forked = forked.get("sessionId")
-    return replace(
-        state,
-        cwd=state.cwd or as_string(record.cwd),
-        branch=state.branch or as_string(record.gitBranch),
-        slug=as_string(record.slug) or state.slug,
-        parent=state.parent or (as_string(record.sessionId) if kind != "main" else ""),
-        versions=append_unique(state.versions, record.version),
-        forked_from=state.forked_from or as_string(forked),
-    )
+    def apply_metadata(self, record: Record) -> Self:
+        """Apply a record that describes the session, or count its type as unknown."""
+        match record.type:
+            case "ai-title":
+                return replace(self, ai_title=as_string(record.aiTitle))
+            case "custom-title":
+                return replace(self, custom_title=as_string(record.customTitle))
+            case "summary":
+                summary = (as_string(record.summary), uuid_bytes(record.leafUuid))
+                return replace(self, summaries=(*self.summaries, summary)[-_MAX_SUMMARIES:])
+            case "continued-in":
+                return replace(self, continued_in=as_string(record.continuedInSessionId))
+            case kind if as_string(kind) not in IGNORED_TYPES:
+                return replace(self, unknown_types=count_type(self.unknown_types, kind))
+        return self
 
+    def apply_queue_operation(self, record: Record) -> Self:
+        """Apply an operation on the prompts that were typed while the agent worked.
 
-def apply_metadata(state: State, record: Record) -> State:
-    """Apply a record that describes the session, or count its type as unknown."""
-    match record.type:
-        case "ai-title":
-            return replace(state, ai_title=as_string(record.aiTitle))
-        case "custom-title":
-            return replace(state, custom_title=as_string(record.customTitle))
-        case "summary":
-            summary = (as_string(record.summary), uuid_bytes(record.leafUuid))
-            return replace(state, summaries=(*state.summaries, summary)[-_MAX_SUMMARIES:])
-        case "continued-in":
-            return replace(state, continued_in=as_string(record.continuedInSessionId))
-        case kind if as_string(kind) not in IGNORED_TYPES:
-            return replace(state, unknown_types=count_type(state.unknown_types, kind))
-    return state
+        `remove` injects a prompt into the running turn. After `dequeue`, an ordinary user record
+        follows. `popAll` returns all prompts to the input box.
+        """
+        queue = list(self.queue)
+        content = extract_text(record.content)
+        injected = self.injected
+        match record.operation:
+            case "enqueue":
+                queue.append(content)
+            case "remove" | "dequeue":
+                popped = content or (queue[0] if queue else "")
+                if popped in queue:
+                    queue.remove(popped)
+                if record.operation == "remove" and (typed := extract_prompt(popped)):
+                    injected = (*injected, (typed, parse_time(record.timestamp)))
+            case "popAll":
+                queue.clear()
+        return replace(self, queue=tuple(queue), injected=injected)
 
-
-def apply_queue_operation(state: State, record: Record) -> State:
-    """Apply an operation on the prompts that were typed while the agent worked.
-
-    `remove` injects a prompt into the running turn. After `dequeue`, an ordinary user record
-    follows. `popAll` returns all prompts to the input box.
-    """
-    queue = list(state.queue)
-    content = extract_text(record.content)
-    injected = state.injected
-    match record.operation:
-        case "enqueue":
-            queue.append(content)
-        case "remove" | "dequeue":
-            popped = content or (queue[0] if queue else "")
-            if popped in queue:
-                queue.remove(popped)
-            if record.operation == "remove" and (typed := extract_prompt(popped)):
-                injected = (*injected, (typed, parse_time(record.timestamp)))
-        case "popAll":
-            queue.clear()
-    return replace(state, queue=tuple(queue), injected=injected)
-
-
-def remove_waiting(state: State, form: PromptForm, text: str) -> tuple[State, tuple[str, ...]]:
-    """Remove a prompt from the queue, and return the forms in which it was seen."""
-    queue, injected = list(state.queue), list(state.injected)
-    if text in queue:
-        queue.remove(text)
-    forms: tuple[str, ...] = (form,)
-    for waiting in injected:
-        if waiting[0] == text:
+    def remove_waiting(self, form: PromptForm, text: str) -> tuple[Self, tuple[str, ...]]:
+        """Remove a prompt from the queue, and return the forms in which it was seen."""
+        queue, injected = list(self.queue), list(self.injected)
+        if text in queue:
+            queue.remove(text)
+        waiting = next((prompt for prompt in injected if prompt[0] == text), None)
+        if waiting is not None:
             injected.remove(waiting)
-            forms = ("queue", form)
-            break
-    return replace(state, queue=tuple(queue), injected=tuple(injected)), forms
+        forms = ("queue", form) if waiting is not None else (form,)
+        return replace(self, queue=tuple(queue), injected=tuple(injected)), forms
 
+    def add_seen_prompt(self, text: str, forms: tuple[str, ...]) -> Self:
+        """Record that a prompt began a turn."""
+        return replace(self, taken=(*self.taken, SeenPrompt(text, forms))[-_MAX_SEEN_PROMPTS:])
 
-def add_seen_prompt(state: State, text: str, forms: tuple[str, ...]) -> State:
-    """Record that a prompt began a turn."""
-    return replace(state, taken=(*state.taken, SeenPrompt(text, forms))[-_MAX_SEEN_PROMPTS:])
+    def match_seen_prompt(self, form: PromptForm, text: str) -> Self | None:
+        """Record a further form of a prompt, or return None if the prompt was not seen before."""
+        for known in self.taken:
+            is_repeated = known.text == text and form not in known.forms
+            # A user record follows at once, an attachment perhaps much later.
+            if is_repeated and (known.is_fresh or form != "user"):
+                seen = replace(known, forms=(*known.forms, form))
+                return replace(self, taken=tuple(seen if p is known else p for p in self.taken))
+        return None
 
-
-def match_seen_prompt(state: State, form: PromptForm, text: str) -> State | None:
-    """Record a further form of a prompt, or return None if the prompt was not seen before."""
-    for known in state.taken:
-        is_repeated = known.text == text and form not in known.forms
-        # A user record follows at once. An attachment may follow its queue operation much later.
-        if is_repeated and (known.is_fresh or form != "user"):
-            seen = replace(known, forms=(*known.forms, form))
-            return replace(state, taken=tuple(seen if p is known else p for p in state.taken))
-    return None
-
-
-def age_seen_prompts(state: State) -> State:
-    """Mark all prompts as no longer fresh, and drop those of which no other form can follow."""
-    if not any(known.is_fresh for known in state.taken):
-        return state
-    kept = (known for known in state.taken if known.forms != ("user",))
-    return replace(state, taken=tuple(replace(known, is_fresh=False) for known in kept))
+    def age_seen_prompts(self) -> Self:
+        """Mark all prompts as no longer fresh, and drop those of which no other form can follow."""
+        if not any(known.is_fresh for known in self.taken):
+            return self
+        kept = (known for known in self.taken if known.forms != ("user",))
+        return replace(self, taken=tuple(replace(known, is_fresh=False) for known in kept))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult, Usage
+from ccgrep.model import Blob, Session, Text, Thinking, ToolResult, Usage
 from ccgrep.sources.codex_records import (
     BARE_ITEMS,
     CWD,
@@ -37,7 +37,6 @@ from ccgrep.sources.reading import (
     Reading,
     SessionIdentity,
     SessionReading,
-    add_totals,
     make_reading,
 )
 from ccgrep.sources.turns import Sink, TurnBuilder
@@ -90,7 +89,7 @@ class CodexReader:
             self._read_record(record)
         entries, resume = self._turns.finish()
         bad = (*self._checkpoint.bad, *records.bad)
-        session = SessionReading(self._make_session(entries, len(bad)), tuple(entries), bad)
+        session = SessionReading(self._make_session(), tuple(entries), bad)
         return make_reading(records, self._start, [session], *(resume or (Mark(0, 0), State())))
 
     def _update(self, **changes: Any) -> None:
@@ -123,7 +122,7 @@ class CodexReader:
         if as_string(record.type) in BARE_ITEMS:
             self._read_item(record.item())
         elif record.type is None and isinstance(record.id, str):
-            self._read_header(record.item())
+            self._read_header(record)
         elif record.record_type is None:
             self._count_unknown(record.type)
 
@@ -132,13 +131,10 @@ class CodexReader:
 
     # The session as a whole.
 
-    def _read_header(self, payload: dict[str, Any]) -> None:
+    def _read_header(self, record: Record) -> None:
         if not self._state.id:
-            self._update(
-                id=as_string(payload.get("id")),
-                branch=extract_branch(payload.get("git")),
-                header_time=parse_time(payload.get("timestamp")),
-            )
+            header_time = parse_time(record.timestamp)
+            self._update(id=record.id, branch=extract_branch(record.git), header_time=header_time)
 
     def _read_session_meta(self, payload: dict[str, Any]) -> None:
         state = self._state
@@ -170,13 +166,12 @@ class CodexReader:
         state = self._state
         cwd = as_string(payload.get("cwd"))
         model = as_string(payload.get("model"))
-        if (cwd and cwd != state.turn_cwd) or (model and model != state.model):
-            self._update(
-                cwd=state.cwd or cwd,
-                turn_cwd=cwd or state.turn_cwd,
-                model=model or state.model,
-                models=append_unique(state.models, model),
-            )
+        self._update(
+            cwd=state.cwd or cwd,
+            turn_cwd=cwd or state.turn_cwd,
+            model=model or state.model,
+            models=append_unique(state.models, model),
+        )
 
     # Messages, calls and results.
 
@@ -321,7 +316,7 @@ class CodexReader:
             case "token_count":
                 self._read_token_count(payload.get("info"))
             case "thread_rolled_back":
-                self._roll_back(as_count(payload.get("num_turns")) or 0)
+                self._turns.roll_back_last(as_count(payload.get("num_turns")) or 0)
             case "thread_name_updated":
                 self._update(title=as_string(payload.get("thread_name")))
             case "turn_aborted":
@@ -339,15 +334,10 @@ class CodexReader:
                 for text in texts:
                     self._add_agent_text("event", "assistant", text)
 
-    def _roll_back(self, turns: int) -> None:
-        live = self._turns.live_turns()
-        if turns and live:
-            self._turns.roll_back(live[-min(turns, len(live))])
-
     def _read_token_count(self, info: Any) -> None:
         """Add the tokens since the last report. Counters are cumulative, even in copied history."""
-        total = info.get("total_token_usage") if isinstance(info, dict) else None
-        last = info.get("last_token_usage") if isinstance(info, dict) else None
+        info = info if isinstance(info, dict) else {}
+        total, last = info.get("total_token_usage"), info.get("last_token_usage")
         if not isinstance(total, dict):
             return
         totals = tuple(as_count(total.get(name)) for name in _TOKEN_COUNTS)
@@ -365,24 +355,20 @@ class CodexReader:
             Usage(key, self._state.model, subtract(input, cached), output, cached)
         )
 
-    def _make_session(self, entries: list[Entry], bad_lines: int) -> Session:
+    def _make_session(self) -> Session:
         state = self._state
-        return add_totals(
-            Session(
-                id=safe_id(state.id) if state.id else self._identity.id,
-                source="codex",
-                kind=state.kind,
-                parent=state.parent,
-                forked_from=state.forked_from,
-                agent=state.agent,
-                project=find_project(state.cwd),
-                cwd=state.cwd,
-                branch=state.branch,
-                title=state.title or state.first_prompt,
-                models=state.models,
-                versions=state.versions,
-                bad_lines=bad_lines,
-                unknown_types=state.unknown_types,
-            ),
-            entries,
+        return Session(
+            id=safe_id(state.id) if state.id else self._identity.id,
+            source="codex",
+            kind=state.kind,
+            parent=state.parent,
+            forked_from=state.forked_from,
+            agent=state.agent,
+            project=find_project(state.cwd),
+            cwd=state.cwd,
+            branch=state.branch,
+            title=state.title or state.first_prompt,
+            models=state.models,
+            versions=state.versions,
+            unknown_types=state.unknown_types,
         )

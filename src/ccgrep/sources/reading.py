@@ -66,7 +66,10 @@ def make_reading(
 ) -> Reading:
     """Return the reading of a file after iterating over all its `records`."""
     return Reading(
-        sessions=tuple(sessions),
+        sessions=tuple(
+            replace(part, session=add_totals(part.session, part.entries, part.bad))
+            for part in sessions
+        ),
         start=start.offset,
         resume=resume.offset,
         resume_crc=resume.crc,
@@ -77,8 +80,8 @@ def make_reading(
     )
 
 
-def add_totals(session: Session, entries: Sequence[Entry]) -> Session:
-    """Return `session` with the totals of its entries."""
+def add_totals(session: Session, entries: Sequence[Entry], bad: Sequence[BadSpot] = ()) -> Session:
+    """Return `session` with the totals of its entries and bad spots."""
     usage = {usage.key: usage for entry in entries for usage in entry.usage}.values()
     return replace(
         session,
@@ -89,4 +92,5 @@ def add_totals(session: Session, entries: Sequence[Entry]) -> Session:
         tools=sum(entry.tools for entry in entries),
         input_tokens=sum_known(u.input for u in usage),
         output_tokens=sum_known(u.output for u in usage),
+        bad_lines=len(bad),
     )

@@ -141,10 +141,7 @@ class TurnBuilder:
 
     def has_message(self, key: str) -> bool:
         """Return whether an open turn has a fragment of the API message `key`."""
-        for draft in self._open:  # noqa: SIM110 - called for each line of an answer
-            if key in draft.messages:
-                return True
-        return False
+        return any(key in draft.messages for draft in self._open)
 
     def add_part(self, part: Text | Thinking) -> None:
         """Add a text to the message, unless another record of it held the same text."""
@@ -207,10 +204,12 @@ class TurnBuilder:
             if number >= first:
                 draft.is_rolled_back = True
 
-    def live_turns(self) -> list[int]:
-        """Return the numbers of the turns that were not rolled back."""
+    def roll_back_last(self, count: int) -> None:
+        """Roll back the last `count` turns that are not rolled back already."""
         turns: list[Entry | TurnDraft] = [*self._entries, *self._open]
-        return [number for number, turn in enumerate(turns) if not turn.is_rolled_back]
+        live = [number for number, turn in enumerate(turns) if not turn.is_rolled_back]
+        if count and live:
+            self.roll_back(live[-min(count, len(live))])
 
     def finish(self) -> tuple[list[Entry], tuple[Mark, Any] | None]:
         """Return all entries, and the mark and state from which the next run resumes."""
