@@ -90,6 +90,7 @@ def test_core_suites_pass_without_linux() -> None:
     done = subprocess.run(
         [*command, "-p", "tests.helpers.portability", *SUITES],
         cwd=ROOT,
+        env={**os.environ, "CCGREP_TESTS": ""},  # A sample of each suite's cases is enough.
         capture_output=True,
         text=True,
         check=False,
