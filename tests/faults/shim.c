@@ -1,7 +1,7 @@
-/* Preloaded before libc: counts what changes files below a directory, whoever calls it (Python,
- * tantivy, usearch), and at the n-th such operation kills the process group or lets it fail. With a
- * log, each operation is written down with its data, in the order in which they happened.
- * Does nothing before `shim_arm` is called.
+/* Preloaded before libc: counts the calls that change files below a directory, whichever library
+ * makes them (Python, tantivy, usearch). At the n-th call it kills the process group, or makes the
+ * call fail. With a log, it records each operation with its data, in the order in which they
+ * happened. It does nothing before `shim_arm` is called.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static const int registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8};
 #define ARGUMENT(machine, n) ((machine)->regs[n])
 #define RESULT(machine) ((machine)->regs[0])
 #endif
-#define OURS 0x5e1f /* a sixth argument, which renaming has not: the call is the shim's own */
+#define OURS 0x5e1f /* a sixth argument, which rename has not, marks the shim's own calls */
 
 enum action { COUNT, KILL, FAIL, FAIL_ON, SHORT, SHORT_THEN_FAIL };
 
@@ -74,8 +74,8 @@ static const char *path_at(int dir, const char *path, char *buffer) {
     return buffer;
 }
 
-/* What the n-th operation comes to: 0 goes on, 1 is cut short, -1 fails. */
-static int judged(int is_write, int is_removal) {
+/* Decide the next operation: 0 goes on, 1 is cut short, -1 fails. */
+static int judge(int is_write, int is_removal) {
     long n = ++armed.made;
     if (!armed.at || n < armed.at) return 0;
     int is_full = armed.code == ENOSPC || armed.code == EDQUOT;
@@ -86,12 +86,12 @@ static int judged(int is_write, int is_removal) {
     if (armed.action == SHORT) return n == armed.at && is_write;
     if (armed.action == SHORT_THEN_FAIL && n == armed.at) return is_write;
     if (armed.action == FAIL && n != armed.at) return 0;
-    if (armed.action < FAIL || (is_full && is_removal)) return 0; /* a full disk can be emptied */
+    if (armed.action < FAIL || (is_full && is_removal)) return 0; /* a full disk allows deletions */
     errno = armed.code;
     return -1;
 }
 
-static void written_down(const char *op, const char *path, const char *to, off_t at,
+static void record(const char *op, const char *path, const char *to, off_t at,
                          const void *data, size_t size) {
     if (armed.log < 0) return;
     char line[2 * PATH_MAX + 100];
@@ -109,20 +109,20 @@ static void written_down(const char *op, const char *path, const char *to, off_t
 #define NAMED(op, path, to, is_removal, call)          \
     do {                                               \
         pthread_mutex_lock(&turn);                     \
-        int made = judged(0, is_removal) < 0 ? -1 : (call); \
+        int made = judge(0, is_removal) < 0 ? -1 : (call); \
         if (made >= 0) {                               \
             int kept = errno;                          \
-            written_down(op, path, to, 0, "", 0);      \
+            record(op, path, to, 0, "", 0);      \
             errno = kept;                              \
         }                                              \
         pthread_mutex_unlock(&turn);                   \
         return made;                                   \
     } while (0)
 
-static ssize_t written(int fd, const void *data, size_t size, off_t at, int is_placed,
+static ssize_t do_write(int fd, const void *data, size_t size, off_t at, int is_placed,
                        const char *path) {
     pthread_mutex_lock(&turn);
-    int verdict = judged(1, 0);
+    int verdict = judge(1, 0);
     if (verdict > 0 && size > 1) size /= 2;
     if (!is_placed) {
         int is_appended = fcntl(fd, F_GETFL) & O_APPEND;
@@ -134,7 +134,7 @@ static ssize_t written(int fd, const void *data, size_t size, off_t at, int is_p
         errno = armed.code;
     else
         made = is_placed ? REAL(pwrite)(fd, data, size, at) : REAL(write)(fd, data, size);
-    if (made > 0) written_down("write", path, "", at, data, made);
+    if (made > 0) record("write", path, "", at, data, made);
     pthread_mutex_unlock(&turn);
     return made;
 }
@@ -142,13 +142,13 @@ static ssize_t written(int fd, const void *data, size_t size, off_t at, int is_p
 ssize_t write(int fd, const void *data, size_t size) {
     char buffer[PATH_MAX];
     if (!armed.length || !is_below(path_of(fd, buffer))) return REAL(write)(fd, data, size);
-    return written(fd, data, size, 0, 0, buffer);
+    return do_write(fd, data, size, 0, 0, buffer);
 }
 
 ssize_t pwrite(int fd, const void *data, size_t size, off_t at) {
     char buffer[PATH_MAX];
     if (!armed.length || !is_below(path_of(fd, buffer))) return REAL(pwrite)(fd, data, size, at);
-    return written(fd, data, size, at, 1, buffer);
+    return do_write(fd, data, size, at, 1, buffer);
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at) {
@@ -158,13 +158,13 @@ ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at) {
 ssize_t writev(int fd, const struct iovec *parts, int count) {
     char buffer[PATH_MAX];
     if (!armed.length || !is_below(path_of(fd, buffer))) return REAL(writev)(fd, parts, count);
-    for (int n = 0; n < count; n++) /* a short write, as any may be: of the first part alone */
+    for (int n = 0; n < count; n++) /* a short write, which is legal: only the first part */
         if (parts[n].iov_len)
-            return written(fd, parts[n].iov_base, parts[n].iov_len, 0, 0, buffer);
+            return do_write(fd, parts[n].iov_base, parts[n].iov_len, 0, 0, buffer);
     return 0;
 }
 
-static int opened(int dir, const char *path, int flags, mode_t mode) {
+static int do_open(int dir, const char *path, int flags, mode_t mode) {
     int (*call)(int, const char *, int, ...) = REAL(openat);
     char buffer[PATH_MAX];
     if (!(flags & (O_CREAT | O_TRUNC)) || !armed.length) return call(dir, path, flags, mode);
@@ -178,30 +178,30 @@ static int opened(int dir, const char *path, int flags, mode_t mode) {
     va_start(rest, flags);                     \
     mode_t mode = va_arg(rest, mode_t);        \
     va_end(rest);                              \
-    return opened(__VA_ARGS__, path, flags, flags & (O_CREAT | O_TMPFILE) ? mode : 0)
+    return do_open(__VA_ARGS__, path, flags, flags & (O_CREAT | O_TMPFILE) ? mode : 0)
 
 int open(const char *path, int flags, ...) { OPEN(open, AT_FDCWD); }
 int open64(const char *path, int flags, ...) { OPEN(open64, AT_FDCWD); }
 int openat(int dir, const char *path, int flags, ...) { OPEN(openat, dir); }
 int openat64(int dir, const char *path, int flags, ...) { OPEN(openat64, dir); }
 
-static int renamed(int dir, const char *path, int to_dir, const char *to, unsigned flags) {
+static int real_rename(int dir, const char *path, int to_dir, const char *to, unsigned flags) {
     return syscall(SYS_renameat2, dir, path, to_dir, to, flags, OURS);
 }
 
 int rename(const char *path, const char *to) {
-    if (!is_below(path) && !is_below(to)) return renamed(AT_FDCWD, path, AT_FDCWD, to, 0);
-    NAMED("rename", path, to, 0, renamed(AT_FDCWD, path, AT_FDCWD, to, 0));
+    if (!is_below(path) && !is_below(to)) return real_rename(AT_FDCWD, path, AT_FDCWD, to, 0);
+    NAMED("rename", path, to, 0, real_rename(AT_FDCWD, path, AT_FDCWD, to, 0));
 }
 
 static int any_rename(int dir, const char *path, int to_dir, const char *to, unsigned flags) {
     char from_buffer[PATH_MAX], to_buffer[PATH_MAX];
     const char *from = path_at(dir, path, from_buffer), *target = path_at(to_dir, to, to_buffer);
-    if (!is_below(from)) return renamed(dir, path, to_dir, to, flags);
-    NAMED("rename", from, target, 0, renamed(dir, path, to_dir, to, flags));
+    if (!is_below(from)) return real_rename(dir, path, to_dir, to, flags);
+    NAMED("rename", from, target, 0, real_rename(dir, path, to_dir, to, flags));
 }
 
-/* The crate by which tantivy replaces its files renames without libc; so does libc itself. */
+/* tantivy's crate for replacing files renames without libc, and so does libc itself. */
 static void on_system_call(int signal, siginfo_t *info, void *context) {
     (void)signal;
     mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
@@ -273,8 +273,8 @@ int ftruncate(int fd, off_t size) {
     char buffer[PATH_MAX];
     if (!armed.length || !is_below(path_of(fd, buffer))) return REAL(ftruncate)(fd, size);
     pthread_mutex_lock(&turn);
-    int made = judged(0, 0) < 0 ? -1 : REAL(ftruncate)(fd, size);
-    if (!made) written_down("ftruncate", buffer, "", size, "", 0);
+    int made = judge(0, 0) < 0 ? -1 : REAL(ftruncate)(fd, size);
+    if (!made) record("ftruncate", buffer, "", size, "", 0);
     pthread_mutex_unlock(&turn);
     return made;
 }

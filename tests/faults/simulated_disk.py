@@ -1,8 +1,8 @@
-"""What may be on a disk after the power failed: replays what the shim wrote down.
+"""Simulates what a disk holds after power loss, from the operations that the shim logged.
 
-The data of a file is durable after its fsync, and a name (made, moved or removed) after that of
-its directory. Of what is not, any part may have reached the disk: later writes without earlier
-ones, the first bytes of one, a length without the data. Nothing is assumed of any order.
+The data of a file is durable after its fsync. A name that was created, moved or removed is durable
+after the fsync of its directory. Of everything else, any part may have reached the disk: later
+writes without earlier ones, the first bytes of a write, a length without the data.
 """
 
 import os
@@ -43,12 +43,12 @@ class File:
         self.pending.append((size, None))
 
     def content(self) -> bytes:
-        return _written(self.synced, self.pending)
+        return _apply(self.synced, self.pending)
 
     def sync(self) -> None:
         self.synced, self.pending = self.content(), []
 
-    def survived(self, chance: random.Random, share: float) -> bytes:
+    def content_after_loss(self, chance: random.Random, share: float) -> bytes:
         kept = []
         for offset, data in self.pending:
             if chance.random() < share:
@@ -56,18 +56,18 @@ class File:
             elif data is not None and chance.random() < 0.5:
                 begun = data[: chance.randrange(len(data) + 1)]
                 kept.append((offset, chance.choice([begun, begun.ljust(len(data), b"\0")])))
-        return _written(self.synced, kept)
+        return _apply(self.synced, kept)
 
 
-def _written(content: bytes, changes: list[tuple[int, bytes | None]]) -> bytes:
-    made = bytearray(content)
+def _apply(content: bytes, changes: list[tuple[int, bytes | None]]) -> bytes:
+    result = bytearray(content)
     for offset, data in changes:
-        made += bytes(max(offset - len(made), 0))
+        result += bytes(max(offset - len(result), 0))
         if data is None:
-            del made[offset:]
+            del result[offset:]
         else:
-            made[offset : offset + len(data)] = data
-    return bytes(made)
+            result[offset : offset + len(data)] = data
+    return bytes(result)
 
 
 class Folder:
@@ -77,7 +77,7 @@ class Folder:
         self._pending: list[Mapping[str, File | Folder | None]] = []
 
     def change(self, names: Mapping[str, "File | Folder | None"]) -> None:
-        """Sets or removes names, together or not at all."""
+        """Set or remove names, together or not at all."""
         self._pending.append(names)
         _set(self.names, names)
 
@@ -87,7 +87,7 @@ class Folder:
     def is_synced(self, name: str) -> bool:
         return self._synced.get(name) is self.names.get(name)
 
-    def write_survived(self, path: Path, chance: random.Random, share: float) -> None:
+    def write_after_loss(self, path: Path, chance: random.Random, share: float) -> None:
         path.mkdir(mode=0o700)
         names = dict(self._synced)
         for change in self._pending:
@@ -95,9 +95,9 @@ class Folder:
                 _set(names, change)
         for name, node in names.items():
             if isinstance(node, Folder):
-                node.write_survived(path / name, chance, share)
+                node.write_after_loss(path / name, chance, share)
             else:
-                (path / name).write_bytes(node.survived(chance, share))
+                (path / name).write_bytes(node.content_after_loss(chance, share))
 
 
 def _set(names: "dict[str, File | Folder]", change: "Mapping[str, File | Folder | None]") -> None:
@@ -109,7 +109,7 @@ def _set(names: "dict[str, File | Folder]", change: "Mapping[str, File | Folder 
 
 
 class Disk:
-    """A directory that does not change but by operations of a log below one of its names."""
+    """A directory tree that logged operations change."""
 
     def __init__(self, top: Path) -> None:
         above = Path(os.path.realpath(top.parent))
@@ -118,7 +118,7 @@ class Disk:
         self._folder = Folder()
         self._root.change({above.name: self._folder})
         if top.exists():
-            self._folder.change({top.name: _loaded(top)})
+            self._folder.change({top.name: _load(top)})
             self._folder.sync()
 
     def apply(self, made: Operation) -> None:
@@ -155,10 +155,10 @@ class Disk:
         assert isinstance(node, File)
         return node.content()
 
-    def write_survived(self, path: Path, chance: random.Random) -> None:
-        """Makes `path` what a reboot finds: of what was not synced nothing, some or all."""
+    def write_after_loss(self, path: Path, chance: random.Random) -> None:
+        """Write what a reboot finds at `path`: of unsynced data nothing, some or all."""
         holder = path.with_name("disk")
-        self._folder.write_survived(holder, chance, chance.choice([0.0, 0.1, 0.5, 0.9, 1.0]))
+        self._folder.write_after_loss(holder, chance, chance.choice([0.0, 0.1, 0.5, 0.9, 1.0]))
         if (holder / path.name).exists():
             (holder / path.name).rename(path)
         holder.rmdir()
@@ -169,16 +169,16 @@ class Disk:
         for part in above:
             found = folder.names.get(part)
             if not isinstance(found, Folder):
-                return Folder(), name  # of something that is deleted, and still open
+                return Folder(), name  # deleted, but still open
             folder = found
         return folder, name
 
 
-def _loaded(path: Path) -> Folder | File:
-    """What is there before it begins: all of it durable."""
+def _load(path: Path) -> Folder | File:
+    """Return what is on the real disk, all of it durable."""
     if path.is_file():
         return File(path.read_bytes())
     folder = Folder()
-    folder.change({below.name: _loaded(below) for below in path.iterdir()})
+    folder.change({below.name: _load(below) for below in path.iterdir()})
     folder.sync()
     return folder

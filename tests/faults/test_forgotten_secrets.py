@@ -1,4 +1,4 @@
-"""What was forgotten is nowhere in the store: no file has it, compressed or not."""
+"""No file of the store contains a forgotten session, compressed or not."""
 
 import json
 import re
@@ -17,22 +17,22 @@ _ZLIB = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
 PLACES = 20
 
 
-def held(home: Home) -> Iterator[bytes]:
-    """Every byte of the store in small letters: files, objects unpacked, texts of the index.
+def contents(home: Home) -> Iterator[bytes]:
+    """Yield every byte of the store in lower case: files, unpacked objects, stored texts.
 
-    Files backwards too, since a dictionary of terms is written from its end.
+    Files also come reversed, since tantivy writes its term dictionary from the end.
     """
     for path in home.store_dir.rglob("*"):
         if path.is_file():
             data = path.read_bytes()
             yield data.lower()
             yield data[::-1].lower()
-            yield from (_inflated(data[found.start() :]) for found in _ZLIB.finditer(data))
+            yield from (_decompress(data[found.start() :]) for found in _ZLIB.finditer(data))
     for pack in home.store.packs():
         yield from (unpack_frame(frame).lower() for _, frame in pack.scan())
 
 
-def _inflated(data: bytes) -> bytes:
+def _decompress(data: bytes) -> bytes:
     try:
         return zlib.decompressobj().decompress(data).lower()
     except zlib.error:
@@ -40,16 +40,16 @@ def _inflated(data: bytes) -> bytes:
 
 
 def kept(home: Home, secrets: list[Canary]) -> list[str]:
-    """The secrets of which some file of the store has the middle part."""
+    """Return the secrets whose middle part is in some file of the store."""
     parts = {s.value: s.value[len(s.value) // 2 :][:10].lower().encode() for s in secrets}
     found: set[str] = set()
-    for data in held(home):
+    for data in contents(home):
         found |= {value for value, part in parts.items() if part in data}
     return [value for value in parts if value in found]
 
 
 def fill(file: ClaudeFile, agent: ClaudeFile, given: Iterator[Canary]) -> None:
-    """A session and its sub-agent with a secret wherever there is text."""
+    """Write a session and its sub-agent with a secret wherever there is text."""
     more = {"gitBranch": f"fix-{next(given).value}", "slug": next(given).value}
     file.cwd = f"/home/sam/{next(given).value}"
     file.prompt(f"use {next(given).value} here", **more)
@@ -99,8 +99,9 @@ def test_no_byte_of_a_forgotten_secret_is_left(home: Home, figure: Callable[[str
     assert not files_have(home, text_key(prompt))
     for again in (("index", "-q"), ("index", "--full", "-q"), ("stats", "bash"), ("gc",)):
         assert home.run(*again).returncode == 0
-    assert kept(home, secrets) == []
-    figure(f"forget + gc: 0 bytes of {len(secrets)} secrets in {len(gone)} sessions left")
+    left = kept(home, secrets)
+    assert left == []
+    figure(f"forget + gc: {len(left)} of {len(secrets)} secrets in {len(gone)} sessions left")
     file.path.unlink()
     shutil.rmtree(file.path.with_suffix(""))
     history.unlink()

@@ -1,7 +1,7 @@
-"""Files that lie where ccgrep is run are never imported, whatever their names.
+"""ccgrep never imports files from the current directory, whatever their names.
 
-`python -m ccgrep` has that directory first on its path, by Python's own doing, until `__main__`
-takes it off. What Python itself imports before that is not in our hands: `python -P` is.
+Python puts the current directory first on the path of `python -m ccgrep`, until `__main__` removes
+it. Only `python -P` protects what Python itself imports before that.
 """
 
 import ast
@@ -32,23 +32,23 @@ NAMES = (
 
 @pytest.fixture
 def trap(home: Home) -> Path:
-    """A directory full of modules that tell when they are imported."""
+    """A directory full of modules that record when they are imported."""
     directory = home.directory / "trap"
     directory.mkdir()
-    told = home.directory / "told"
-    told.touch()
+    record = home.directory / "imported"
+    record.touch()
     for name in NAMES:
-        code = f"open({str(told)!r}, 'a').write({name!r} + '\\n')\nraise SystemExit(77)\n"
+        code = f"open({str(record)!r}, 'a').write({name!r} + '\\n')\nraise SystemExit(77)\n"
         (directory / f"{name}.py").write_text(code)
     return directory
 
 
-def told(home: Home) -> list[str]:
-    return (home.directory / "told").read_text().split()
+def imported(home: Home) -> list[str]:
+    return (home.directory / "imported").read_text().split()
 
 
 def fill(home: Home) -> str:
-    """Enough to index that workers are started for it."""
+    """Write enough that indexing starts workers; return a session id."""
     for seed in range(2):
         file = home.claude(seed + 1)
         file.turn("prompt", "answer", "cat x", "word " * 1_000_000)
@@ -58,7 +58,7 @@ def fill(home: Home) -> str:
 
 
 def script(home: Home) -> Path:
-    """As pip writes it."""
+    """Write the script that pip installs."""
     path = home.directory / "bin" / "ccgrep"
     path.parent.mkdir()
     path.write_text(f"#!{sys.executable}\nfrom ccgrep.cli import entry\nentry()\n")
@@ -67,18 +67,18 @@ def script(home: Home) -> Path:
 
 
 def before_main() -> list[str]:
-    """What Python has imported when it begins with a module."""
+    """Return what Python has imported before it runs a module."""
     code = "import runpy, sys; print(*sys.modules)"
     return subprocess.check_output([sys.executable, "-P", "-c", code], text=True).split()
 
 
-def test_the_trap_works(home: Home, trap: Path) -> None:
+def test_trap_records_imports(home: Home, trap: Path) -> None:
     subprocess.run([sys.executable, "-c", "import tomllib"], cwd=trap, check=False)
-    assert told(home) == ["tomllib"]
+    assert imported(home) == ["tomllib"]
 
 
 @pytest.mark.parametrize("how", ["script", "-m"])
-def test_nothing_is_imported_from_where_it_is_run(
+def test_nothing_is_imported_from_the_current_directory(
     home: Home, trap: Path, how: str, figure: Callable[[str], None]
 ) -> None:
     id = fill(home)
@@ -104,7 +104,9 @@ def test_nothing_is_imported_from_where_it_is_run(
         commands = [["index"], ["-E", "log[a-z]+", "--json"], ["stats"], ["mcp"]]
     file = home.claude(3)
     for command in commands:
-        file.turn(f"and {command[0]}", "grown")  # So the child of a search has something to do.
+        file.turn(
+            f"and {command[0]}", "grown"
+        )  # for the refresh of a search
         file.append()
         done = subprocess.run(
             [*start, *command],
@@ -116,19 +118,19 @@ def test_nothing_is_imported_from_where_it_is_run(
             check=False,
             timeout=120,
         )
-        assert told(home) == [], (command, done.stderr)
+        assert imported(home) == [], (command, done.stderr)
         assert done.returncode in (0, 1, 2), (command, done)
         assert "Traceback" not in done.stderr, (command, done.stderr)
     home.index()
     assert_same_as_fresh(home)
     figure(
         f"import hijack ({how}): {len(commands)} commands in a directory of {names} hostile "
-        "modules, 0 imported"
+        f"modules, {len(imported(home))} imported"
     )
 
 
-def test_what_agents_start_imports_nothing_from_there() -> None:
-    """Servers and hooks are started where somebody's project is."""
+def test_commands_that_agents_start_ignore_the_current_directory() -> None:
+    """Agents start servers and hooks in the directory of a project."""
     source = Path(setup_agents.__file__).read_text(encoding="utf-8")
     assert '"-P", "-m", "ccgrep"' in source
     assert not re.search(r'(?<!"-P", )"-m", "ccgrep"', source)
@@ -138,8 +140,8 @@ def test_what_agents_start_imports_nothing_from_there() -> None:
     assert all("python" not in command for command in started)
 
 
-def test_every_python_that_is_started_is_told_not_to() -> None:
-    """`-P` stands wherever the source starts Python."""
+def test_every_started_python_ignores_the_current_directory() -> None:
+    """The source passes `-P` wherever it starts Python."""
     found = 0
     for path in Path(SOURCE, "ccgrep").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""The power fails: of what was not synced anything may be lost. What was committed is there."""
+"""Power loss: anything that was not synced may be lost, but nothing that was committed."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ pytestmark = needs_shim
 
 
 def grown(home: Home) -> None:
-    """Packs to be folded, and a session of which only the store knows."""
+    """Leave packs to be folded, and a session whose transcript is deleted."""
     files = write_sessions(home)
     home.index()
     files[4].path.unlink()
@@ -33,7 +33,7 @@ def grown(home: Home) -> None:
 
 
 def replaced(home: Home) -> None:
-    """The same taken in: garbage, and words of what was replaced."""
+    """Leave garbage, and terms of deleted documents."""
     grown(home)
     home.index()
 
@@ -61,37 +61,37 @@ def test_power_loss_at_every_sync_loses_nothing_that_was_committed(
     log = tmp_path / "log"
     assert run(home, command, fault=Fault("shim"), log=str(log)).code == 0
     after = (live_sessions(home), places(home))
-    made = list(read_log(log))
-    ends = [*(n for n, one in enumerate(made) if one.name == "fsync"), len(made)]
+    operations = list(read_log(log))
+    ends = [*(n for n, made in enumerate(operations) if made.name == "fsync"), len(operations)]
     chance = random.Random(5)
     chosen = [
         chance.randint(ends[n - 1] + 1 if n else 0, ends[n])
         for n in scale.some(range(len(ends)), sample)
         for _ in range(scale.of(1, 4))
     ]
-    for n in range(len(made) + 1):
+    for n in range(len(operations) + 1):
         for _ in range(chosen.count(n)):
             if home.store_dir.exists():
                 remove_tree(str(home.store_dir))
-            disk.write_survived(home.store_dir, chance)
-            is_committed = n > committed_at(home, made)
+            disk.write_after_loss(home.store_dir, chance)
+            is_committed = n > committed_at(home, operations)
             assert live_sessions(home) in ([after[0]] if is_committed else [before[0], after[0]])
             assert places(home) in (before[1], after[1])
             assert_heals(home)
             assert gone_prompts(home) == gone
             assert_same_as_fresh(home)
-        if n < len(made):
-            assert_trusted_is_synced(disk, made[n])
-            disk.apply(made[n])
+        if n < len(operations):
+            assert_verified_files_are_synced(disk, operations[n])
+            disk.apply(operations[n])
     name = prepare.__name__.replace("_", " ")
     figure(
         f"power loss, {command} ({name}): {len(chosen)} states at {len(ends) - 1} syncs,"
-        " 0 lost, all = fresh"
+        " all = fresh"
     )
 
 
 def places(home: Home) -> list[set[tuple[str, int]]]:
-    """What a search by words finds that takes nothing in; nothing before there is a snapshot."""
+    """Return what word searches find without refresh; empty if there is no snapshot."""
     return held(home.config).places[:BY_WORDS] if live_sessions(home) else []
 
 
@@ -101,17 +101,18 @@ def gone_prompts(home: Home) -> list[list[str]]:
     return [home.prompts(id) for id, row in sorted(home.rows().items()) if row.is_gone]
 
 
-def committed_at(home: Home, made: Sequence[Operation]) -> int:
-    """The sync that makes the last new HEAD durable."""
+def committed_at(home: Home, operations: Sequence[Operation]) -> int:
+    """Return the number of the sync that makes the last new HEAD durable."""
     head, top = str(home.store_dir / "HEAD"), str(home.store_dir)
-    named = [n for n, one in enumerate(made) if one.to == head]
-    if not named:
-        return len(made)
-    return next(n for n, one in enumerate(made) if n > named[-1] and one[:2] == ("fsync", top))
+    renamed = [n for n, made in enumerate(operations) if made.to == head]
+    if not renamed:
+        return len(operations)
+    syncs = (n for n, made in enumerate(operations) if made[:2] == ("fsync", top))
+    return next(n for n in syncs if n > renamed[-1])
 
 
-def assert_trusted_is_synced(disk: Disk, made: Operation) -> None:
-    """What CHECKED calls right is never read again: it must not change by a power loss."""
+def assert_verified_files_are_synced(disk: Disk, made: Operation) -> None:
+    """Assert that power loss cannot change a file that CHECKED records as verified."""
     directory, _, name = made.to.rpartition("/")
     if made.name == "rename" and name == "CHECKED":
         noted = strip_checksum(disk.content(made.path))

@@ -293,5 +293,5 @@ def test_damage_that_keeps_the_mtime_is_detected(home: Home, ending: str) -> Non
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     done = home.run("login")
     assert (done.returncode, done.stdout) == (0, right.stdout)
-    assert f"{path} is damaged: rebuilding it" in done.stderr
+    assert f"the full-text index is damaged ({path}): rebuilding it" in done.stderr
     assert_same_as_fresh(home)

@@ -1,4 +1,4 @@
-"""The question that ends every fault test can be answered with no."""
+"""`assert_same_as_fresh`, which ends every fault test, can fail."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.faults.scenarios import append_turns, write_sessions
 from tests.helpers.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
 
 
-def test_fifty_queries_of_which_most_find_something(home: Home) -> None:
+def test_most_of_the_fifty_queries_find_something(home: Home) -> None:
     append_turns(write_sessions(home), 1)
     home.index()
     answers = held(home.config).answers
@@ -17,7 +17,7 @@ def test_fifty_queries_of_which_most_find_something(home: Home) -> None:
     assert sum(map(bool, answers)) >= 40
 
 
-def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
+def test_missing_document_fails_the_comparison(home: Home) -> None:
     files = write_sessions(home)
     home.index()
     assert_same_as_fresh(home, is_collected=True)
@@ -30,7 +30,7 @@ def test_a_document_that_is_not_there_is_missed(home: Home) -> None:
         assert_same_as_fresh(home)
 
 
-def test_what_was_built_is_not_taken_for_other_transcripts(home: Home) -> None:
+def test_cached_fresh_store_is_not_used_for_changed_transcripts(home: Home) -> None:
     files = write_sessions(home)
     home.index()
     assert_same_as_fresh(home)
