@@ -12,7 +12,7 @@ import pytest
 
 from ccgrep.cli.flags import COMMANDS
 from tests.helpers.homes import Home
-from tests.helpers.models import Hub
+from tests.helpers.hub import Hub
 from tests.helpers.terminal import Terminal, environment, need, put_on_path
 
 ROOT = Path(__file__).parents[1]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.attacks import ATTACKS, acting
-from tests.helpers.embedded_home import Done, run_many
+from tests.helpers.embedded_home import Done, run_many, vector_files_contain
 from tests.helpers.homes import Home
 from tests.helpers.transcripts import Lines
 
@@ -415,13 +415,6 @@ def test_sense_is_still_found_there(office: Home) -> None:
 # What is gone.
 
 
-def files_have(home: Home, key: int) -> bool:
-    """Whether the key of a text is in any file of vectors, byte by byte."""
-    wanted = key.to_bytes(8, "little")
-    paths = (home.store_dir / "vectors").rglob("*")
-    return any(wanted in path.read_bytes() for path in paths if path.is_file())
-
-
 def test_what_was_forgotten_is_gone_from_the_files(embedded: Home) -> None:
     from ccgrep.fulltext.surfaces import text_key  # noqa: PLC0415
 
@@ -433,12 +426,12 @@ def test_what_was_forgotten_is_gone_from_the_files(embedded: Home) -> None:
         file.write()
     assert home.run("index", "-q").returncode == 0
     assert home.run("--semantic", LOGIN_ASKED).returncode == 0
-    assert files_have(home, text_key(LOGIN))
+    assert vector_files_contain(home, text_key(LOGIN))
     assert home.run("forget", secret.id).returncode == 0
-    assert not files_have(home, text_key(LOGIN))
-    assert files_have(home, text_key(MEMORY))
+    assert not vector_files_contain(home, text_key(LOGIN))
+    assert vector_files_contain(home, text_key(MEMORY))
     assert home.run("index", "-q").returncode == 0
-    assert not files_have(home, text_key(LOGIN))
+    assert not vector_files_contain(home, text_key(LOGIN))
     gone, left = run_many(home, [["--semantic", LOGIN_ASKED], ["--semantic", MEMORY_ASKED]])
     assert gone == Done(1, "", "")
     assert left.code == 0
@@ -639,4 +632,4 @@ def test_store_with_vectors_is_kept_up_without_the_extra(embedded: Home) -> None
     commands = [["gc"], ["fsck"], ["fsck", "--repair"], ["forget", file.id], ["login"]]
     for command, done in zip(commands, run_many(home, commands, without("numpy")), strict=True):
         assert done.code == 0, (command, done)
-    assert not files_have(home, text_key(MEMORY))
+    assert not vector_files_contain(home, text_key(MEMORY))

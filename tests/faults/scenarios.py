@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.faults.injection import run
-from tests.helpers.homes import Home, live
+from tests.helpers import homes
+from tests.helpers.homes import Home
 from tests.helpers.transcripts import ClaudeFile
 
 
@@ -51,7 +52,7 @@ def append_turns(files: list[ClaudeFile], round: int) -> None:
 
 def live_sessions(home: Home) -> list[tuple[Any, ...]]:
     """Return what a reader of the store sees; empty if there is no store yet."""
-    return live(home.store) if (home.store_dir / "FORMAT").exists() else []
+    return homes.live_sessions(home.store) if (home.store_dir / "FORMAT").exists() else []
 
 
 def not_indexed(home: Home) -> None:

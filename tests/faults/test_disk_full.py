@@ -27,7 +27,7 @@ from tests.faults.injection import (
 )
 from tests.faults.scenarios import append_turns, live_sessions, write_sessions
 from tests.helpers import scale
-from tests.helpers.homes import Home, assert_same_as_fresh, held
+from tests.helpers.homes import Home, assert_same_as_fresh, read_content
 
 CODES = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 ADVICE = {
@@ -56,9 +56,9 @@ def test_failing_writes_leave_the_old_snapshot(
     home.index()
     append_turns(files, 1)
     saved = SavedHome(home)
-    before, found_before = live_sessions(home), held(home.config).places
+    before, found_before = live_sessions(home), read_content(home.config).places
     operations = count_operations(home, "index", "-q", seam=seam)
-    after, found_after = live_sessions(home), held(home.config).places
+    after, found_after = live_sessions(home), read_content(home.config).places
     faults = every_fault(seam, operations)
     sample = [faults[n] for n in scale.some(range(len(faults)), 18)]
     refused = 0
@@ -69,7 +69,7 @@ def test_failing_writes_leave_the_old_snapshot(
         assert_explained(outcome, fault.code)
         assert outcome.code == 2 or fault.action in ("fail", "short") or seam == "shim"
         assert live_sessions(home) in (before, after)
-        assert held(home.config).places in (found_before, found_after)
+        assert read_content(home.config).places in (found_before, found_after)
         if fault.code != errno.EIO:
             assert os.listdir(home.store_dir / "tmp") == []
         assert_heals(home)
@@ -168,7 +168,7 @@ def test_really_full_disk_keeps_the_old_snapshot(
         home.index()
         for number in range(rounds):
             add_session(home, number, chance)
-            before, found = live_sessions(home), held(home.config).places
+            before, found = live_sessions(home), read_content(home.config).places
             filler = fill_up(home.store_dir, left=chance.randrange(700) * 1024)
             outcome = run(home, "index", "-q")
             refused += outcome.code == 2
@@ -176,7 +176,7 @@ def test_really_full_disk_keeps_the_old_snapshot(
             if outcome.code == 2:
                 assert ", has " in outcome.errors
             if live_sessions(home) == before:
-                assert held(home.config).places == found
+                assert read_content(home.config).places == found
             assert os.listdir(home.store_dir / "tmp") == []
             filler.unlink()
             assert_heals(home)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 from ccgrep.fulltext.surfaces import text_key
 from ccgrep.store.objects import unpack_frame
-from tests.cli.test_semantic import files_have
 from tests.helpers.canaries import FAMILIES, Canary, canary
+from tests.helpers.embedded_home import vector_files_contain
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile
 
@@ -89,14 +89,14 @@ def test_no_byte_of_a_forgotten_secret_is_left(home: Home, figure: Callable[[str
     assert home.run("stats", "bash").returncode == 0
     prompt = f"use {secrets[3].value} here"
     assert kept(home, secrets) == [secret.value for secret in secrets]
-    assert files_have(home, text_key(prompt))
+    assert vector_files_contain(home, text_key(prompt))
 
     gone = [id for id in home.rows() if id != other.id]
     done = home.run("forget", *gone)
     assert done.returncode == 0, done.stderr
     assert home.run("gc").returncode == 0
     assert kept(home, secrets) == []
-    assert not files_have(home, text_key(prompt))
+    assert not vector_files_contain(home, text_key(prompt))
     for again in (("index", "-q"), ("index", "--full", "-q"), ("stats", "bash"), ("gc",)):
         assert home.run(*again).returncode == 0
     left = kept(home, secrets)

@@ -104,9 +104,7 @@ def test_nothing_is_imported_from_the_current_directory(
         commands = [["index"], ["-E", "log[a-z]+", "--json"], ["stats"], ["mcp"]]
     file = home.claude(3)
     for command in commands:
-        file.turn(
-            f"and {command[0]}", "grown"
-        )  # for the refresh of a search
+        file.turn(f"and {command[0]}", "grown")  # for the refresh of a search
         file.append()
         done = subprocess.run(
             [*start, *command],

@@ -18,7 +18,7 @@ from tests.faults.scenarios import (
 )
 from tests.faults.simulated_disk import Disk, Operation, read_log
 from tests.helpers import scale
-from tests.helpers.homes import BY_WORDS, Home, assert_same_as_fresh, held
+from tests.helpers.homes import WORD_QUERIES, Home, assert_same_as_fresh, read_content
 
 pytestmark = needs_shim
 
@@ -92,7 +92,7 @@ def test_power_loss_at_every_sync_loses_nothing_that_was_committed(
 
 def places(home: Home) -> list[set[tuple[str, int]]]:
     """Return what word searches find without refresh; empty if there is no snapshot."""
-    return held(home.config).places[:BY_WORDS] if live_sessions(home) else []
+    return read_content(home.config).places[:WORD_QUERIES] if live_sessions(home) else []
 
 
 def gone_prompts(home: Home) -> list[list[str]]:

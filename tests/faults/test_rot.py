@@ -20,7 +20,7 @@ from ccgrep.store.fsio import remove_tree
 from tests.faults.warm_process import WarmProcess
 from tests.helpers import scale
 from tests.helpers.embedded_home import Done, vectors_dir
-from tests.helpers.homes import Home, assert_same_as_fresh, held
+from tests.helpers.homes import Home, assert_same_as_fresh, read_content
 from tests.helpers.transcripts import ClaudeFile
 
 DAMAGE = re.compile(
@@ -181,7 +181,7 @@ def heal(process: WarmProcess) -> str:
 
 def state(home: Home) -> tuple[object, object]:
     """Return what the store holds and finds, in any order."""
-    now = held(home.config)
+    now = read_content(home.config)
     return now.sessions, now.places
 
 

@@ -6,14 +6,14 @@ from ccgrep.fulltext import generations
 from ccgrep.fulltext.document_id import format_place
 from ccgrep.fulltext.writer import CHANGE, TextWriter
 from tests.faults.scenarios import append_turns, write_sessions
-from tests.helpers.homes import BY_WORDS, QUERIES, Home, assert_same_as_fresh, held
+from tests.helpers.homes import QUERIES, WORD_QUERIES, Home, assert_same_as_fresh, read_content
 
 
 def test_most_of_the_fifty_queries_find_something(home: Home) -> None:
     append_turns(write_sessions(home), 1)
     home.index()
-    answers = held(home.config).answers
-    assert (len(QUERIES), len(set(QUERIES)), len(answers)) == (50, 50, BY_WORDS)
+    answers = read_content(home.config).answers
+    assert (len(QUERIES), len(set(QUERIES)), len(answers)) == (50, 50, WORD_QUERIES)
     assert sum(map(bool, answers)) >= 40
 
 

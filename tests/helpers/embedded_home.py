@@ -1,5 +1,4 @@
-"""What tests of searching by meaning share: homes that are embedded, and many answers of one
-process, since every new one loads the model."""
+"""Runs many commands in one process, since every new process would load the model."""
 
 import json
 import subprocess
@@ -13,7 +12,7 @@ from tests.helpers.homes import Home
 _MANY = """
 import io, json, sys
 from ccgrep.cli import main
-def one(arguments):
+def run(arguments):
     kept = sys.stdout, sys.stderr
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
     sys.stdout, sys.stderr = streams
@@ -24,12 +23,14 @@ def one(arguments):
     for stream in streams:
         stream.flush()
     return [code, *(stream.buffer.getvalue().decode() for stream in streams)]
-{before}
-json.dump([one(arguments) for arguments in json.load(sys.stdin)], sys.stdout)
+{setup}
+json.dump([run(arguments) for arguments in json.load(sys.stdin)], sys.stdout)
 """
 
 
 class Done(NamedTuple):
+    """What a command printed, and its exit code."""
+
     code: int
     out: str
     err: str
@@ -47,12 +48,12 @@ class Done(NamedTuple):
 def run_many(
     home: Home,
     commands: Iterable[Sequence[str]],
-    before: str = "",
+    setup: str = "",
     env: Mapping[str, str] | None = None,
 ) -> list[Done]:
-    """Runs the real commands one after the other in one process; `before` is code run first."""
+    """Run commands one after the other in one process, after the code in `setup`."""
     done = subprocess.run(
-        [sys.executable, "-c", _MANY.replace("{before}", before)],
+        [sys.executable, "-c", _MANY.replace("{setup}", setup)],
         env={**home.environment, **(env or {})},
         input=json.dumps([list(command) for command in commands]),
         capture_output=True,
@@ -61,12 +62,19 @@ def run_many(
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    made: list[Any] = json.loads(done.stdout)
-    return [Done(*one) for one in made]
+    results: list[Any] = json.loads(done.stdout)
+    return [Done(*result) for result in results]
 
 
 def vectors_dir(home: Home) -> str:
-    """Where the vectors of the model are that tests use."""
+    """Return the directory of the vectors of the model that tests use."""
     from ccgrep.semantic.model import find  # noqa: PLC0415 - reads the model's configuration
 
     return model_dir(str(home.store_dir), find(None, {}).id)
+
+
+def vector_files_contain(home: Home, key: int) -> bool:
+    """Return whether any file of vectors contains the key of a text."""
+    data = key.to_bytes(8, "little")
+    paths = (home.store_dir / "vectors").rglob("*")
+    return any(data in path.read_bytes() for path in paths if path.is_file())

@@ -1,11 +1,10 @@
-"""Runs `ccgrep` in forks of a process that has its modules loaded.
+"""Runs `ccgrep` in forks of a process that has loaded its modules.
 
-To start Python takes longer than most commands do, and there are thousands. A fork has the
-environment, directory and files that a process of its own would have, and runs the same entry;
-what depends on the start itself (encodings, what is imported) is tested with real processes.
+Starting Python takes longer than most commands, and the tests run thousands of them. A fork gets
+the environment, directory and files of a new process, and runs the same entry point. Tests of
+start-up itself (encodings, imports) use new processes.
 """
 
-import array
 import atexit
 import importlib
 import json
@@ -26,39 +25,48 @@ from typing import IO, Any
 import ccgrep
 from ccgrep import cli
 
-SECONDS = 120
-_HEAVY = ("embed", "mcp", "semantic", "vectors", "meaning", "__main__")
+TIMEOUT_S = 300
+_SIZE_BYTES = 8
+_HEAVY = ("embed", "mcp", "semantic", "__main__")
 
 
 def run(
     arguments: Sequence[str], environment: Mapping[str, str], typed: str, directory: str
 ) -> subprocess.CompletedProcess[str]:
-    """What `subprocess.run` would give, of the command with these arguments."""
+    """Run the command and return what `subprocess.run` would."""
     server = _server(environment["PATH"], environment["PYTHONPATH"], threading.get_ident())
     request = json.dumps([arguments, dict(environment), directory]).encode()
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         files[0].write(typed.encode())
         files[0].seek(0)
-        descriptors = array.array("i", [file.fileno() for file in files])
-        server.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
-        code = json.loads(server.recv(100))
+        size = len(request).to_bytes(_SIZE_BYTES)
+        socket.send_fds(server, [size], [file.fileno() for file in files])
+        server.sendall(request)
+        code = int.from_bytes(_receive(server, 2), signed=True)
         out, errors = (_text(file) for file in files[1:])
     return subprocess.CompletedProcess(["ccgrep", *arguments], code, out, errors)
 
 
+def _receive(end: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        block = end.recv(size - len(data))
+        assert block, "the other end is closed"
+        data += block
+    return data
+
+
 def _text(file: IO[bytes]) -> str:
-    """As it is read from a pipe in text mode."""
+    """Return a file's content as a pipe in text mode would."""
     file.seek(0)
     return file.read().decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 @cache
 def _server(path: str, source: str, _: int) -> socket.socket:
-    """One for each thread: tests let commands run side by side."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    for end in (ours, theirs):
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    """Start a server for each thread, since tests run commands side by side."""
+    ours, theirs = socket.socketpair()
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     child = subprocess.Popen(
         [
@@ -83,23 +91,23 @@ def serve(descriptor: int) -> None:
             importlib.import_module(module.name)
     requests = socket.socket(fileno=descriptor)
     while True:
-        data, ancillary, _, _ = requests.recvmsg(1 << 20, socket.CMSG_SPACE(12))
-        if not data:
+        size, files, _, _ = socket.recv_fds(requests, _SIZE_BYTES, 3)
+        if not size:
             return
-        files = array.array("i", ancillary[0][2])
+        request = json.loads(_receive(requests, int.from_bytes(size)))
         child = os.fork()
         if child == 0:
-            _become(files, *json.loads(data))
+            _become(files, *request)
         for file in files:
             os.close(file)
         _, status = os.waitpid(child, 0)
-        requests.send(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+        requests.sendall(os.waitstatus_to_exitcode(status).to_bytes(2, signed=True))
 
 
 def _become(files: Sequence[int], arguments: list[str], environment: Any, directory: str) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
-    signal.alarm(SECONDS)
+    signal.alarm(TIMEOUT_S)
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()

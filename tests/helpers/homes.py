@@ -1,4 +1,4 @@
-"""A user's home in a temporary directory, and what every test asks of it."""
+"""A user's home in a temporary directory, and the comparison with a fresh store."""
 
 import json
 import os
@@ -27,12 +27,12 @@ from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lifecycle import open_store
 from ccgrep.store.manifest import Manifest, Row
 from ccgrep.store.store import Store
-from tests.helpers import fork_server as served
-from tests.helpers import portability
+from tests.helpers import fork_server, portability
+from tests.helpers.extras import require_model
 from tests.helpers.transcripts import EPOCH_MS, ClaudeFile, CodexFile
 
 SOURCE = str(Path(ccgrep.__file__).parents[1])
-"""What is tested as a command is what is tested as modules, whatever else is installed."""
+"""Commands under test import from here, whichever ccgrep is installed."""
 
 
 class Home:
@@ -43,10 +43,20 @@ class Home:
         self.projects = directory / ".claude" / "projects"
         self.codex_sessions = directory / ".codex" / "sessions"
         self.store_dir = directory / "store"
-        self.embed = "never"
-        """Whether `index` embeds; what does not search by meaning has no use for it."""
+        self._embed = "never"
         self.projects.mkdir(parents=True)
         self.codex_sessions.mkdir(parents=True)
+
+    @property
+    def embed(self) -> str:
+        """The setting `embed`, which is `never` unless a test needs vectors."""
+        return self._embed
+
+    @embed.setter
+    def embed(self, value: str) -> None:
+        if value != "never":
+            require_model()
+        self._embed = value
 
     @property
     def environment(self) -> dict[str, str]:
@@ -56,7 +66,7 @@ class Home:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": portability.python_path(SOURCE),
             "TZ": "UTC",
-            "CCGREP_EMBED": self.embed,
+            "CCGREP_EMBED": self._embed,
         }
 
     @property
@@ -83,7 +93,7 @@ class Home:
         return CodexFile(self.codex_sessions, seed, **fields)
 
     def rest(self) -> None:
-        """Makes every transcript and folder look as if it had not been touched for an hour."""
+        """Set the mtime of every transcript and directory to an hour ago."""
         hour_ago = time.time() - 3600
         for top in (self.projects, self.codex_sessions):
             for path in (*top.rglob("*"), top):
@@ -93,10 +103,10 @@ class Home:
         return index.index(self.config, **options)
 
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """The real command; with more in its environment, in a Python of its own."""
+        """Run the real command, with any option but `input` and `cwd` in a new process."""
         if not options.keys() - {"input", "cwd"}:
             directory = os.path.abspath(options.get("cwd") or ".")
-            return served.run(arguments, self.environment, options.get("input", ""), directory)
+            return fork_server.run(arguments, self.environment, options.get("input", ""), directory)
         return subprocess.run(
             [sys.executable, "-m", "ccgrep", *arguments],
             env={**self.environment, **options.pop("env", {})},
@@ -104,7 +114,7 @@ class Home:
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=fork_server.TIMEOUT_S,
             **options,
         )
 
@@ -127,8 +137,8 @@ class Home:
         return [turn.prompt for turn in self.turns(id)]
 
 
-def live(store: Store) -> list[tuple[Any, ...]]:
-    """The live manifests, as values that do not depend on the order of arrival."""
+def live_sessions(store: Store) -> list[tuple[Any, ...]]:
+    """Return the live sessions as values that do not depend on the order of ingestion."""
     found = []
     for row in store.rows():
         if row.is_gone or row.is_superseded or not row.session.turns:
@@ -158,7 +168,7 @@ _FILTERS = (
     Filters(subagents="exclude"),
     Filters(max_sessions=3),
 )
-_BY_WORDS: tuple[Request, ...] = (
+_WORD_QUERIES: tuple[Request, ...] = (
     *(Request((text,)) for text in _WORDS),
     *(Request((text,), "literal") for text in _EXACT),
     *(Request((text,), "regex") for text in _PATTERNS),
@@ -172,7 +182,7 @@ _BY_WORDS: tuple[Request, ...] = (
     Request(("do.e",), "regex", whole_word=True),
     Request(("answer", "done"), per_session=1),
 )
-_BY_MEANING = (
+_SEMANTIC_QUERIES = (
     Request(("the login is slow",), "semantic"),
     Request(("what was mended",), "semantic", types=("assistant",)),
     Request(("again",), "semantic", Filters(source="claude_code")),
@@ -180,30 +190,32 @@ _BY_MEANING = (
     Request(("case",), "hybrid", Filters(since=_MIDDLE_MS)),
     Request(("build",), "hybrid", alpha=0.2),
 )
-BY_WORDS = len(_BY_WORDS)
-QUERIES = tuple(request._replace(limit=0) for request in (*_BY_WORDS, *_BY_MEANING))
-"""Fifty; those by meaning are asked where there are vectors."""
+WORD_QUERIES = len(_WORD_QUERIES)
+QUERIES = tuple(request._replace(limit=0) for request in (*_WORD_QUERIES, *_SEMANTIC_QUERIES))
+"""Fifty queries; the semantic ones run only on a store with vectors."""
 
 Answers = list[list[tuple[float, frozenset[tuple[str, int]]]]]
 
 
-class Held(NamedTuple):
-    """What a store holds and finds, as values that can be compared with those of another."""
+class Content(NamedTuple):
+    """What a store holds and finds, comparable with another store."""
 
     sessions: list[tuple[Any, ...]]
     answers: Answers
-    relaxed: list[int]  # of which answers the words were relaxed
+    relaxed: list[int]  # the answers that hold turns with only most of the words
 
     @property
     def places(self) -> list[set[tuple[str, int]]]:
-        """What each query finds, whatever the order. Which turns have enough of the words is told
-        by scores, and these by what was deleted too, until `gc`: such answers are left out."""
+        """What each query finds, in any order.
+
+        Relaxed answers are left out: they depend on scores, which deleted turns affect until `gc`.
+        """
         found = [{place for _, places in hits for place in places} for hits in self.answers]
         return [set() if n in self.relaxed else places for n, places in enumerate(found)]
 
 
-def held(config: Config, but: Collection[str] = ()) -> Held:
-    """What the live sessions of a store are, and where each of the queries finds them."""
+def read_content(config: Config, but: Collection[str] = ()) -> Content:
+    """Return the live sessions of a store, except `but`, and what each query finds."""
     store = open_store(config.store_dir)
     rows = list(store.rows())
     ids = {
@@ -215,7 +227,7 @@ def held(config: Config, but: Collection[str] = ()) -> Held:
     searcher = search(config, QUERIES[0], SearchOptions()).searcher
     answers: Answers = []
     relaxed = []
-    for request in QUERIES if _has_vectors(config) else QUERIES[:BY_WORDS]:
+    for request in QUERIES if _has_vectors(config) else QUERIES[:WORD_QUERIES]:
         filters = request.filters._replace(except_ids=others)
         try:
             answer = searcher.run(request._replace(filters=filters))[0]
@@ -226,7 +238,9 @@ def held(config: Config, but: Collection[str] = ()) -> Held:
             hits = []
         found = [(round(hit.score, 6), _places(hit, ids)) for hit in hits]
         answers.append([(score, places) for score, places in found if places])
-    return Held([item for item in live(store) if item[0].id not in but], answers, relaxed)
+    return Content(
+        [item for item in live_sessions(store) if item[0].id not in but], answers, relaxed
+    )
 
 
 def _places(hit: Hit, ids: Mapping[str, str]) -> frozenset[tuple[str, int]]:
@@ -238,36 +252,36 @@ def _has_vectors(config: Config) -> bool:
     return any(files for _, _, files in os.walk(os.path.join(config.store_dir, "vectors")))
 
 
-_FRESH: dict[str, Held] = {}
-"""By the state of the transcripts: a fault test comes back to the same one many times."""
-_KEPT = 16
+_FRESH: dict[str, Content] = {}
+"""Fresh stores by the state of the transcripts, to which a fault test often returns."""
+_MAX_FRESH = 16
 
 
-def fresh(home: Home, but: Collection[str] = ()) -> Held:
-    """What a store holds that is built from scratch on the same transcripts."""
+def fresh(home: Home, but: Collection[str] = ()) -> Content:
+    """Return the content of a store built from scratch on the same transcripts."""
     key = _state(home, but)
     if key not in _FRESH:
-        if len(_FRESH) == _KEPT:
+        if len(_FRESH) == _MAX_FRESH:
             _FRESH.clear()
-        _FRESH[key] = _built(home, but)
+        _FRESH[key] = _build_fresh(home, but)
     return _FRESH[key]
 
 
-def _built(home: Home, but: Collection[str]) -> Held:
-    store_dir = str(home.directory / f"fresh-{os.urandom(4).hex()}")
+def _build_fresh(home: Home, but: Collection[str]) -> Content:
+    store_dir = str(home.directory / "fresh")
     config = home.config._replace(store_dir=store_dir)
     index.index(config)
     if _has_vectors(home.config):
         from ccgrep.ops.embed import embed_pending  # noqa: PLC0415 - imports numpy
 
         embed_pending(config)
-    found = held(config, but)
+    found = read_content(config, but)
     remove_tree(store_dir)
     return found
 
 
 def _state(home: Home, but: Collection[str]) -> str:
-    """Everything that a store is built from, contents included."""
+    """Return a hash of everything that a store is built from."""
     config = home.config
     tops = [home.projects.parent, home.codex_sessions.parent]
     tops += [Path(root.path) for root in config.roots]
@@ -280,8 +294,8 @@ def _state(home: Home, but: Collection[str]) -> str:
     return digest.hexdigest()
 
 
-def _unequal(ours: list[tuple[Any, ...]], other: list[tuple[Any, ...]]) -> tuple[list[Any], ...]:
-    """Which sessions, but for their turns' contents, only the one and only the other store has."""
+def _difference(ours: list[tuple[Any, ...]], other: list[tuple[Any, ...]]) -> tuple[list[Any], ...]:
+    """Return the sessions that only one of two stores has, without the texts of their turns."""
     alone = [
         [item for item in these if item not in those]
         for these, those in ((ours, other), (other, ours))
@@ -289,8 +303,8 @@ def _unequal(ours: list[tuple[Any, ...]], other: list[tuple[Any, ...]]) -> tuple
     return tuple([item[:3] for item in items] for items in alone)
 
 
-def _differing(ours: Held, other: Held) -> list[tuple[str, set[tuple[str, int]]]]:
-    """What one of two stores finds and the other does not, by query."""
+def _different_places(ours: Content, other: Content) -> list[tuple[str, set[tuple[str, int]]]]:
+    """Return what only one of two stores finds, by query."""
     pairs = zip(QUERIES, ours.places, other.places, strict=False)
     return [
         (repr(query.patterns), mine ^ theirs) for query, mine, theirs in pairs if mine != theirs
@@ -298,19 +312,20 @@ def _differing(ours: Held, other: Held) -> list[tuple[str, set[tuple[str, int]]]
 
 
 def assert_same_as_fresh(home: Home, but: Collection[str] = (), is_collected: bool = False) -> None:
-    """The store holds, and finds, what one built from scratch on the same transcripts does.
+    """Assert that the store holds and finds what a store built from scratch does.
 
-    Sessions in `but` are left out: those of which the store knows more than is left. With
-    `is_collected`, after `gc`, order and scores are the same too; those by meaning but for what
-    it matters which texts were embedded together.
+    Sessions in `but` are left out: the store knows more of them than the transcripts that remain.
+    With `is_collected`, after `gc`, order and scores must be the same, too. Semantic scores may
+    differ slightly, since a vector depends on the texts in its batch.
     """
-    ours, other = held(home.config, but), fresh(home, but)
-    assert ours.sessions == other.sessions, _unequal(ours.sessions, other.sessions)
-    assert ours.places == other.places, _differing(ours, other)
+    ours, other = read_content(home.config, but), fresh(home, but)
+    assert ours.sessions == other.sessions, _difference(ours.sessions, other.sessions)
+    assert ours.places == other.places, _different_places(ours, other)
     if is_collected:
-        assert ours.answers[:BY_WORDS] == other.answers[:BY_WORDS]
+        assert ours.answers[:WORD_QUERIES] == other.answers[:WORD_QUERIES]
         for mine, theirs in zip(ours.answers, other.answers, strict=True):
-            assert [places for _, places in mine] == [places for _, places in theirs]
-            assert all(abs(a - b) < 1e-3 for (a, _), (b, _) in zip(mine, theirs, strict=True))
+            scores = {places: score for score, places in theirs}
+            assert {places for _, places in mine} == scores.keys()
+            assert all(abs(score - scores[places]) < 1e-3 for score, places in mine)
     report = fsck.check(home.store)
     assert (report.damaged, report.lost) == ([], [])

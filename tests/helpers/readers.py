@@ -1,4 +1,4 @@
-"""The readers over bytes in memory: whole, or in pieces as the indexer does it."""
+"""Reads transcripts in memory, whole or in parts as ingestion does."""
 
 import io
 
@@ -16,11 +16,8 @@ from ccgrep.store.objects import make_frame
 _NO_SPILLS = Spills("/nonexistent/none.jsonl")
 _START = Mark(0, 0)
 
-Said = tuple[str, list[str], list[str]]
-"""What was asked and answered in a turn, and the tools that were used, as far as they are known."""
 
-
-def sink(turn: Turn) -> ObjectId:
+def turn_id(turn: Turn) -> ObjectId:
     return make_frame("turn", turn).id
 
 
@@ -35,14 +32,14 @@ def read(
     stream.seek(start.offset)
     identity = SessionIdentity("some-session", kind)
     if reader == "codex":
-        return CodexReader(stream, start, identity, before, sink).read()
-    return ClaudeReader(stream, start, identity, before, sink, _NO_SPILLS).read()
+        return CodexReader(stream, start, identity, before, turn_id).read()
+    return ClaudeReader(stream, start, identity, before, turn_id, _NO_SPILLS).read()
 
 
 def read_in_pieces(
     reader: str, data: bytes, cuts: list[int], kind: SessionKind = "main"
 ) -> Reading:
-    """As the indexer does it: each time from where the first open turn began."""
+    """Read a transcript as it grows, each time from where the first open turn began."""
     reading: Reading | None = None
     for cut in [*sorted(cuts), len(data)]:
         start, before = Mark(0, 0), None
@@ -59,6 +56,6 @@ def read_in_pieces(
     return reading
 
 
-def same(reading: Reading) -> Reading:
-    """What two readings of one file have in common, however it was read."""
+def without_progress(reading: Reading) -> Reading:
+    """Return a reading without the fields that tell how the transcript was read."""
     return replace(reading, start=0, bytes_read=0)

