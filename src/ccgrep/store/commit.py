@@ -6,7 +6,6 @@ compares HEAD, `Commit` compares its packs. One of them notices the other and re
 """
 
 from collections.abc import Iterator
-from types import TracebackType
 from typing import TypeVar
 
 import msgspec
@@ -42,12 +41,7 @@ class Commit:
     def __enter__(self) -> "Commit":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._writer is not None:
             self._writer.discard()
         self.store.release()

@@ -16,7 +16,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
 
 from ccgrep.errors import LockedError, WriteError
 from ccgrep.store import fsio
@@ -51,12 +50,7 @@ class WriterLock:
         fsio.write_owner(self._descriptor, f"process {os.getpid()}\n")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._is_claimed and self._claim_owner() == _process_identity(os.getpid()):
             fsio.release_claim(self._claim_path)
         os.close(self._descriptor)
