@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.document import Fields
     from ccgrep.fulltext.reader import TextReader
 
-_MAX_UNCOMMITTED_CHARS = 64_000_000
+_MAX_UNCOMMITTED_CHARS = 200_000_000  # half of the memory budget; a commit stalls the build
 
 
 class WriterBudget(NamedTuple):
