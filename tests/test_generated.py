@@ -1,7 +1,8 @@
-"""Man pages and completions are what the table makes, and leave nothing out."""
+"""Man pages and completions are generated from the flag table, and are complete."""
 
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
 from ccgrep.cli.generate import COMPLETIONS, files
 from ccgrep.cli.help import help_text
+from tests.helpers.command_lines import ccgrep_calls
 from tests.helpers.terminal import need
 
 ROOT = Path(__file__).parents[1]
@@ -18,25 +20,25 @@ SECTIONS = (
 )
 
 
-def id_of(one: object) -> str:
-    return (
-        one.name if isinstance(one, Command) else one.names[-1] if isinstance(one, Option) else ""
-    )
+def id_of(value: object) -> str:
+    if isinstance(value, Command):
+        return value.name
+    return value.names[-1] if isinstance(value, Option) else ""
 
 
 @pytest.mark.parametrize("path", files())
-def test_files_are_what_the_table_makes(path: str) -> None:
-    hint = f"{path} is not what the table makes: run scripts/generate"
+def test_generated_files_are_up_to_date(path: str) -> None:
+    hint = f"{path} is out of date: run scripts/generate"
     assert (ROOT / path).read_text(encoding="utf-8") == files()[path], hint
 
 
-def test_no_file_is_left_over() -> None:
+def test_no_generated_file_is_left_over() -> None:
     kept = {str(p.relative_to(ROOT)) for d in ("man", "completions") for p in (ROOT / d).iterdir()}
     assert kept == set(files())
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "man").iterdir()), ids=lambda page: page.name)
-def test_manual_pages_are_well_formed_and_complete(page: Path) -> None:
+def test_man_pages_are_well_formed_and_complete(page: Path) -> None:
     need("mandoc")
     done = subprocess.run(
         ["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True, check=False
@@ -47,7 +49,7 @@ def test_manual_pages_are_well_formed_and_complete(page: Path) -> None:
 
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS, ids=id_of)
-def test_every_option_is_in_help_manual_and_completions(command: Command, option: Option) -> None:
+def test_every_option_is_in_help_man_page_and_completions(command: Command, option: Option) -> None:
     shown = help_text(command)
     page = (ROOT / "man" / f"ccgrep-{command.name}.1").read_text(encoding="utf-8")
     scripts = {shell: (ROOT / path).read_text("utf-8") for shell, (path, _) in COMPLETIONS.items()}
@@ -67,6 +69,29 @@ def test_every_option_is_in_help_manual_and_completions(command: Command, option
 
 @pytest.mark.parametrize("option", dict.fromkeys(o for _, o in OPTIONS), ids=id_of)
 def test_every_option_is_in_a_test(option: Option) -> None:
-    sources = [p.read_text("utf-8") for p in (ROOT / "tests").rglob("*.py") if p != Path(__file__)]
-    pattern = "|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in option.names)
-    assert any(re.search(pattern, source) for source in sources)
+    commands = [command for command, own in OPTIONS if own == option]
+    assert any(
+        set(option.names) & set(used_options(command, words))
+        for command in commands
+        for words in ccgrep_calls()
+    )
+
+
+def used_options(command: Command, words: frozenset[str]) -> Iterator[str]:
+    """Yield the options among the words of a call, if the call may run the command."""
+    if command.name not in ((words & COMMANDS.keys()) or {"search"}):
+        return
+    flags = {name for o in command.options for name in o.names if not o.value}
+    for word in words:
+        if word.startswith("--"):
+            yield word.partition("=")[0]
+        elif word.startswith("-"):
+            for letter in word[1:]:
+                yield f"-{letter}"
+                if f"-{letter}" not in flags:
+                    break
+
+
+def test_option_of_another_program_is_not_in_a_test() -> None:
+    """`bash -o pipefail` once passed for a test of `ccgrep -o`."""
+    assert not any({"pipefail", "--norc"} & words for words in ccgrep_calls())

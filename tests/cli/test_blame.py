@@ -1,4 +1,4 @@
-"""`ccgrep blame`: who touched a file, and who wrote a line of it."""
+"""`ccgrep blame`: the turns that touched a file, and the turn that wrote a line."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,9 @@ from ccgrep.model import Turn
 from ccgrep.ops.blame import blame
 from ccgrep.search.request import Filters
 from ccgrep.search.turn_reader import TurnReader
-from tests.cli.test_hostile import RECORD, write
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
+from tests.helpers.hostile_home import RECORD, write_escaped
 from tests.helpers.transcripts import ClaudeFile, CodexFile
 
 FILE = "/home/sam/src/shop/src/auth/jwt.ts"
@@ -70,15 +70,15 @@ def blamed(home: Home, *arguments: str) -> list[str]:
     return [re.sub(r"^[^:]+:(\d+):1\.000:", r"\1 ", line) for line in done.stdout.splitlines()]
 
 
-def without_index(home: Home) -> None:
+def delete_index(home: Home) -> None:
     for path in sorted((home.store_dir / "text").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
 
 
 @pytest.mark.parametrize("is_indexed", [True, False], ids=["index", "scan"])
-def test_turns_that_read_or_changed_a_file_the_newest_first(shop: Home, is_indexed: bool) -> None:
+def test_lists_turns_that_read_or_changed_a_file_newest_first(shop: Home, is_indexed: bool) -> None:
     if not is_indexed:
-        without_index(shop)
+        delete_index(shop)
     api = "/home/sam/src/api/src/auth/jwt.ts"
     ours = [f"1 read, edited {FILE}: change it", f"0 read {FILE}: look at it"]
     assert blamed(shop, FILE) == ours
@@ -97,14 +97,14 @@ def test_turns_that_read_or_changed_a_file_the_newest_first(shop: Home, is_index
     assert blamed(shop, "jwt.ts", "--tool", "edit") == ours[:1]
 
 
-def test_lines_are_records_and_lead_to_their_turns(shop: Home) -> None:
+def test_lines_are_records_that_show_accepts(shop: Home) -> None:
     lines = shop.run("blame", "jwt.ts", "--full-id").stdout
     assert all(RECORD.fullmatch(line) for line in lines.splitlines())
     shown = shop.run("show", "-", input=lines)
     assert re.findall("user: (.*)", shown.stdout) == ["patch both", "change it", "look at it"]
 
 
-def test_json_says_what_was_done(shop: Home) -> None:
+def test_json_lists_the_actions_on_each_file(shop: Home) -> None:
     found = shop.json("blame", "auth/jwt.ts", "-p", "shop")
     assert (found["schema"], found["file"], found["line"]) == (1, "auth/jwt.ts", None)
     first = found["turns"][0]
@@ -113,7 +113,7 @@ def test_json_says_what_was_done(shop: Home) -> None:
     assert first["id"] == shop.manifest(first["session_id"]).entries[1].turn.hex()
 
 
-def test_no_turn_is_exit_1_and_no_file_exit_2(shop: Home) -> None:
+def test_exit_1_without_a_turn_and_exit_2_without_a_file_name(shop: Home) -> None:
     done = shop.run("blame", "nothing.ts")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     for name in ("", ".", "/"):
@@ -122,7 +122,7 @@ def test_no_turn_is_exit_1_and_no_file_exit_2(shop: Home) -> None:
         assert "does not name a file" in done.stderr
 
 
-def test_what_was_done_just_now_is_known(shop: Home) -> None:
+def test_blame_refreshes_first(shop: Home) -> None:
     file = shop.claude(9)
     file.prompt("just now")
     edit(file, FILE, "b", "c")
@@ -132,13 +132,13 @@ def test_what_was_done_just_now_is_known(shop: Home) -> None:
     assert shop.run("blame", FILE, "-n1").stdout.endswith(f":0:1.000:edited {FILE}: just now\n")
 
 
-def test_without_a_store_it_says_what_to_do(home: Home) -> None:
+def test_missing_store_is_an_error_with_a_fix(home: Home) -> None:
     done = home.run("blame", "a.py")
     assert (done.returncode, done.stdout) == (2, "")
     assert "run `ccgrep index`" in done.stderr
 
 
-def test_a_turn_in_a_fork_is_told_once(home: Home) -> None:
+def test_turn_shared_by_a_fork_is_printed_once(home: Home) -> None:
     file = home.claude(1)
     file.prompt("change it")
     edit(file, FILE, "a", "b")
@@ -151,12 +151,12 @@ def test_a_turn_in_a_fork_is_told_once(home: Home) -> None:
     assert len(blamed(home, FILE)) == 1
 
 
-# Lines.
+# Lines
 
 
 @pytest.fixture
-def lived(home: Home) -> tuple[Home, Path]:
-    """A file that was written, edited, edited by hand, and patched."""
+def edited_file(home: Home) -> tuple[Home, Path]:
+    """Return a file that agents wrote, edited and patched, and a person edited by hand."""
     path = home.directory / "work" / "app.py"
     path.parent.mkdir()
     name = str(path)
@@ -192,15 +192,17 @@ def lived(home: Home) -> tuple[Home, Path]:
 
 
 @pytest.mark.parametrize("is_indexed", [True, False], ids=["index", "scan"])
-def test_each_line_has_the_turn_that_wrote_it(lived: tuple[Home, Path], is_indexed: bool) -> None:
-    home, path = lived
+def test_line_option_finds_the_turn_that_wrote_the_line(
+    edited_file: tuple[Home, Path], is_indexed: bool
+) -> None:
+    home, path = edited_file
     if not is_indexed:
-        without_index(home)
-    told = []
+        delete_index(home)
+    authors = []
     for number in range(1, 9):
         done = home.run("blame", "--no-refresh", "-L", str(number), "app.py", cwd=path.parent)
-        told.append((done.returncode, done.stdout.rpartition(": ")[2].strip()))
-    assert told == [
+        authors.append((done.returncode, done.stdout.rpartition(": ")[2].strip()))
+    assert authors == [
         (1, ""),
         (0, "write"),
         (0, "patch"),
@@ -212,8 +214,8 @@ def test_each_line_has_the_turn_that_wrote_it(lived: tuple[Home, Path], is_index
     ]
 
 
-def test_what_cannot_be_told_is_said(lived: tuple[Home, Path]) -> None:
-    home, path = lived
+def test_line_without_a_known_author_is_reported(edited_file: tuple[Home, Path]) -> None:
+    home, path = edited_file
     done = home.run("blame", "-L1", str(path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
@@ -222,7 +224,7 @@ def test_what_cannot_be_told_is_said(lived: tuple[Home, Path]) -> None:
     )
 
 
-def test_a_line_of_a_change_that_is_there_twice_cannot_be_told(home: Home) -> None:
+def test_line_that_occurs_twice_has_no_known_author(home: Home) -> None:
     path = home.directory / "a.txt"
     file = home.claude(1)
     file.prompt("edit")
@@ -239,26 +241,26 @@ def test_a_line_of_a_change_that_is_there_twice_cannot_be_told(home: Home) -> No
 
 
 @pytest.mark.parametrize("line", ["0", "9", "100"])
-def test_a_line_that_is_not_there_is_exit_2(lived: tuple[Home, Path], line: str) -> None:
-    home, path = lived
+def test_line_beyond_the_file_is_exit_2(edited_file: tuple[Home, Path], line: str) -> None:
+    home, path = edited_file
     done = home.run("blame", "-L", line, str(path))
     assert (done.returncode, "has 8 lines" in done.stderr) == (2, True)
 
 
-def test_lines_need_the_file(lived: tuple[Home, Path]) -> None:
-    home, path = lived
+def test_line_option_needs_an_existing_file(edited_file: tuple[Home, Path]) -> None:
+    home, path = edited_file
     path.unlink()
     done = home.run("blame", "-L1", str(path))
     assert (done.returncode, "-L needs the present file" in done.stderr) == (2, True)
 
 
-def test_nothing_acts_in_what_is_blamed(home: Home) -> None:
+def test_hostile_text_is_inert_in_blame(home: Home) -> None:
     for number, text in enumerate(ATTACKS.values()):
         file = home.claude(number + 1)
         file.prompt(f"prompt {number} {text}")
         file.result(file.call("Write", {"file_path": f"/x/{text}/a.py", "content": text}), "")
         file.answer("done")
-        write(file)
+        write_escaped(file)
     home.index()
     done = home.run("blame", "a.py")
     assert (done.returncode, acting(done.stdout), done.stderr) == (0, [], "")
@@ -268,7 +270,7 @@ def test_nothing_acts_in_what_is_blamed(home: Home) -> None:
     assert acting(home.run("blame", "a.py", "--json").stdout) == []
 
 
-def test_the_index_leaves_few_turns_to_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_narrows_blame_to_one_turn(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     file = home.claude(1)
     for number in range(200):
         file.prompt(f"prompt {number}")
@@ -276,13 +278,13 @@ def test_the_index_leaves_few_turns_to_read(home: Home, monkeypatch: pytest.Monk
         file.answer("done")
     file.write()
     home.index()
-    asked = []
+    numbers = []
     read = TurnReader.turn
 
-    def at(turns: TurnReader, session: str, number: int) -> Turn | None:
-        asked.append(number)
+    def read_turn(turns: TurnReader, session: str, number: int) -> Turn | None:
+        numbers.append(number)
         return read(turns, session, number)
 
-    monkeypatch.setattr(TurnReader, "turn", at)
+    monkeypatch.setattr(TurnReader, "turn", read_turn)
     assert len(blame(home.config, "file77.py", Filters())) == 1
-    assert asked == [77]
+    assert numbers == [77]

@@ -1,4 +1,4 @@
-"""--budget caps what is printed, in characters, and says what was left out and how to get it."""
+"""`--budget` limits the printed characters, and reports what was left out and how to get it."""
 
 import json
 
@@ -21,7 +21,7 @@ def zoo(home: Home) -> Home:
 @pytest.mark.parametrize(
     "options", [(), ("-C", "1"), ("-l",), ("-c",), ("--jsonl",), ("-0",), ("-o",), ("-L",)]
 )
-def test_a_search_prints_whole_records_within_it(
+def test_search_prints_only_whole_records_within_the_budget(
     zoo: Home, options: tuple[str, ...], budget: int
 ) -> None:
     whole = zoo.run("zebra", *options)
@@ -39,21 +39,21 @@ def test_a_search_prints_whole_records_within_it(
         assert f"use --budget {budget + left} to print everything" in part.stderr
 
 
-def test_json_has_as_many_results_as_fit(zoo: Home) -> None:
+def test_search_json_has_as_many_results_as_fit(zoo: Home) -> None:
     whole = zoo.run("zebra", "--json")
     part = zoo.run("zebra", "--json", "--budget", "3000")
     assert len(part.stdout) <= 3000
-    made = json.loads(part.stdout)
-    assert 0 < len(made["results"]) < 10
-    assert made["left_out"] == 10 - len(made["results"])
-    assert made["results"] == json.loads(whole.stdout)["results"][: len(made["results"])]
+    answer = json.loads(part.stdout)
+    assert 0 < len(answer["results"]) < 10
+    assert answer["left_out"] == 10 - len(answer["results"])
+    assert answer["results"] == json.loads(whole.stdout)["results"][: len(answer["results"])]
     small = zoo.run("zebra", "--json", "--budget", "20")
     assert (small.returncode, small.stdout) == (2, "")
     assert "--budget 20 is too small" in small.stderr
 
 
 @pytest.mark.parametrize("budget", [0, 1, 100, 1500, 100_000])
-def test_show_prints_as_much_and_says_where_to_read_on(zoo: Home, budget: int) -> None:
+def test_show_cuts_its_text_and_prints_how_to_continue(zoo: Home, budget: int) -> None:
     id = zoo.claude().id
     whole = zoo.run("show", id)
     part = zoo.run("show", id, "--budget", str(budget))
@@ -72,8 +72,8 @@ def test_show_prints_as_much_and_says_where_to_read_on(zoo: Home, budget: int) -
 def test_show_json_has_as_many_turns_as_fit(zoo: Home) -> None:
     id = zoo.claude().id
     part = zoo.run("show", id, "--json", "--budget", "4000")
-    made = json.loads(part.stdout)
+    answer = json.loads(part.stdout)
     assert len(part.stdout) <= 4000
-    assert 0 < len(made["turns"]) < 10
-    assert made["left_out"] == 10 - len(made["turns"])
+    assert 0 < len(answer["turns"]) < 10
+    assert answer["left_out"] == 10 - len(answer["turns"])
     assert zoo.run("show", id, "--raw", "--budget", "10").returncode == 2

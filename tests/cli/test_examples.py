@@ -1,4 +1,4 @@
-"""The bundled example home, read as the README's first command reads it."""
+"""The bundled example home."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def test_example_home_is_read_completely(home: Home) -> None:
     counts = {key: report[key] for key in ("files_parsed", "turns", "new_sessions", "bad_lines")}
     assert counts == {"files_parsed": 14, "turns": 55, "new_sessions": 16, "bad_lines": 0}
     assert (report["unknown_types"], report["troubles"]) == ({}, [])
-    assert report["new_objects"] == 56  # 3 of the 55 are shared by the fork; 4 are recovered
+    assert report["new_objects"] == 56  # 3 of the 55 are shared, 4 more are recovered
 
     listed = {session["short_id"]: session for session in home.json("list")["sessions"]}
     assert {id: session["turn_count"] for id, session in listed.items()} == {
@@ -43,7 +43,7 @@ def test_example_home_is_read_completely(home: Home) -> None:
     }
 
 
-def test_fork_and_spill_of_the_example(home: Home) -> None:
+def test_example_has_a_fork_and_a_spill(home: Home) -> None:
     home.run("index", "-q", "--root", str(EXAMPLE))
     ids = {id[:8]: id for id in home.rows()}
     parent, fork = (

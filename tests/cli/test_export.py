@@ -1,4 +1,4 @@
-"""`ccgrep export`: each format whole, and hostile text inert in all of them."""
+"""`ccgrep export`: every format, and hostile text in it."""
 
 import base64
 import hashlib
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from ccgrep.output import safe_html
-from tests.cli.test_hostile import fill
-from tests.cli.test_search_start import imported
 from tests.helpers.attacks import ATTACKS, BENIGN, acting
 from tests.helpers.homes import Home
+from tests.helpers.hostile_home import write_sessions
+from tests.helpers.imports import imported_modules
 
 MARKUP: tuple[str, ...] = (
     "<script>document.title = 'owned'</script>",
@@ -64,11 +64,11 @@ ATTRIBUTES = {
 
 
 class Page(HTMLParser):
-    """What a page is made of."""
+    """The elements and text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.strange: list[str] = []
+        self.unexpected: list[str] = []
         self.open: list[str] = []
         self.text: list[str] = []
         self.styles: list[str] = []
@@ -77,31 +77,31 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in TAGS:
-            self.strange.append(tag)
+            self.unexpected.append(tag)
         for name, value in attrs:
             if not re.fullmatch(ATTRIBUTES.get(name, "(?!)"), value or ""):
-                self.strange.append(f"{tag} {name}={value}")
+                self.unexpected.append(f"{tag} {name}={value}")
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in VOID and self.open.pop() != tag:
-            self.strange.append(f"/{tag}")
+            self.unexpected.append(f"/{tag}")
 
     def handle_data(self, data: str) -> None:
         (self.styles if self.open[-1:] == ["style"] else self.text).append(data)
 
     def handle_comment(self, data: str) -> None:
-        self.strange.append(f"comment {data}")
+        self.unexpected.append(f"comment {data}")
 
     def handle_pi(self, data: str) -> None:
-        self.strange.append(f"instruction {data}")
+        self.unexpected.append(f"instruction {data}")
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Home:
     home = Home(tmp_path_factory.mktemp("export") / "home")
-    fill(home, [*ATTACKS.values(), *(f"\n\n{text}\n\n" for text in MARKUP)])
+    write_sessions(home, [*ATTACKS.values(), *(f"\n\n{text}\n\n" for text in MARKUP)])
     return home
 
 
@@ -130,33 +130,35 @@ def all_ids(home: Home) -> str:
     return "\n".join(home.rows())
 
 
-def exported(home: Home, *options: str) -> str:
+def export(home: Home, *options: str) -> str:
     done = home.run("export", "-", *options, input=all_ids(home))
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-WHOLE = ("--tools", "--thinking")
+EVERYTHING = ("--tools", "--thinking")
 
 
 @pytest.mark.parametrize("format", ["md", "html", "json"])
-@pytest.mark.parametrize("options", [(), WHOLE], ids=["said", "whole"])
-def test_nothing_acts_in_any_format(hostile: Home, format: str, options: tuple[str, ...]) -> None:
-    text = exported(hostile, "--format", format, *options)
+@pytest.mark.parametrize("options", [(), EVERYTHING], ids=["discussion", "everything"])
+def test_hostile_text_is_inert_in_every_format(
+    hostile: Home, format: str, options: tuple[str, ...]
+) -> None:
+    text = export(hostile, "--format", format, *options)
     assert acting(text, also="\n\t" if format != "json" else "\n") == []
 
 
-def test_no_element_or_attribute_comes_from_what_was_said(hostile: Home) -> None:
-    page = Page(exported(hostile, "--format", "html", *WHOLE))
-    assert (page.strange, page.open) == ([], [])
+def test_messages_add_no_element_or_attribute_to_the_page(hostile: Home) -> None:
+    page = Page(export(hostile, "--format", "html", *EVERYTHING))
+    assert (page.unexpected, page.open) == ([], [])
     assert (len(page.styles), page.text.count("Turn 1")) == (1, len(ATTACKS) + len(MARKUP))
-    said = "".join(page.text)
+    text_of_page = "".join(page.text)
     for text in ("<script>document.title = 'owned'</script>", "](javascript:alert(1))", "&#x202e;"):
-        assert text in said
+        assert text in text_of_page
 
 
-def test_the_policy_allows_the_style_of_the_page_and_nothing_else(shop: Home) -> None:
-    text = exported(shop, "--format", "html")
+def test_content_security_policy_allows_only_the_style_of_the_page(shop: Home) -> None:
+    text = export(shop, "--format", "html")
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
@@ -167,11 +169,11 @@ def test_the_policy_allows_the_style_of_the_page_and_nothing_else(shop: Home) ->
     assert not re.search(r"https?:|url\(|@import|<script|<link", text)
 
 
-def test_no_quotation_in_markdown_can_be_left(hostile: Home) -> None:
-    """Every line that is no heading, label or fence of ours is quoted or inside a fence."""
+def test_text_cannot_escape_its_quotation_in_markdown(hostile: Home) -> None:
+    """Every line is quoted, fenced, or a heading, label or fence of ccgrep."""
     fence = ""
     heads = 0
-    for line in exported(hostile, "--format", "md", *WHOLE).split("\n"):
+    for line in export(hostile, "--format", "md", *EVERYTHING).split("\n"):
         if fence:
             fence = "" if line == fence else fence
         elif opened := re.fullmatch(r"(`{3,})[A-Za-z0-9+#-]*", line):
@@ -184,26 +186,26 @@ def test_no_quotation_in_markdown_can_be_left(hostile: Home) -> None:
     assert heads == 2 * (len(ATTACKS) + len(MARKUP))
 
 
-def test_json_has_the_text_as_it_was(hostile: Home) -> None:
-    made = json.loads(exported(hostile, "--format", "json"))
-    assert made["schema"] == 1
-    said = {m["content"] for s in made["sessions"] for m in s["messages"]}
+def test_json_keeps_the_original_text(hostile: Home) -> None:
+    document = json.loads(export(hostile, "--format", "json"))
+    assert document["schema"] == 1
+    messages = {m["content"] for s in document["sessions"] for m in s["messages"]}
     for number, text in enumerate(MARKUP, len(ATTACKS)):
-        assert f"needle{number} commonword \n\n{text}\n\n tail{number}" in said
+        assert f"needle{number} commonword \n\n{text}\n\n tail{number}" in messages
 
 
 @pytest.mark.parametrize("text", BENIGN)
-def test_ordinary_text_stays_as_it_is(home: Home, text: str) -> None:
+def test_ordinary_text_is_exported_unchanged(home: Home, text: str) -> None:
     file = home.claude()
     file.turn(text, text)
     file.write()
     home.index()
-    assert "".join(Page(exported(home, "-f", "html")).text).count(text) >= 1
-    assert f"> {text}\n" in exported(home)
+    assert "".join(Page(export(home, "-f", "html")).text).count(text) >= 1
+    assert f"> {text}\n" in export(home)
 
 
-def test_a_page_reads_well(shop: Home) -> None:
-    text = exported(shop, "--format", "html", *WHOLE)
+def test_page_has_headings_highlighting_and_tool_calls(shop: Home) -> None:
+    text = export(shop, "--format", "html", *EVERYTHING)
     assert "<h1>Fix &lt;it&gt;</h1>" in text
     assert '<div class="typed" dir="auto">fix &lt;b&gt;it&lt;/b&gt;\n  please</div>' in text
     assert '<span class="k">def</span>' in text
@@ -212,17 +214,17 @@ def test_a_page_reads_well(shop: Home) -> None:
     assert '<span class="kn">import</span>' in text
     assert "<summary>[Bash] ls | wc (failed)</summary>" in text
     assert "<summary>Thinking</summary>" in text
-    plain = exported(shop, "--format", "html")
+    plain = export(shop, "--format", "html")
     assert "<details>" not in plain and "hmm" not in plain
 
 
-def test_a_fence_in_markdown_is_longer_than_those_inside(shop: Home) -> None:
-    text = exported(shop, *WHOLE)
+def test_markdown_fence_is_longer_than_any_fence_inside(shop: Home) -> None:
+    text = export(shop, *EVERYTHING)
     assert "`````\n3 ```` 4\n`````\n" in text
     assert "```py\nimport os\n```\n" in text and "```diff\n-a = 1\n" in text
 
 
-def test_what_could_take_long_is_not_highlighted() -> None:
+def test_long_text_is_not_highlighted() -> None:
     assert "<span" in safe_html.render_code("x = 1\n" * 1000, "python")
     assert "<span" not in safe_html.render_code("x = 1\n" * 10_000, "python")
     assert "<span" not in safe_html.render_code("x = " + "." * 1000, "python")
@@ -230,7 +232,7 @@ def test_what_could_take_long_is_not_highlighted() -> None:
     assert "<em>" not in safe_html.render_markdown("*a* " * 60_000)
 
 
-def test_the_name_of_the_file_tells_the_format(shop: Home, tmp_path: Path) -> None:
+def test_file_name_selects_the_format(shop: Home, tmp_path: Path) -> None:
     for name, start in (("a.html", "<!doctype html>"), ("a.json", '{"schema"'), ("a.txt", "# Fix")):
         path = tmp_path / name
         path.write_text("before")
@@ -249,7 +251,7 @@ def test_the_name_of_the_file_tells_the_format(shop: Home, tmp_path: Path) -> No
     ]
 
 
-def test_what_is_no_file_is_never_replaced(shop: Home, tmp_path: Path) -> None:
+def test_output_replaces_only_regular_files(shop: Home, tmp_path: Path) -> None:
     link = tmp_path / "link.md"
     link.symlink_to(tmp_path / "real.md")
     assert shop.run("export", *shop.rows(), "-o", str(link)).returncode == 0
@@ -264,25 +266,25 @@ def test_what_is_no_file_is_never_replaced(shop: Home, tmp_path: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_wrong_ref_writes_nothing(shop: Home, tmp_path: Path) -> None:
+def test_unknown_ref_writes_no_file(shop: Home, tmp_path: Path) -> None:
     done = shop.run("export", *shop.rows(), "zzzzzzzz", "-o", str(tmp_path / "x.md"))
     assert (done.returncode, "no session matches" in done.stderr) == (2, True)
     assert not (tmp_path / "x.md").exists()
 
 
-def test_only_pages_import_what_pages_need(shop: Home) -> None:
+def test_only_html_imports_the_html_libraries(shop: Home) -> None:
     file = shop.claude(9)
     file.turn("zebra", "yes")
     file.write()
     shop.index()
-    assert not imported(shop, "export", file.id) & {"pygments", "markdown_it"}
-    assert imported(shop, "export", file.id, "-f", "html") >= {"pygments", "markdown_it"}
+    assert not imported_modules(shop, "export", file.id) & {"pygments", "markdown_it"}
+    assert imported_modules(shop, "export", file.id, "-f", "html") >= {"pygments", "markdown_it"}
 
 
-@pytest.mark.skipif(not shutil.which("chromium"), reason="there is no browser")
-def test_a_browser_runs_nothing_and_shows_everything(hostile: Home, tmp_path: Path) -> None:
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+def test_browser_runs_nothing_and_shows_everything(hostile: Home, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_text(exported(hostile, "--format", "html", *WHOLE), encoding="utf-8")
+    path.write_text(export(hostile, "--format", "html", *EVERYTHING), encoding="utf-8")
     done = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()],
         env={**hostile.environment, "HOME": str(tmp_path)},
@@ -292,5 +294,5 @@ def test_a_browser_runs_nothing_and_shows_everything(hostile: Home, tmp_path: Pa
         timeout=120,
     )
     seen = Page(done.stdout)
-    assert (seen.strange, "owned" in done.stdout.partition("</title>")[0]) == ([], False)
+    assert (seen.unexpected, "owned" in done.stdout.partition("</title>")[0]) == ([], False)
     assert seen.text.count("Turn 1") == len(ATTACKS) + len(MARKUP)

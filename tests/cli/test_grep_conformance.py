@@ -1,4 +1,4 @@
-"""Where GNU grep has the same option, both are run on the same lines and say the same."""
+"""ccgrep and GNU grep print the same for the options that both have."""
 
 import os
 import shutil
@@ -177,7 +177,7 @@ BAD = ("(", "[a", "[b-a]", "[[:nonsense:]]", "a\\", "a{2,1}", "(a|b")
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """One session with a turn for each line; the same lines in a text file."""
+    """Return a home with one turn for each line, and the same lines in a text file."""
     home = Home(tmp_path_factory.mktemp("corpus") / "home")
     file = home.claude()
     for line in LINES:
@@ -212,7 +212,7 @@ def ccgrep(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def numbered(output: str, separator: str, field: int, first: int) -> list[tuple[int, str]]:
-    """The number and the rest of each line of output, in the order of the numbers."""
+    """Return the number and the rest of each output line, sorted by number."""
     rows = [line.split(separator, field + 1) for line in output.splitlines()]
     return sorted(((int(row[field]) - first, row[-1]) for row in rows), key=lambda row: row[0])
 
@@ -287,8 +287,8 @@ def test_short_options_can_be_joined(corpus: Home, options: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["foo", "foo\n\nbar", "\nfoo"])
-def test_empty_lines_are_those_that_grep_sees(home: Home, text: str) -> None:
-    """A text that ends is not followed by an empty line, and no answer is not an empty one."""
+def test_empty_lines_match_as_in_grep(home: Home, text: str) -> None:
+    """A final newline adds no empty line, and a missing answer is not an empty one."""
     file = home.claude()
     file.prompt("say it")
     file.answer(text)
@@ -301,10 +301,10 @@ def test_empty_lines_are_those_that_grep_sees(home: Home, text: str) -> None:
     assert done.returncode == theirs, done.stdout
 
 
-# What is not the same, as docs/scripting.md says.
+# Differences, as documented in docs/scripting.md
 
 
-def test_extended_regular_expressions_are_those_of_re2(corpus: Home) -> None:
+def test_extended_regular_expressions_have_re2_syntax(corpus: Home) -> None:
     assert lines_of_ccgrep(corpus, "-E", r"\b42\b")[1] == [8]
     assert lines_of_ccgrep(corpus, "-E", r"^\d+\.")[1] == [9]
     assert lines_of_ccgrep(corpus, "-E", "(?i)^todo")[1] == [35, 36]
@@ -315,13 +315,13 @@ def test_extended_regular_expressions_are_those_of_re2(corpus: Home) -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", "(?=foo)", "*a", "a**", ")"])
-def test_what_re2_does_not_take_is_refused(corpus: Home, pattern: str) -> None:
+def test_pattern_that_re2_rejects_is_exit_2(corpus: Home, pattern: str) -> None:
     done = ccgrep(corpus, "-E", pattern)
     assert (done.returncode, done.stdout) == (2, "")
     assert "RE2 rejects the pattern" in done.stderr
 
 
-def test_empty_pattern_alone_is_refused(corpus: Home) -> None:
+def test_empty_pattern_alone_is_exit_2(corpus: Home) -> None:
     assert grep(corpus, "-F", "").returncode == 0
     for options in ([], ["-F"], ["-E"], ["-F", "-e"]):
         done = ccgrep(corpus, *options, "")

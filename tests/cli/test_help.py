@@ -1,9 +1,6 @@
-"""Help that teaches: one screen, everything, and what to do when something was mistyped."""
+"""Help screens, the welcome screen, and hints after typing errors."""
 
-import os
-import pty
-import subprocess
-import sys
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +8,7 @@ import pytest
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.text import columns
 from tests.helpers.homes import Home
+from tests.helpers.terminal import run_on_terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "home"
 
@@ -22,39 +20,19 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return home
 
 
-def on_terminal(home: Home, *arguments: str, **variables: str) -> tuple[str, int]:
-    """What a person sees, and the exit status."""
-    leader, follower = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "ccgrep", *arguments],
-        env={**home.environment, "TERM": "xterm-256color", "COLUMNS": "80", **variables},
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
-    seen = b""
-    try:
-        while block := os.read(leader, 4096):
-            seen += block
-    except OSError:
-        pass
-    os.close(leader)
-    return seen.decode().replace("\r\n", "\n"), child.wait()
-
-
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_short_help_is_one_screen(home: Home, command: str) -> None:
+def test_short_help_fits_one_screen(home: Home, command: str) -> None:
     done = home.run(*command.split(), "-h")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert "--help" in lines[-1]
+    assert "…\n" not in done.stdout.partition("\n")[2], "a help text is too long for one line"
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_examples_come_first_and_everything_is_there(home: Home, command: str) -> None:
+def test_long_help_has_examples_before_all_options(home: Home, command: str) -> None:
     shown = home.run(*command.split(), "--help").stdout
     assert shown.startswith("usage: ccgrep")
     assert 0 < shown.index("examples:") < shown.index("options:")
@@ -63,12 +41,12 @@ def test_examples_come_first_and_everything_is_there(home: Home, command: str) -
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-@pytest.mark.parametrize("how", ["-h", "--help"])
-def test_help_fits_into_sixty_columns(home: Home, command: str, how: str) -> None:
-    shown = home.run(*command.split(), how, env={"COLUMNS": "60"}).stdout
-    # What is typed is never broken.
-    typed = {f"  {text}" for c in COMMANDS.values() for text, _ in c.examples}
-    assert [x for x in shown.splitlines() if len(x) > 60 and x not in typed] == []
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_fits_sixty_columns(home: Home, command: str, option: str) -> None:
+    shown = home.run(*command.split(), option, env={"COLUMNS": "60"}).stdout
+    # Examples are never wrapped, so that they can be copied.
+    examples = {f"  {text}" for c in COMMANDS.values() for text, _ in c.examples}
+    assert [x for x in shown.splitlines() if len(x) > 60 and x not in examples] == []
 
 
 @pytest.mark.parametrize(
@@ -83,35 +61,35 @@ def test_help_fits_into_sixty_columns(home: Home, command: str, how: str) -> Non
         (["show", "me", "the", "login", "test"], "`ccgrep search show me the login test`"),
     ],
 )
-def test_what_was_mistyped_is_met_with_what_was_meant(
-    example: Home, typed: list[str], hint: str
-) -> None:
+def test_typing_error_gets_a_suggestion(example: Home, typed: list[str], hint: str) -> None:
     done = example.run(*typed)
     assert (done.returncode, done.stdout) == (2, "")
     assert hint in done.stderr
 
 
-def test_mistyped_command_that_finds_nothing_is_asked_about(example: Home) -> None:
-    shown, code = on_terminal(example, "stauts")
+def test_mistyped_command_without_hits_gets_a_suggestion_on_a_terminal(example: Home) -> None:
+    shown, code = run_on_terminal(example, "stauts")
     assert code == 1
     assert "did you mean `ccgrep stats` or `ccgrep status`?" in shown
     assert example.run("stauts").stderr == ""
 
 
-def test_alone_on_a_terminal_it_shows_how_to_start(example: Home) -> None:
-    shown, code = on_terminal(example)
+def test_bare_command_on_a_terminal_shows_what_is_indexed_and_how_to_start(example: Home) -> None:
+    shown, code = run_on_terminal(example)
     assert code == 2
-    assert shown.startswith("59 turns in 16 sessions, indexed 0m ago.\n")
+    assert re.match(r"59 turns in 16 sessions, indexed \d+m ago\.\n", shown)
     assert "ccgrep flaky login test" in shown
 
 
-def test_alone_without_an_index_it_says_what_the_first_search_does(home: Home) -> None:
-    shown, _ = on_terminal(home)
+def test_bare_command_without_a_store_names_the_roots_to_index(
+    home: Home,
+) -> None:
+    shown, _ = run_on_terminal(home)
     assert shown.startswith("Nothing is indexed yet. The first search indexes ")
     assert str(home.directory) in shown
 
 
-def test_alone_in_a_pipe_it_is_a_mistake(home: Home) -> None:
+def test_bare_command_in_a_pipe_is_a_usage_error(home: Home) -> None:
     done = home.run()
     assert done.returncode == 2
     assert "usage: ccgrep" in done.stdout
@@ -131,23 +109,23 @@ def test_alone_in_a_pipe_it_is_a_mistake(home: Home) -> None:
         [],
     ],
 )
-def test_a_dumb_terminal_of_sixty_columns_gets_plain_text(example: Home, typed: list[str]) -> None:
-    """What a screen reader reads: no colours, no cursor movements, no redrawn lines."""
-    shown, _ = on_terminal(example, *typed, TERM="dumb", COLUMNS="60")
+def test_dumb_terminal_gets_plain_text(example: Home, typed: list[str]) -> None:
+    """Screen readers need output without colors, cursor movements and redrawn lines."""
+    shown, _ = run_on_terminal(example, *typed, TERM="dumb", COLUMNS="60")
     assert shown.strip()
     assert "\x1b" not in shown
     assert "\r" not in shown and "\b" not in shown
 
 
 @pytest.mark.parametrize("typed", [["flaky", "login", "test"], ["list"], ["list", "--tree"]])
-def test_lists_and_hits_fit_into_sixty_columns(example: Home, typed: list[str]) -> None:
-    """What was said is left to the terminal to wrap; what ccgrep adds is made to fit."""
-    shown, _ = on_terminal(example, *typed, TERM="dumb", COLUMNS="60")
+def test_lists_and_hits_fit_sixty_columns(example: Home, typed: list[str]) -> None:
+    """The terminal wraps messages. ccgrep fits the lines that it adds."""
+    shown, _ = run_on_terminal(example, *typed, TERM="dumb", COLUMNS="60")
     own = [line for line in shown.splitlines() if typed[0] == "list" or line.startswith("[")]
     assert own and [line for line in own if columns(line) > 60] == []
 
 
-def test_no_colour_is_honoured(example: Home) -> None:
-    assert "\x1b[" in on_terminal(example, "flaky", "login")[0]
-    assert "\x1b[" not in on_terminal(example, "flaky", "login", NO_COLOR="1")[0]
-    assert "\x1b[" not in on_terminal(example, "flaky", "login", "--color=never")[0]
+def test_no_color_variable_turns_colors_off(example: Home) -> None:
+    assert "\x1b[" in run_on_terminal(example, "flaky", "login")[0]
+    assert "\x1b[" not in run_on_terminal(example, "flaky", "login", NO_COLOR="1")[0]
+    assert "\x1b[" not in run_on_terminal(example, "flaky", "login", "--color=never")[0]

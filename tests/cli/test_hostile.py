@@ -1,17 +1,18 @@
-"""Hostile text acts on no surface, forges no record and runs nothing; ordinary text stays."""
+"""Hostile text is inert in all output. It forges no record and runs nothing.
+
+Ordinary text is printed unchanged.
+"""
 
 import io
 import json
 import os
-import pty
 import random
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,86 +23,25 @@ from ccgrep.search.searcher import SearchOptions
 from tests.helpers import scale
 from tests.helpers.attacks import ATTACKS, BENIGN, acting
 from tests.helpers.homes import Home
-from tests.helpers.transcripts import ClaudeFile
-
-RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
-COLOUR = re.compile(r"\x1b\[(?:0|1|2|1;31|1;36|3[0-7])m")
-
-
-def write(file: ClaudeFile) -> None:
-    """As Claude Code would write text that is no UTF-8: everything beyond ASCII escaped."""
-    for record in [r for r in file.records if isinstance(r, dict)]:
-        file.records[file.records.index(record)] = json.dumps(record).encode() + b"\n"
-    file.write()
-
-
-def fill(home: Home, texts: Sequence[str]) -> list[str]:
-    """A session for each text, with the text wherever a transcript has any. Gives their ids."""
-    ids = []
-    for number, text in enumerate(texts):
-        where = f"/home/sam/{text}/in{number}{text}"
-        file = home.claude(number + 1, slug=f"-home-{number}", cwd=where, version=f"2.1 {text}")
-        said: dict[str, Any] = {"gitBranch": f"branch{number}{text}", "slug": f"slug {text}"}
-        file.prompt(f"needle{number} commonword {text} tail{number}", **said)
-        given = {"command": f"inword{number} {text} x", f"key {text}": [text]}
-        file.result(file.call("Bash", given, **said), f"outword{number} toolword {text} y", **said)
-        call = file.call(f"mcp__{text}", {"x": text}, **said)
-        file.result(call, [{"type": "text", "text": f"more {text}"}], is_error=True, **said)
-        change = {"file_path": f"{where}/touched.py", "old_string": text, "new_string": f"{text}!"}
-        file.result(file.call("Edit", change, **said), "done", **said)
-        file.blocks(
-            {"type": "thinking", "thinking": f"thoughtword {number} {text} z"},
-            {"type": "text", "text": f"answer{number} commonword {text} end{number}"},
-            model=f"model {text}",
-            **said,
-        )
-        file.prompt(f"second{number} {text} prompt", **said)
-        file.answer(f"reply{number} {text} done", **said)
-        file.meta("ai-title", aiTitle=f"title{number} {text} of it")
-        file.meta(f"unknown {text}")
-        write(file)
-        ids.append(file.id)
-    home.index()
-    return ids
+from tests.helpers.hostile_home import RECORD, write_escaped, write_sessions
+from tests.helpers.terminal import COLOR, on_terminal
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Home:
     home = Home(tmp_path_factory.mktemp("hostile") / "home")
-    fill(home, list(ATTACKS.values()))
+    write_sessions(home, list(ATTACKS.values()))
     return home
 
 
 @pytest.fixture(scope="module")
 def ordinary(tmp_path_factory: pytest.TempPathFactory) -> Home:
     home = Home(tmp_path_factory.mktemp("ordinary") / "home")
-    fill(home, BENIGN)
+    write_sessions(home, BENIGN)
     return home
 
 
-def on_terminal(home: Home, *arguments: str, code: int | None = None, **environment: str) -> str:
-    """What the command writes to a terminal of 100 columns."""
-    leader, follower = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "ccgrep", *arguments],
-        env={**home.environment, "TERM": "xterm-256color", "COLUMNS": "100", **environment},
-        stdout=follower,
-        stderr=follower,
-        stdin=subprocess.DEVNULL,
-    )
-    os.close(follower)
-    seen = b""
-    try:
-        while block := os.read(leader, 65536):
-            seen += block
-    except OSError:
-        pass  # Linux says so when the other side is closed.
-    os.close(leader)
-    assert child.wait(timeout=60) in ((0, 1) if code is None else (code,))
-    return seen.decode().replace("\r\n", "\n")
-
-
-def test_there_are_enough_of_them_and_the_check_tells_them_apart(
+def test_check_tells_attacks_from_ordinary_text(
     figure: Callable[[str], None],
 ) -> None:
     assert (len(ATTACKS) >= 40, len(BENIGN) >= 30) == (True, True)
@@ -110,7 +50,7 @@ def test_there_are_enough_of_them_and_the_check_tells_them_apart(
     surfaces = len(SEARCHES) + len(OTHERS) + len(MESSAGES)
     figure(
         f"hostile text: {len(ATTACKS)} attacks on {surfaces} commands, their messages, pages, "
-        f"previews, completions and terminals, 0 act; {len(BENIGN)} ordinary texts unchanged"
+        f"previews, completions and terminals, 0 active; {len(BENIGN)} ordinary texts unchanged"
     )
 
 
@@ -132,7 +72,7 @@ SEARCHES = {
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_nothing_acts_in_what_a_search_prints(hostile: Home, name: str) -> None:
+def test_search_output_is_inert(hostile: Home, name: str) -> None:
     done = hostile.run("search", *SEARCHES[name])
     assert (done.returncode, acting(done.stdout), acting(done.stderr)) == (0, [], [])
 
@@ -148,7 +88,7 @@ OTHERS = (
 
 
 @pytest.mark.parametrize("typed", OTHERS)
-def test_nothing_acts_in_what_other_commands_print(hostile: Home, typed: str) -> None:
+def test_output_of_other_commands_is_inert(hostile: Home, typed: str) -> None:
     done = hostile.run(*typed.split())
     has_tabs = typed.split(maxsplit=1)[0] in ("list", "stats", "completions", "settings")
     also = "\n\t" if has_tabs else "\n"
@@ -159,7 +99,7 @@ def test_nothing_acts_in_what_other_commands_print(hostile: Home, typed: str) ->
 
 
 @pytest.mark.parametrize("form", ["md", "html", "json"])
-def test_nothing_acts_in_exported_conversations(hostile: Home, form: str) -> None:
+def test_exported_documents_are_inert(hostile: Home, form: str) -> None:
     ids = hostile.run("-l", "commonword", "--full-id").stdout
     done = hostile.run("export", "-", "--format", form, "--tools", "--thinking", input=ids)
     assert (done.returncode, acting(done.stdout, also="\n\t"), done.stderr) == (0, [], "")
@@ -167,15 +107,13 @@ def test_nothing_acts_in_exported_conversations(hostile: Home, form: str) -> Non
 
 
 @pytest.mark.parametrize("typed", ["stats", "stats tools", "stats bash", "stats tokens", "status"])
-def test_nothing_acts_in_charts_on_a_terminal(hostile: Home, typed: str) -> None:
+def test_charts_on_a_terminal_are_inert(hostile: Home, typed: str) -> None:
     seen = on_terminal(hostile, *typed.split(), "-n0" if typed != "status" else "-v")
     assert acting(re.sub(r"\x1b\[[0-9;]*m|\r.*\x1b\[K", "", seen), also="\n\t") == []
 
 
 @pytest.mark.parametrize("kind", ["project", "tool", "branch", "model", "session", "ref"])
-def test_nothing_acts_in_what_a_shell_completes(
-    hostile: Home, command: "Command", kind: str
-) -> None:
+def test_shell_completions_are_inert(hostile: Home, command: "Command", kind: str) -> None:
     refs = [f"{id}:" for id in hostile.rows()] if kind == "ref" else []
     for prefix in ("", "/", "@", *refs):
         code, out, err = command(hostile, "__complete", kind, prefix)
@@ -183,18 +121,18 @@ def test_nothing_acts_in_what_a_shell_completes(
         assert {line.count("\t") for line in out.splitlines()} <= {1}
 
 
-def test_nothing_acts_in_what_fzf_shows(
+def test_fzf_lines_and_previews_are_inert(
     hostile: Home, command: "Command", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CCGREP_PICK", str(tmp_path))
     previews = 0
     for query in ("", "commonword", "toolword", "thoughtword", "("):
         code, listed, _ = command(hostile, "__pick", "hits", query)
-        lines = COLOUR.sub("", listed).splitlines()[1:]
-        assert (code, acting(COLOUR.sub("", listed))) == (0, [])
+        lines = COLOR.sub("", listed).splitlines()[1:]
+        assert (code, acting(COLOR.sub("", listed))) == (0, [])
         for line in lines:
             code, out, err = command(hostile, "__pick", "preview", query, line)
-            assert (code, acting(COLOUR.sub("", out), "\n\t"), err) == (0, [], ""), line
+            assert (code, acting(COLOR.sub("", out), "\n\t"), err) == (0, [], ""), line
             previews += 1
     assert previews > 3 * len(ATTACKS)
 
@@ -206,7 +144,7 @@ ANYWHERE = (
 
 
 @pytest.mark.parametrize("typed", ANYWHERE)
-def test_nothing_acts_when_directories_have_hostile_names(
+def test_output_is_inert_if_directories_have_hostile_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: "Command", typed: str
 ) -> None:
     names = list(ATTACKS)
@@ -223,7 +161,7 @@ def test_nothing_acts_when_directories_have_hostile_names(
 
 @pytest.mark.parametrize("options", [(), ("--tools", "--thinking")], ids=["plain", "everything"])
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "JSON"])
-def test_nothing_acts_in_conversations(
+def test_shown_conversations_are_inert(
     hostile: Home, options: tuple[str, ...], form: tuple[str, ...]
 ) -> None:
     ids = hostile.run("-l", "commonword", "--full-id").stdout
@@ -237,15 +175,15 @@ def test_nothing_acts_in_conversations(
     [("commonword", "-n0"), ("toolword", "-n0"), ("commonword", "-n0", "-C1"), ("list", "-n0")],
     ids=" ".join,
 )
-def test_nothing_acts_on_a_terminal(hostile: Home, arguments: tuple[str, ...]) -> None:
+def test_terminal_output_is_inert(hostile: Home, arguments: tuple[str, ...]) -> None:
     seen = on_terminal(hostile, *arguments)
-    assert COLOUR.search(seen) or arguments[0] == "list"
-    assert acting(COLOUR.sub("", seen), also="\n\t") == []
+    assert COLOR.search(seen) or arguments[0] == "list"
+    assert acting(COLOR.sub("", seen), also="\n\t") == []
     plain = on_terminal(hostile, *arguments, NO_COLOR="1")
     assert acting(plain, also="\n\t") == []
 
 
-def test_a_hit_is_one_line_whatever_it_holds(hostile: Home) -> None:
+def test_hit_is_one_line_whatever_its_text(hostile: Home) -> None:
     lines = hostile.run("commonword", "-n0").stdout.split("\n")
     assert lines.pop() == ""
     assert [line for line in lines if not RECORD.fullmatch(line)] == []
@@ -254,7 +192,7 @@ def test_a_hit_is_one_line_whatever_it_holds(hostile: Home) -> None:
     assert records == [*lines, ""]
 
 
-def test_the_first_two_fields_of_a_record_lead_to_its_turn(hostile: Home) -> None:
+def test_first_two_fields_of_a_record_are_the_ref_of_its_turn(hostile: Home) -> None:
     lines = hostile.run("commonword", "-n0", "--width", "1000").stdout.splitlines()
     refs = [":".join(line.split(":")[:2]) for line in lines]
     shown = hostile.run("show", "-", "--json", input="\n".join(refs))
@@ -265,7 +203,7 @@ def test_the_first_two_fields_of_a_record_lead_to_its_turn(hostile: Home) -> Non
         assert re.search(rf"\D{number} commonword", line), ref
 
 
-def test_words_beside_hostile_text_are_found_and_json_has_the_text_as_it_was(
+def test_words_next_to_hostile_text_match_and_json_keeps_the_text(
     hostile: Home,
 ) -> None:
     results = hostile.json("commonword", "-n0", "-tuser", "-tassistant", "-ttool")["results"]
@@ -279,16 +217,16 @@ def test_words_beside_hostile_text_are_found_and_json_has_the_text_as_it_was(
     for word in ("needle", "tail", "answer", "end", "second", "inword", "outword", "title"):
         numbers = range(len(ATTACKS)) if word == "needle" else (3, 7, 35, 47)
         for number in numbers:
-            assert hits(hostile, f"{word}{number}") == 1, (word, number)
+            assert count_hits(hostile, f"{word}{number}") == 1, (word, number)
 
 
-def hits(home: Home, *patterns: str) -> int:
+def count_hits(home: Home, *patterns: str) -> int:
     result = search(home.config, Request(patterns, limit=0), SearchOptions())
     return len(result.answer.hits)
 
 
 def forged_lines(message: str) -> list[str]:
-    """Lines that ccgrep did not begin: it says its name, or lists what could be meant."""
+    """Return lines that do not start like a message of ccgrep or an indented candidate."""
     return [line for line in message.splitlines() if not line.startswith(("ccgrep: ", "  "))]
 
 
@@ -297,7 +235,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs the command in this process, for the many runs: its code and what it wrote."""
+    """Return a function that runs ccgrep in this process, because there are many runs."""
 
     def run(home: Home, *arguments: str) -> tuple[int, str, str]:
         for name, value in home.environment.items():
@@ -337,18 +275,18 @@ MESSAGES = (
 
 
 @pytest.mark.parametrize("arguments", MESSAGES, ids=" ".join)
-def test_nothing_acts_in_messages_about_what_was_typed(
+def test_messages_about_arguments_are_inert(
     hostile: Home, command: Command, arguments: tuple[str, ...]
 ) -> None:
     for name, text in ATTACKS.items():
         typed = text.replace("\0", " ").encode("utf-8", "surrogatepass")
-        given = os.fsdecode(typed)  # as the command line brings what is no UTF-8
+        given = os.fsdecode(typed)  # as Python decodes arguments that are not UTF-8
         code, out, err = command(hostile, *(word.replace("{}", given) for word in arguments))
         assert (code in (0, 1, 2), acting(out), acting(err, "\n\t")) == (True, [], []), name
         assert forged_lines(err) == [], name
 
 
-def test_nothing_acts_when_all_of_it_is_typed_at_once(hostile: Home) -> None:
+def test_messages_are_inert_for_all_attacks_in_one_argument(hostile: Home) -> None:
     everything = " ".join(ATTACKS.values()).replace("\0", " ")
     typed = everything.encode("utf-8", "surrogatepass")
     for arguments in ([b"-E", b"(" + typed], [b"-p", typed, b"x"], [typed], [b"-F", typed]):
@@ -363,15 +301,15 @@ def test_nothing_acts_when_all_of_it_is_typed_at_once(hostile: Home) -> None:
         assert acting(done.stdout.decode() + done.stderr.decode()) == []
 
 
-def test_nothing_acts_in_what_resume_says(hostile: Home, command: Command) -> None:
+def test_messages_of_resume_are_inert(hostile: Home, command: Command) -> None:
     for id in hostile.rows():
         code, out, err = command(hostile, "resume", id)
-        assert (code, out) == (1, "")  # its directory is not there
+        assert (code, out) == (1, "")  # its directory does not exist
         assert (acting(err, "\n\t"), forged_lines(err)) == ([], [])
 
 
-def test_nothing_acts_in_random_text(home: Home) -> None:
-    """Two thousand turns of every kind of character, the odd ones more often."""
+def test_random_text_is_inert(home: Home) -> None:
+    """Two thousand turns with all kinds of characters, mostly unusual ones."""
     chance = random.Random(1)
     odd = "".join(ATTACKS.values()) + "".join(BENIGN)
     codes = [*range(0x3000), *range(0xFE00, 0x10000), *range(0xE0000, 0xE0200)]
@@ -381,7 +319,7 @@ def test_nothing_acts_in_random_text(home: Home) -> None:
         some += chance.choices(odd, k=chance.randrange(30))
         chance.shuffle(some)
         file.turn(f"fuzzword {number} {''.join(some)}", "done")
-    write(file)
+    write_escaped(file)
     lines = home.run("fuzzword", "-n0").stdout.split("\n")
     assert (len(lines), lines.pop()) == (2001, "")
     assert [line for line in lines if not RECORD.fullmatch(line)] == []
@@ -389,7 +327,7 @@ def test_nothing_acts_in_random_text(home: Home) -> None:
     assert acting(home.run("show", file.id).stdout, "\n\t") == []
 
 
-def test_what_is_cut_off_leaves_nothing_that_acts(home: Home, command: Command) -> None:
+def test_text_is_inert_wherever_it_is_cut(home: Home, command: Command) -> None:
     file = home.claude(1)
     for number, text in enumerate(BENIGN):
         file.turn(f"cutword {number} {' '.join([text] * 4)}", "done")
@@ -401,7 +339,7 @@ def test_what_is_cut_off_leaves_nothing_that_acts(home: Home, command: Command) 
 
 
 @pytest.mark.parametrize("text", BENIGN)
-def test_ordinary_text_stays_as_it_is(ordinary: Home, text: str) -> None:
+def test_ordinary_text_is_printed_unchanged(ordinary: Home, text: str) -> None:
     number = BENIGN.index(text)
     surfaces = ordinary_surfaces(ordinary)
     for name in ("record lines", "conversations", "terminal"):
@@ -432,7 +370,7 @@ def ordinary_surfaces(home: Home) -> dict[str, str]:
     return _SURFACES
 
 
-# Session ids and directories.
+# Session ids and directories
 
 NAMES = (
     "-rf", "--help", "-", "--", ".", "...", "..x", "~", "~root", "*", "$(touch pwned)", "!!", "#",
@@ -448,11 +386,11 @@ NAMES = (
 
 @pytest.fixture
 def named(home: Home) -> Home:
-    """Sessions whose ids are hostile, in names of files and in records."""
+    """Return a home with hostile session ids, in file names and in records."""
     for number, name in enumerate(NAMES):
         file = home.claude(number + 1, name=name, session_id=name)
         file.turn(f"idword claude{number}", "done")
-        write(file)
+        write_escaped(file)
     for number, name in enumerate((*NAMES, "../x", "/etc/passwd", "../../../../tmp/x")):
         rollout = home.codex(number + 1)
         rollout.meta(id=name)
@@ -469,7 +407,7 @@ def tree(directory: Path) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in files)
 
 
-def test_hostile_ids_are_no_paths_options_or_fields(
+def test_hostile_ids_are_never_paths_options_or_fields(
     named: Home, figure: Callable[[str], None]
 ) -> None:
     before = sorted(tree(named.directory.parent))
@@ -493,7 +431,7 @@ def test_hostile_ids_are_no_paths_options_or_fields(
     figure(f"hostile ids: {len(lines)}, 0 files outside the store, all of them words to bash")
 
 
-def test_a_sidechain_without_a_uuid_has_an_id_as_any_other(home: Home) -> None:
+def test_sidechain_without_a_uuid_has_a_valid_id(home: Home) -> None:
     file = home.claude(1)
     file.turn("main", "done")
     for role in ("user", "assistant"):
@@ -504,8 +442,8 @@ def test_a_sidechain_without_a_uuid_has_an_id_as_any_other(home: Home) -> None:
     assert RECORD.fullmatch(line)
 
 
-def test_the_short_id_of_a_record_is_enough_for_show(home: Home) -> None:
-    """Also where a session that has no turns begins with the same characters."""
+def test_short_id_of_a_record_is_unique_for_show(home: Home) -> None:
+    """Even if a session without turns starts with the same characters."""
     file = home.claude(1, name="0123abcd-0000-4000-8000-000000000001")
     file.turn("shortword", "done")
     empty = home.claude(2, name="0123abcd-0000-4000-8000-000000000002")
@@ -517,7 +455,7 @@ def test_the_short_id_of_a_record_is_enough_for_show(home: Home) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
 
 
-def test_resume_names_the_directory_and_runs_nothing_else(
+def test_resume_prints_a_command_that_only_changes_directory_and_resumes(
     home: Home, tmp_path: Path, command: Command
 ) -> None:
     for agent in ("claude", "codex"):
@@ -529,7 +467,7 @@ def test_resume_names_the_directory_and_runs_nothing_else(
         where.mkdir(parents=True)
         file = home.claude(number + 1, name=name, session_id=name, cwd=str(where))
         file.turn(f"{number}", "y")
-        write(file)
+        write_escaped(file)
     home.index()
     path = f"{tmp_path}:{os.environ['PATH']}"
     wrong = {}

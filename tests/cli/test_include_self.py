@@ -1,4 +1,4 @@
-"""An agent that searches does not find itself: not its session, not what ccgrep printed."""
+"""A search by an agent leaves out the calling session and the output of ccgrep."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from tests.helpers.mcp_client import ServerClient, run_with_server
 
 @pytest.fixture
 def office(home: Home) -> Home:
-    """A session that solved it (1), one that only searched for it (2), and one that asks (3)."""
+    """Return a home with a session that solved it (1), one that searched (2) and the caller (3)."""
     solved = home.claude(1)
     solved.turn("the flaky zebra test", "the zebra clock was skewed")
     solved.write()
@@ -54,11 +54,11 @@ def ids(home: Home) -> Mapping[str, str]:
     }
 
 
-def test_outside_of_agents_everything_is_found(office: Home) -> None:
+def test_search_outside_an_agent_finds_everything(office: Home) -> None:
     assert found(office) == set(ids(office).values())
 
 
-def test_inside_claude_code_the_session_that_asks_is_left_out(office: Home) -> None:
+def test_search_inside_claude_code_leaves_out_the_calling_session(office: Home) -> None:
     id = ids(office)
     inside = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": id["running"]}
     assert found(office, **inside) == {id["solved"], id["codex"]}
@@ -66,14 +66,14 @@ def test_inside_claude_code_the_session_that_asks_is_left_out(office: Home) -> N
     assert found(office, "--session", id["running"], **inside) == {id["running"]}
 
 
-def test_inside_codex_the_thread_that_asks_is_left_out(office: Home) -> None:
+def test_search_inside_codex_leaves_out_the_calling_session(office: Home) -> None:
     id = ids(office)
     inside = {"CODEX_THREAD_ID": id["codex"]}
     assert found(office, **inside) == {id["solved"], id["running"], id["agent"]}
     assert found(office, "--include-self", **inside) == set(id.values())
 
 
-def test_an_older_claude_code_is_known_by_the_transcript_that_grows(office: Home) -> None:
+def test_calling_session_of_an_older_claude_code_is_the_one_last_written(office: Home) -> None:
     id = ids(office)
     now = time.time()
     for name, age_s in (("solved", 100), ("searched", 50), ("running", 1)):
@@ -85,7 +85,7 @@ def test_an_older_claude_code_is_known_by_the_transcript_that_grows(office: Home
     assert found(office, **inside) == {id["solved"], id["running"], id["agent"], id["codex"]}
 
 
-def test_exact_searches_leave_out_what_ccgrep_printed_too(office: Home) -> None:
+def test_exact_search_inside_an_agent_leaves_out_output_of_ccgrep(office: Home) -> None:
     id = ids(office)
     inside = {"CODEX_THREAD_ID": "another"}
     tools = ("-F", "-t", "tool")
@@ -95,7 +95,7 @@ def test_exact_searches_leave_out_what_ccgrep_printed_too(office: Home) -> None:
     assert found(office, *tools, "--include-self", **inside) == {id["searched"], id["codex"]}
 
 
-def test_as_many_hits_as_are_wanted_are_found_behind_what_is_left_out(home: Home) -> None:
+def test_limit_is_reached_after_hits_are_left_out(home: Home) -> None:
     file = home.claude(1)
     for number in range(30):
         file.turn(f"question {number}", "yes", "ccgrep okapi", "the okapi " * 5)
@@ -108,7 +108,7 @@ def test_as_many_hits_as_are_wanted_are_found_behind_what_is_left_out(home: Home
     assert min(turns) >= 30
 
 
-def test_what_only_looks_like_ccgrep_is_found(home: Home) -> None:
+def test_calls_that_only_mention_ccgrep_are_found(home: Home) -> None:
     file = home.claude(1)
     file.turn("look", "yes", "cd /src/ccgrep && make", "the zebra failed")
     file.turn("look", "yes", "grep ccgrep README.md", "ccgrep finds a zebra")
@@ -116,7 +116,7 @@ def test_what_only_looks_like_ccgrep_is_found(home: Home) -> None:
     assert found(home, CODEX_THREAD_ID="another") == {file.id}
 
 
-def test_over_mcp_the_same_is_left_out(office: Home) -> None:
+def test_search_over_mcp_leaves_out_the_calling_session(office: Home) -> None:
     id = ids(office)
     office.rest()
     office.index()
@@ -135,7 +135,7 @@ def test_over_mcp_the_same_is_left_out(office: Home) -> None:
     assert named == {id["running"]}
 
 
-def test_a_server_of_codex_knows_the_thread_by_the_rollout_that_grows(
+def test_calling_session_of_a_codex_server_is_the_rollout_last_written(
     home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     here = tmp_path / "api"

@@ -1,4 +1,4 @@
-"""`ccgrep list`: the filters of a search, trees, and columns that fit."""
+"""`ccgrep list`: filters, trees, and columns that fit the terminal."""
 
 import re
 
@@ -9,26 +9,26 @@ from ccgrep.ops.search import search
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.text import columns
-from tests.cli.test_hostile import COLOUR, on_terminal
 from tests.helpers.homes import Home
+from tests.helpers.terminal import COLOR, on_terminal
 from tests.helpers.transcripts import ClaudeFile
 
 
-def named(home: Home) -> dict[str, str]:
-    """Sessions by the word of their first prompt."""
+def ids_by_prompt(home: Home) -> dict[str, str]:
+    """Return session ids by first prompt."""
     return {home.prompts(id)[0]: id for id in home.rows()}
 
 
 @pytest.fixture
 def shop(home: Home) -> Home:
-    """Two projects, two agents, a fork of a fork, two sub-agents, one of which had its own."""
+    """Return a home with two projects, two sources, a fork of a fork and two sub-agents."""
     main = home.claude(1)
     main.turn("main", "one", "make", "ok")
     main.prompt("again", gitBranch="feature")
     main.answer("two", model="claude-haiku-4-5", gitBranch="feature")
     main.write()
-    first = forked(home, main, "fork", 2)
-    forked(home, first, "deeper", 3)
+    first = write_fork(home, main, "fork", 2)
+    write_fork(home, first, "deeper", 3)
     for seed, name in ((4, "agent-1"), (5, "agent-2")):
         agent = home.subagent(main, name, seed)
         agent.turn(name, "served")
@@ -46,7 +46,7 @@ def shop(home: Home) -> Home:
     return home
 
 
-def forked(home: Home, parent: ClaudeFile, prompt: str, seed: int) -> ClaudeFile:
+def write_fork(home: Home, parent: ClaudeFile, prompt: str, seed: int) -> ClaudeFile:
     file = home.claude(seed)
     file.turn(prompt, "and on")
     for record in file.records:
@@ -57,7 +57,7 @@ def forked(home: Home, parent: ClaudeFile, prompt: str, seed: int) -> ClaudeFile
 
 
 def listed(home: Home, *options: str) -> list[str]:
-    names = {id: prompt for prompt, id in named(home).items()}
+    names = {id: prompt for prompt, id in ids_by_prompt(home).items()}
     return [names[session["id"]] for session in home.json("list", *options)["sessions"]]
 
 
@@ -85,8 +85,8 @@ def test_filters_are_those_of_a_search(
     assert listed(shop, *options) == prompts
 
 
-def test_session_and_here_choose(shop: Home) -> None:
-    assert listed(shop, "--session", named(shop)["fork"][:8]) == ["fork"]
+def test_session_and_here_filter_sessions(shop: Home) -> None:
+    assert listed(shop, "--session", ids_by_prompt(shop)["fork"][:8]) == ["fork"]
     src = shop.directory / "src"
     src.mkdir()
     assert shop.run("list", "--here", cwd=src).stdout == ""
@@ -94,8 +94,8 @@ def test_session_and_here_choose(shop: Home) -> None:
     assert (unknown.returncode, unknown.stdout) == (2, "")
 
 
-def test_a_session_is_listed_if_a_search_finds_one_of_its_turns(shop: Home) -> None:
-    """With the text index and without it."""
+def test_list_contains_exactly_the_sessions_that_a_search_can_find(shop: Home) -> None:
+    """With and without the full-text index."""
     times = sorted(entry.started or 0 for id in shop.rows() for entry in shop.manifest(id).entries)
     cases = [Filters(since=times[3]), Filters(until=times[2]), Filters(since=times[2], tool="any")]
     cases += [Filters(model="haiku"), Filters(branch="main"), Filters(subagents="exclude")]
@@ -114,14 +114,14 @@ def test_a_session_is_listed_if_a_search_finds_one_of_its_turns(shop: Home) -> N
             assert sessions == set(everything.searcher.sessions(filters))
 
 
-def test_without_a_text_index_the_answer_is_the_same(shop: Home) -> None:
+def test_list_without_a_full_text_index_is_the_same(shop: Home) -> None:
     before = listed(shop, "--tool", "any"), listed(shop, "--branch", "feature")
     for path in sorted((shop.store_dir / "text").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     assert (listed(shop, "--tool", "any"), listed(shop, "--branch", "feature")) == before
 
 
-def test_a_tree_has_forks_and_sub_agents_below_their_sessions(shop: Home) -> None:
+def test_tree_prints_forks_and_sub_agents_below_their_sessions(shop: Home) -> None:
     done = shop.run("list", "--tree")
     titles = [line.split("\t")[4] for line in done.stdout.splitlines()]
     assert titles == [
@@ -139,7 +139,7 @@ def test_a_tree_has_forks_and_sub_agents_below_their_sessions(shop: Home) -> Non
     assert "depth" not in shop.json("list")["sessions"][0]
 
 
-def test_a_fork_that_does_not_say_so_is_known_by_its_turns(home: Home) -> None:
+def test_fork_without_a_record_of_it_is_recognized_by_its_turns(home: Home) -> None:
     original = home.claude(1)
     original.turn("begin", "one")
     original.turn("go on", "two")
@@ -151,7 +151,7 @@ def test_a_fork_that_does_not_say_so_is_known_by_its_turns(home: Home) -> None:
     copy.now_ms = fork.now_ms + 1000
     copy.turn("once more", "two")
     namesake = home.claude(4)
-    namesake.now_ms = home.claude(1).now_ms  # began at the same moment, with something else
+    namesake.now_ms = home.claude(1).now_ms  # started at the same time with another prompt
     namesake.turn("another", "one")
     for file in (original, fork, copy, namesake):
         file.write()
@@ -166,21 +166,21 @@ def test_a_fork_that_does_not_say_so_is_known_by_its_turns(home: Home) -> None:
     assert (namesake.id, 0) in found
 
 
-def test_the_limit_counts_trees(shop: Home) -> None:
+def test_limit_counts_trees(shop: Home) -> None:
     assert listed(shop, "--tree", "-n", "2") == ["codex", "other"]
     assert len(listed(shop, "--tree", "-n", "3")) == 7
 
 
-def test_a_session_whose_parent_is_filtered_away_stands_at_the_top(shop: Home) -> None:
+def test_session_whose_parent_is_filtered_out_is_a_root(shop: Home) -> None:
     sessions = shop.json("list", "--tree", "--subagents", "only")["sessions"]
     assert [session["depth"] for session in sessions] == [0, 0]
 
 
-def test_sessions_that_claim_to_come_of_each_other_are_listed_once(home: Home) -> None:
+def test_sessions_that_are_forks_of_each_other_are_listed_once(home: Home) -> None:
     one, two = home.claude(1), home.claude(2)
-    forked(home, two, "one", 1)
-    forked(home, one, "two", 2)
-    forked(home, home.claude(3), "own", 3)
+    write_fork(home, two, "one", 1)
+    write_fork(home, one, "two", 2)
+    write_fork(home, home.claude(3), "own", 3)
     home.index()
     assert sorted(listed(home, "--tree")) == ["one", "own", "two"]
 
@@ -194,13 +194,13 @@ def test_columns_fit_the_terminal(home: Home, width: int, options: tuple[str, ..
         file.write()
     home.index()
     seen = on_terminal(home, "list", *options, COLUMNS=str(width))
-    lines = [COLOUR.sub("", line) for line in seen.splitlines()]
+    lines = [COLOR.sub("", line) for line in seen.splitlines()]
     assert len(lines) == 3
     assert max(columns(line) for line in lines) <= width
     assert all(re.match(r"[0-9a-f]{8} +\d+[a-z]+ ", line) for line in lines)
 
 
-def test_a_terminal_gets_the_most_recent_and_is_told_so(home: Home) -> None:
+def test_list_on_a_terminal_is_limited_and_reports_the_limit(home: Home) -> None:
     for seed in range(1, 24):
         file = home.claude(seed)
         file.turn(f"prompt {seed}", "x")

@@ -1,4 +1,4 @@
-"""Nothing that ccgrep does opens a socket to anywhere: strace watches every system call for it."""
+"""ccgrep opens no network socket. strace records the system calls of every command."""
 
 import re
 import shlex
@@ -32,8 +32,8 @@ MCP = (
 )
 
 
-class Watched:
-    """Runs commands under strace, and keeps the families of the sockets that they ask for."""
+class Tracer:
+    """Runs commands under strace and collects the families of the sockets that they open."""
 
     def __init__(self, home: Home, log: Path) -> None:
         self._home = home
@@ -54,30 +54,30 @@ class Watched:
             timeout=120,
             stdin=subprocess.DEVNULL,
         )
-        self.look()
+        self.read_log()
         return done
 
-    def look(self) -> None:
-        seen = self._log.read_text(encoding="utf-8", errors="replace")
-        self.families |= set(SOCKET.findall(seen))
-        assert "sin_port" not in seen and "sin6_port" not in seen
+    def read_log(self) -> None:
+        log = self._log.read_text(encoding="utf-8", errors="replace")
+        self.families |= set(SOCKET.findall(log))
+        assert "sin_port" not in log and "sin6_port" not in log
 
 
 @pytest.fixture
-def watched(home: Home, tmp_path: Path) -> Watched:
+def tracer(home: Home, tmp_path: Path) -> Tracer:
     need("strace")
     home.embed = "auto"
     file = home.claude(cwd=str(tmp_path))
     file.turn("where is the needle", "in the hay", "make test", "ok")
     file.result(file.call("Edit", {"file_path": "/shop.py", "new_string": "x"}), "done")
     file.write()
-    made = Watched(home, tmp_path / "strace")
-    if "ptrace" in made.run("--version").stderr.lower():
-        pytest.skip("strace may not watch here")
-    return made
+    tracer = Tracer(home, tmp_path / "strace")
+    if "ptrace" in tracer.run("--version").stderr.lower():
+        pytest.skip("ptrace is not permitted")
+    return tracer
 
 
-def test_the_watch_sees_sockets(home: Home, watched: Watched, tmp_path: Path) -> None:
+def test_strace_sees_sockets(home: Home, tracer: Tracer, tmp_path: Path) -> None:
     log = tmp_path / "probe"
     code = "import socket; socket.socket(socket.AF_INET).close(); socket.socket(socket.AF_UNIX)"
     strace = ["strace", "-f", "-qq", "-e", "trace=network", "-o", str(log), sys.executable, "-c"]
@@ -85,30 +85,30 @@ def test_the_watch_sees_sockets(home: Home, watched: Watched, tmp_path: Path) ->
     assert set(SOCKET.findall(log.read_text(encoding="utf-8"))) == {"AF_INET", "AF_UNIX"}
 
 
-def test_no_command_opens_a_socket_to_anywhere(
+def test_no_command_opens_a_network_socket(
     home: Home,
-    watched: Watched,
+    tracer: Tracer,
     tmp_path_factory: pytest.TempPathFactory,
     figure: Callable[[str], None],
 ) -> None:
     id = next(iter(home.projects.rglob("*.jsonl"))).stem
-    assert watched.run("index").returncode == 0
-    ask_server(home, watched)
-    pick(home, watched, tmp_path_factory.mktemp("t"))
+    assert tracer.run("index").returncode == 0
+    ask_server(home, tracer)
+    pick(home, tracer, tmp_path_factory.mktemp("t"))
     chosen = [CALLS[number].replace("{id}", id) for number in scale.some(range(len(CALLS)), 12)]
-    ends = {typed: watched.run(*typed.split()) for typed in chosen}
+    ends = {typed: tracer.run(*typed.split()) for typed in chosen}
     failed = {typed: done.stderr for typed, done in ends.items() if done.returncode not in (0, 1)}
     assert failed == {}
-    assert watched.families <= {"AF_UNIX"}
+    assert tracer.families <= {"AF_UNIX"}
     figure(
         f"network: {len(chosen) + 3} commands under strace, sockets of "
-        f"{', '.join(sorted(watched.families)) or 'no family'} alone"
+        f"{', '.join(sorted(tracer.families)) or 'no family'} alone"
     )
 
 
-def ask_server(home: Home, watched: Watched) -> None:
-    """Has the MCP server search once."""
-    command, pipe = watched.command("mcp"), subprocess.PIPE
+def ask_server(home: Home, tracer: Tracer) -> None:
+    """Let the MCP server run one search."""
+    command, pipe = tracer.command("mcp"), subprocess.PIPE
     with subprocess.Popen(command, env=home.environment, stdin=pipe, stdout=pipe) as server:
         assert server.stdin and server.stdout
         server.stdin.write(MCP.encode())
@@ -116,17 +116,17 @@ def ask_server(home: Home, watched: Watched) -> None:
         assert b'"id":1' in server.stdout.readline()
         assert b"needle" in server.stdout.readline()
         server.stdin.close()
-    watched.look()
+    tracer.read_log()
 
 
-def pick(home: Home, watched: Watched, directory: Path) -> None:
-    """Searches in fzf on a terminal, and leaves it by Escape."""
+def pick(home: Home, tracer: Tracer, directory: Path) -> None:
+    """Search in fzf on a terminal and leave it with Escape."""
     need("fzf", "tmux")
     terminal = Terminal(home, directory, "env PS1='$ ' bash --norc --noprofile")
-    terminal.type(f"clear; {shlex.join(watched.command('pick', 'needle'))}; echo left")
+    terminal.type(f"clear; {shlex.join(tracer.command('pick', 'needle'))}; echo left")
     terminal.press("Enter")
     terminal.wait(lambda screen: "where is the needle" in screen and "assistant:" in screen)
     terminal.press("Escape")
     terminal.wait(lambda screen: screen.rstrip().endswith("left\n$"))
     terminal.close()
-    watched.look()
+    tracer.read_log()

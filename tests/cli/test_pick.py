@@ -1,9 +1,8 @@
-"""`ccgrep pick` and the keys of the shells, with the real fzf under tmux."""
+"""`ccgrep pick` and the shell keys, with the real fzf under tmux."""
 
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from ccgrep.output.preview import find_snippet, highlight_words, scroll_to
 from ccgrep.output.style import Style
 from tests.helpers.homes import Home
-from tests.helpers.terminal import WAIT_S, Terminal, need, put_on_path
+from tests.helpers.terminal import Terminal, need, put_on_path, wait_until
 
 NASTY = "'; touch pwned; $(touch pwned) `touch pwned` \\"
 
@@ -43,20 +42,20 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return home
 
 
-@pytest.fixture(params=["the system's fzf", "the newest fzf"])
+@pytest.fixture(params=["installed fzf", "bundled fzf"])
 def terminal(
     shop: Home, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Terminal]:
     need("fzf", "tmux")
-    chooser = shop.directory / "bin" / "fzf"
-    chooser.unlink(missing_ok=True)
-    if request.param == "the newest fzf":
-        chooser.symlink_to(str(iterfzf.BUNDLED_EXECUTABLE))
+    fzf = shop.directory / "bin" / "fzf"
+    fzf.unlink(missing_ok=True)
+    if request.param == "bundled fzf":
+        fzf.symlink_to(str(iterfzf.BUNDLED_EXECUTABLE))
     shell = f"env BROWSER={shop.directory}/bin/browser PS1='$ ' bash --norc --noprofile"
-    made = Terminal(shop, tmp_path_factory.mktemp("t"), shell)
-    yield made
+    terminal = Terminal(shop, tmp_path_factory.mktemp("t"), shell)
+    yield terminal
     assert not (shop.directory / "pwned").exists()
-    made.close()
+    terminal.close()
 
 
 def start(terminal: Terminal, command: str) -> None:
@@ -69,7 +68,9 @@ def wait_for(terminal: Terminal, path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def test_searches_as_one_types_and_prints_the_record(terminal: Terminal, tmp_path: Path) -> None:
+def test_pick_searches_while_typing_and_prints_the_record(
+    terminal: Terminal, tmp_path: Path
+) -> None:
     chosen = tmp_path / "chosen"
     start(terminal, f"ccgrep pick > {chosen}")
     terminal.wait(lambda screen: "4/4" in screen and "Rotate the token" in screen)
@@ -82,7 +83,7 @@ def test_searches_as_one_types_and_prints_the_record(terminal: Terminal, tmp_pat
     assert wait_for(terminal, chosen) == "aaaaaaaa:0:1.000:Fix the auth bug\n"
 
 
-def test_pattern_and_filters_are_what_it_begins_with(terminal: Terminal, tmp_path: Path) -> None:
+def test_pick_starts_with_the_pattern_and_filters(terminal: Terminal, tmp_path: Path) -> None:
     chosen = tmp_path / "chosen"
     start(terminal, f"ccgrep pick --session bbbbbbbb -t user auth | cut -d: -f1,2 > {chosen}")
     terminal.wait(lambda screen: "1/1" in screen and "assistant: No." in screen)
@@ -90,7 +91,7 @@ def test_pattern_and_filters_are_what_it_begins_with(terminal: Terminal, tmp_pat
     assert wait_for(terminal, chosen) == "bbbbbbbb:0\n"
 
 
-def test_preview_shows_the_match_in_view(terminal: Terminal) -> None:
+def test_preview_scrolls_to_the_match(terminal: Terminal) -> None:
     start(terminal, "ccgrep pick zebra")
     shown = terminal.wait(lambda screen: "197 lines above" in screen)
     assert "│ and the zebra at the end" in shown
@@ -98,7 +99,7 @@ def test_preview_shows_the_match_in_view(terminal: Terminal) -> None:
     terminal.press("C-c")
 
 
-def test_what_is_typed_and_what_was_said_never_reach_a_shell(
+def test_query_and_messages_never_reach_a_shell(
     shop: Home, terminal: Terminal, tmp_path: Path
 ) -> None:
     chosen = tmp_path / "chosen"
@@ -126,7 +127,7 @@ def test_keys_copy_the_ref_and_open_the_page(shop: Home, terminal: Terminal) -> 
     terminal.press("C-c")
 
 
-def test_key_resumes_the_session_also_in_a_pipe(shop: Home, terminal: Terminal) -> None:
+def test_resume_key_works_in_a_pipe(shop: Home, terminal: Terminal) -> None:
     start(terminal, "ccgrep pick bug | cat")
     terminal.wait(lambda screen: "1/1" in screen)
     terminal.press("C-r")
@@ -134,18 +135,18 @@ def test_key_resumes_the_session_also_in_a_pipe(shop: Home, terminal: Terminal) 
     assert resumed == f"{shop.directory}/work --resume aaaaaaaa-first\n"
 
 
-def test_key_goes_from_words_to_meaning_and_back(terminal: Terminal) -> None:
+def test_key_switches_between_word_and_semantic_search(terminal: Terminal) -> None:
     start(terminal, "ccgrep pick token")
     terminal.wait(lambda screen: "by words" in screen and "2/2" in screen)
     terminal.press("C-t")
-    # Nothing is embedded here: the header says so, or that there is no model.
+    # Nothing is embedded, so the header has a message.
     terminal.wait(lambda screen: "by meaning: " in screen and "0/0" in screen)
     terminal.press("C-t")
     terminal.wait(lambda screen: "by words" in screen and "2/2" in screen)
     terminal.press("C-c")
 
 
-def test_meaning_finds_what_words_do_not(
+def test_semantic_mode_finds_a_paraphrase(
     home: Home, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     need("fzf", "tmux")
@@ -167,7 +168,7 @@ def test_meaning_finds_what_words_do_not(
         terminal.close()
 
 
-def test_leaving_prints_nothing(terminal: Terminal, tmp_path: Path) -> None:
+def test_ctrl_c_prints_nothing_and_exits_130(terminal: Terminal, tmp_path: Path) -> None:
     status = tmp_path / "status"
     start(terminal, f"ccgrep pick auth; echo $? > {status}")
     terminal.wait(lambda screen: "2/2" in screen)
@@ -175,7 +176,7 @@ def test_leaving_prints_nothing(terminal: Terminal, tmp_path: Path) -> None:
     assert wait_for(terminal, status) == "130\n"
 
 
-def test_a_terminal_that_is_closed_leaves_nothing_behind(
+def test_closing_the_terminal_removes_temporary_files(
     shop: Home, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     need("fzf", "tmux")
@@ -184,16 +185,15 @@ def test_a_terminal_that_is_closed_leaves_nothing_behind(
     terminal.wait(lambda screen: "4/4" in screen)
     assert len(list(tmp_path.glob("ccgrep-pick-*"))) == 1
     terminal.close()
-    deadline = time.monotonic() + WAIT_S
-    while left := list(tmp_path.iterdir()):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.05)
+    wait_until(lambda: list(tmp_path.iterdir()) == [], f"files are left in {tmp_path}")
 
 
-def test_commands_that_agents_ran_are_picked(terminal: Terminal, tmp_path: Path) -> None:
+def test_commands_option_picks_a_command_that_an_agent_ran(
+    terminal: Terminal, tmp_path: Path
+) -> None:
     chosen = tmp_path / "chosen"
     start(terminal, f"ccgrep pick --commands > {chosen}")
-    # That of two lines is not offered: it could not be seen whole.
+    # The command of two lines is not offered.
     terminal.wait(lambda screen: "2/2" in screen)
     terminal.type("status")
     terminal.wait(lambda screen: "1/2" in screen)
@@ -201,13 +201,13 @@ def test_commands_that_agents_ran_are_picked(terminal: Terminal, tmp_path: Path)
     assert wait_for(terminal, chosen) == "git status --short\n"
 
 
-def test_without_fzf_it_says_what_to_install(shop: Home) -> None:
+def test_missing_fzf_is_an_error_with_a_fix(shop: Home) -> None:
     done = shop.run("pick", "auth", env={"PATH": "/nowhere"})
     assert (done.returncode, done.stdout) == (2, "")
     assert "apt install fzf" in done.stderr
 
 
-def test_without_a_terminal_it_says_so(shop: Home) -> None:
+def test_pick_without_a_terminal_is_exit_2(shop: Home) -> None:
     need("fzf")
     done = subprocess.run(
         [sys.executable, "-m", "ccgrep", "pick"],
@@ -220,13 +220,13 @@ def test_without_a_terminal_it_says_so(shop: Home) -> None:
     assert (done.returncode, "needs a terminal" in done.stderr) == (2, True)
 
 
-def test_a_dumb_terminal_is_told_what_works_there(shop: Home) -> None:
+def test_pick_on_a_dumb_terminal_suggests_a_search(shop: Home) -> None:
     need("fzf")
     done = shop.run("pick", env={"TERM": "dumb"})
     assert (done.returncode, "use `ccgrep PATTERN`" in done.stderr) == (2, True)
 
 
-# The keys of the shells.
+# Shell keys
 
 KEYS = {
     "bash": "env PS1='$ ' bash --norc --noprofile",
@@ -267,10 +267,10 @@ def test_keys_insert_a_ref_and_a_past_command(
         terminal.close()
 
 
-# The preview, which is pure.
+# Preview
 
 
-def test_row_of_a_snippet_is_found_across_rows_and_cuts() -> None:
+def test_snippet_is_located_across_rows_and_cuts() -> None:
     rows = ["head", "", "user: one  two", "   three four", "five"]
     assert find_snippet(rows, "…two three…") == 2
     assert find_snippet(rows, "three four") == 3
@@ -278,14 +278,14 @@ def test_row_of_a_snippet_is_found_across_rows_and_cuts() -> None:
     assert find_snippet(rows, "…") is None
 
 
-def test_all_rows_are_shown_when_the_match_is_near() -> None:
+def test_rows_are_skipped_only_before_a_distant_match() -> None:
     rows = ["head", "", *map(str, range(50))]
     assert scroll_to(rows, 5, 24) == rows
     assert scroll_to(rows, None, 24) == rows
     assert scroll_to(rows, 42, 24)[:4] == ["head", "", "⋮ 37 lines above", "37"]
 
 
-def test_words_are_marked_but_not_what_colours_them() -> None:
+def test_highlighting_skips_color_sequences() -> None:
     row = "\x1b[36muser:\x1b[0m Fix 36 auths"
     assert highlight_words(row, "36 auth", Style(True)) == (
         "\x1b[36muser:\x1b[0m Fix \x1b[1;31m36\x1b[0m \x1b[1;31mauths\x1b[0m"

@@ -1,4 +1,4 @@
-"""Pipes that chain, in a real shell: ccgrep with itself, cut, xargs, jq and fzf."""
+"""Pipes in a real shell: ccgrep with itself, cut, xargs, jq and fzf."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from tests.helpers.terminal import Terminal, environment, need, put_on_path
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Three sessions, and `ccgrep` on the PATH of a shell."""
+    """Return a home with three sessions and `ccgrep` on the PATH."""
     home = Home(tmp_path_factory.mktemp("pipes") / "home")
     first = home.claude(1, name="aaaaaaaa-first")
     first.turn("Fix the auth bug", "The token expired: too early.")
@@ -53,7 +53,7 @@ def sessions_shown(output: str) -> list[str]:
     return sorted(line.split()[3] for line in output.splitlines() if line.startswith("[20"))
 
 
-# ccgrep with itself.
+# ccgrep with itself
 
 
 def test_sessions_that_match_are_shown(shop: Home) -> None:
@@ -80,27 +80,27 @@ def test_search_within_the_sessions_that_match(shop: Home) -> None:
     assert out(shop, "ccgrep -l rotate | ccgrep -l token --session -") == "cccccccc\n"
 
 
-def test_hits_and_lists_name_sessions_too(shop: Home) -> None:
+def test_session_option_accepts_record_and_list_lines(shop: Home) -> None:
     assert out(shop, "ccgrep cookie | ccgrep -l auth --session -") == "bbbbbbbb\n"
     assert out(shop, "ccgrep list -p api | ccgrep -l auth --session -") == "bbbbbbbb\n"
 
 
 @pytest.mark.parametrize("command", ["ccgrep auth --session -", "ccgrep show -"])
-def test_nothing_from_the_first_command_is_said(shop: Home, command: str) -> None:
+def test_empty_standard_input_is_exit_2(shop: Home, command: str) -> None:
     done = bash(shop, f"ccgrep -l kangaroo | {command}")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no REF on standard input" in done.stderr
 
 
-def test_refs_may_end_with_null(shop: Home) -> None:
+def test_refs_may_end_with_nul(shop: Home) -> None:
     shown = out(shop, "ccgrep -l0 auth | ccgrep show -")
     assert sessions_shown(shown) == ["aaaaaaaa-first", "bbbbbbbb-second"]
     shown = out(shop, "ccgrep -0 auth | ccgrep show -")
     assert shown == out(shop, "ccgrep auth | ccgrep show -")
 
 
-def test_refs_may_be_followed_by_any_bytes(shop: Home) -> None:
-    """Also where Python reads standard input strictly, as in most locales."""
+def test_refs_may_be_followed_by_invalid_utf8(shop: Home) -> None:
+    """Even where Python decodes standard input strictly."""
     for command in ("ccgrep show -", "ccgrep rotate --session -"):
         line = r"printf 'cccccccc:0:1.000:\xff\xfe\n'"
         shown = out(shop, f"export PYTHONIOENCODING=utf-8:strict; {line} | {command}")
@@ -114,10 +114,10 @@ def test_exit_code_drives_the_shell(shop: Home) -> None:
     assert out(shop, "if ccgrep -qF 'rm -rf'; then echo found; fi") == "found\n"
 
 
-# With cut, xargs and the rest.
+# With cut, xargs and head
 
 
-def test_place_of_each_hit_is_a_ref(shop: Home) -> None:
+def test_session_and_turn_of_each_hit_are_a_ref(shop: Home) -> None:
     shown = out(shop, "ccgrep auth | cut -d: -f1,2 | xargs -n1 ccgrep show")
     assert shown.count("user: ") == 4
     assert sessions_shown(shown) == ["aaaaaaaa-first"] * 2 + ["bbbbbbbb-second"] * 2
@@ -129,13 +129,13 @@ def test_sessions_are_refs(shop: Home) -> None:
     assert sessions_shown(out(shop, "ccgrep show $(ccgrep -l auth)")) == sessions_shown(shown)
 
 
-def test_null_records_keep_any_text_together(shop: Home) -> None:
+def test_nul_terminated_records_may_contain_any_text(shop: Home) -> None:
     printed = out(shop, "ccgrep -0 auth | xargs -0 -n1 printf '<%s>\\n'")
     assert printed.splitlines() == [f"<{line}>" for line in out(shop, "ccgrep auth").splitlines()]
     assert '"cookie"' in printed and "'session'" in printed
 
 
-def test_null_sessions_reach_xargs(shop: Home) -> None:
+def test_nul_terminated_sessions_work_with_xargs(shop: Home) -> None:
     shown = out(shop, "ccgrep -l0 auth | xargs -0 -n1 ccgrep show")
     assert sessions_shown(shown) == ["aaaaaaaa-first", "bbbbbbbb-second"]
 
@@ -154,12 +154,12 @@ def test_output_can_be_read_line_by_line(shop: Home) -> None:
     assert places == [f"{row[0]} {row[1]}" for row in expected]
 
 
-def test_head_ends_it_quietly(shop: Home) -> None:
+def test_head_ends_a_search_quietly(shop: Home) -> None:
     done = bash(shop, "ccgrep auth | head -n1 | cut -d: -f3; echo ${PIPESTATUS[0]}")
     assert (done.stdout, done.stderr) == ("1.000\n0\n", "")
 
 
-# With jq.
+# With jq
 
 
 def test_json_is_read_by_jq(shop: Home) -> None:
@@ -179,7 +179,7 @@ def test_jsonl_is_read_by_jq_one_by_one(shop: Home) -> None:
     assert {json.loads(line)["schema"] for line in made} == {1}
 
 
-# With fzf.
+# With fzf
 
 
 def test_fzf_filters_the_records(shop: Home) -> None:
@@ -222,7 +222,7 @@ def test_fzf_previews_the_turn_and_prints_the_record(
     assert chosen.read_text(encoding="utf-8") == out(shop, "ccgrep auth | fzf --filter cookie")
 
 
-def test_fzf_previews_each_turn_that_is_chosen(terminal: Terminal, tmp_path: Path) -> None:
+def test_fzf_previews_each_selected_turn(terminal: Terminal, tmp_path: Path) -> None:
     chosen = tmp_path / "chosen"
     terminal.type(f"ccgrep auth --session aaaaaaaa | {PREVIEW} --multi | ccgrep show - > {chosen}")
     terminal.press("Enter")
@@ -239,7 +239,7 @@ def test_fzf_previews_each_turn_that_is_chosen(terminal: Terminal, tmp_path: Pat
     assert chosen.read_text(encoding="utf-8").count("user: ") == 2
 
 
-def test_fzf_that_is_left_prints_nothing(terminal: Terminal, tmp_path: Path) -> None:
+def test_leaving_fzf_prints_nothing(terminal: Terminal, tmp_path: Path) -> None:
     status = tmp_path / "status"
     terminal.type(f"ccgrep auth | {PREVIEW}; echo ${{PIPESTATUS[@]}} > {status}")
     terminal.press("Enter")

@@ -1,4 +1,4 @@
-"""The contract of `ccgrep PATTERN`: record lines, exit codes, the options that shape output."""
+"""`ccgrep PATTERN`: record lines, exit codes, and the options that change the output."""
 
 import re
 
@@ -14,7 +14,7 @@ NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u20
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Three sessions: `auth` in two of them, `deploy` in 25 turns of the third."""
+    """Return a home with three sessions: two mention `auth`, the third has `deploy` in 25 turns."""
     home = Home(tmp_path_factory.mktemp("search") / "home")
     first = home.claude(1, name="aaaaaaaa-first")
     first.turn("Fix the auth bug", "The token expired: auth: is fixed.")
@@ -35,7 +35,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 
 def out(home: Home, *arguments: str) -> list[str]:
-    """The lines of a search that finds something and has nothing to say."""
+    """Return the lines of a search that has hits and prints no warning."""
     done = home.run(*arguments)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout.splitlines()
@@ -46,11 +46,11 @@ def ids(lines: list[str]) -> list[str]:
 
 
 def bare(lines: list[str]) -> list[str]:
-    """Records without their score."""
+    """Return the records without their scores."""
     return [re.sub(r"([:-])[01]\.\d\d\d(?=\1)", "", line, count=1) for line in lines]
 
 
-# Records.
+# Records
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_record_has_session_turn_score_and_the_text_around_the_match(shop: Home)
     assert out(shop, "again") == ["aaaaaaaa:2:1.000:auth again, please"]
 
 
-def test_hostile_text_stays_one_record_a_hit(home: Home) -> None:
+def test_hostile_text_stays_on_one_line_per_hit(home: Home) -> None:
     file = home.claude(1, cwd=f"/tmp/{NASTY}")
     for number in range(3):
         file.turn(f"needle {NASTY} a:1:0.5:b {number}", f"{NASTY}\nneedle\n{NASTY}")
@@ -92,7 +92,7 @@ def test_hostile_text_stays_one_record_a_hit(home: Home) -> None:
 @pytest.mark.parametrize(
     "name", ["-rf", "$(touch x)", "a b", "x" * 200, "ünï-code", "short", "a:b:c"]
 )
-def test_hostile_session_id_is_shown_by_a_safe_one(home: Home, name: str) -> None:
+def test_hostile_session_id_is_replaced_by_a_safe_one(home: Home, name: str) -> None:
     file = home.claude(1, name=name)
     file.turn("needle", "found")
     file.write()
@@ -113,7 +113,7 @@ def test_short_ids_grow_until_they_are_unique(home: Home) -> None:
     assert found == ["cafecafe", "deadbeef-0000-1", "deadbeef-0000-2", "deadbeef-1"]
 
 
-# Exit codes.
+# Exit codes
 
 
 def test_exit_codes(shop: Home) -> None:
@@ -126,14 +126,14 @@ def test_exit_codes(shop: Home) -> None:
 @pytest.mark.parametrize(
     "arguments", [("",), ("-F", ""), ("-E", ""), ("  ",), ("search",), ("-l",)]
 )
-def test_empty_query_is_refused(shop: Home, arguments: tuple[str, ...]) -> None:
+def test_empty_query_is_exit_2(shop: Home, arguments: tuple[str, ...]) -> None:
     done = shop.run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Query required" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("-E", "("), "RE2 rejects the pattern"),
         (("-E", "-F", "x"), "-E and -F cannot be combined"),
@@ -147,10 +147,12 @@ def test_empty_query_is_refused(shop: Home, arguments: tuple[str, ...]) -> None:
         (("--session", "zzzzzzzz", "x"), "no session matches"),
     ],
 )
-def test_trouble_is_exit_2_and_said(shop: Home, arguments: tuple[str, ...], said: str) -> None:
+def test_usage_error_is_exit_2_with_a_message(
+    shop: Home, arguments: tuple[str, ...], message: str
+) -> None:
     done = shop.run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.startswith("ccgrep: ")
 
 
@@ -171,8 +173,8 @@ def test_trouble_is_exit_2_and_said(shop: Home, arguments: tuple[str, ...], said
     ],
     ids=ascii,
 )
-def test_bytes_that_are_no_text_are_no_crash(shop: Home, arguments: tuple[str, ...]) -> None:
-    """Python gives bytes that are not UTF-8 as lone surrogates."""
+def test_arguments_that_are_not_utf8_do_not_crash(shop: Home, arguments: tuple[str, ...]) -> None:
+    """Python decodes bytes that are not UTF-8 as lone surrogates."""
     done = shop.run(*arguments)
     assert done.returncode in (0, 1, 2)
     assert all(line.startswith("ccgrep: ") for line in done.stderr.splitlines()), done.stderr
@@ -180,13 +182,13 @@ def test_bytes_that_are_no_text_are_no_crash(shop: Home, arguments: tuple[str, .
     assert "full-text index" not in done.stderr
 
 
-def test_time_that_is_up_is_exit_2_and_said(shop: Home) -> None:
+def test_timeout_is_exit_2_with_a_message(shop: Home) -> None:
     done = shop.run("--timeout", "0.000001", "-E", "e.*e")
     assert (done.returncode, done.stdout) == (2, "")
     assert "the search timed out" in done.stderr
 
 
-# How many.
+# Limits
 
 
 def test_ten_hits_for_words_and_all_for_exact_patterns(shop: Home) -> None:
@@ -210,10 +212,10 @@ def test_per_session(shop: Home) -> None:
     assert len(out(shop, "--per-session", "4", "-F", "deploy")) == 4
 
 
-# Shapes of output.
+# Output formats
 
 
-def test_l_prints_sessions_the_best_first_and_each_once(shop: Home) -> None:
+def test_l_prints_each_session_once_best_first(shop: Home) -> None:
     assert out(shop, "-l", "deploy") == ["cccccccc"]
     best = [line.split(":")[0] for line in out(shop, "auth")]
     assert out(shop, "-l", "auth") == list(dict.fromkeys(best))
@@ -222,7 +224,7 @@ def test_l_prints_sessions_the_best_first_and_each_once(shop: Home) -> None:
         assert out(shop, name, "auth") == out(shop, "-l", "auth")
 
 
-def test_big_l_prints_the_other_sessions(shop: Home) -> None:
+def test_capital_l_prints_sessions_without_a_hit(shop: Home) -> None:
     assert out(shop, "-L", "auth") == ["cccccccc"]
     assert sorted(out(shop, "-L", "-F", "deploy")) == ["aaaaaaaa", "bbbbbbbb"]
     assert out(shop, "-L", "-n", "1", "deploy") == ["aaaaaaaa"]
@@ -231,7 +233,7 @@ def test_big_l_prints_the_other_sessions(shop: Home) -> None:
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_c_counts_turns_of_each_session(shop: Home) -> None:
+def test_c_counts_the_hits_of_each_session(shop: Home) -> None:
     assert sorted(out(shop, "-c", "auth")) == ["aaaaaaaa:2", "bbbbbbbb:1"]
     assert out(shop, "-c", "-F", "deploy") == ["cccccccc:25"]
     assert sorted(out(shop, "-c", "-v", "auth")) == ["aaaaaaaa:2", "bbbbbbbb:1", "cccccccc:25"]
@@ -239,7 +241,7 @@ def test_c_counts_turns_of_each_session(shop: Home) -> None:
 
 
 @pytest.mark.parametrize("option", ["-q", "--quiet", "--silent"])
-def test_q_tells_by_the_exit_code_alone(shop: Home, option: str) -> None:
+def test_q_prints_nothing_and_sets_the_exit_status(shop: Home, option: str) -> None:
     for arguments in (["auth"], ["-F", "auth"], ["auth bug kangaroo"], ["-l", "auth"]):
         done = shop.run(option, *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), arguments
@@ -247,7 +249,7 @@ def test_q_tells_by_the_exit_code_alone(shop: Home, option: str) -> None:
     assert shop.run(option, "").returncode == 2
 
 
-def test_q_with_big_l_asks_for_sessions_without_a_hit(shop: Home) -> None:
+def test_q_with_capital_l_reports_sessions_without_a_hit(shop: Home) -> None:
     assert shop.run("-q", "-L", "auth").returncode == 0
     assert shop.run("-q", "-L", "-F", "e").returncode == 1  # every session has one
     assert shop.run("-q", "-L", "-e", "auth", "-e", "deploy").returncode == 1
@@ -261,7 +263,7 @@ def test_o_prints_each_match_once(shop: Home) -> None:
     assert bare(out(shop, "-oE", "^検.")) == ["bbbbbbbb:1:検索"]
 
 
-def test_o_prints_nothing_of_a_title(home: Home) -> None:
+def test_o_prints_no_title(home: Home) -> None:
     file = home.claude()
     file.turn("needle", "found")  # which becomes the title too
     file.write()
@@ -278,14 +280,14 @@ def test_v_prints_the_turns_that_do_not_match(shop: Home) -> None:
     assert shop.run("-v", "-E", ".").returncode == 1
 
 
-def test_null_ends_each_record(shop: Home) -> None:
+def test_null_option_ends_each_record_with_nul(shop: Home) -> None:
     assert shop.run("-0", "auth").stdout == "".join(f"{line}\0" for line in out(shop, "auth"))
     assert shop.run("--null", "-l", "deploy").stdout == "cccccccc\0"
     assert shop.run("-0", "-L", "auth").stdout == "cccccccc\0"
     assert shop.run("-0", "-c", "deploy").stdout == "cccccccc:25\0"
 
 
-def test_context_has_dashes_for_colons(shop: Home) -> None:
+def test_context_lines_have_dashes_instead_of_colons(shop: Home) -> None:
     hit = "aaaaaaaa:2:auth again, please"
     before, after = "aaaaaaaa-1-thanks", "aaaaaaaa-3-last words"
     again = ("-F", "auth again")
@@ -296,7 +298,7 @@ def test_context_has_dashes_for_colons(shop: Home) -> None:
     assert len(out(shop, *again, "-C9")) == 4
 
 
-def test_groups_of_context_are_separated(shop: Home) -> None:
+def test_context_groups_are_separated(shop: Home) -> None:
     lines = out(shop, "-C1", "-F", "auth", "--session", "aaaaaaaa")
     assert [re.split("[:-]", line)[1] if line != "--" else line for line in lines] == [
         "0", "1", "--", "2", "3",
@@ -312,7 +314,7 @@ def test_full_id(shop: Home) -> None:
 
 
 @pytest.mark.parametrize("width", [200, 40, 7])
-def test_snippet_is_at_most_so_wide(shop: Home, width: int) -> None:
+def test_width_limits_the_snippet(shop: Home, width: int) -> None:
     option = [] if width == 200 else [f"--width={width}"]
     for pattern in (["deploy"], ["検索"], ["-F", "west"], ["-v", "x"]):
         widths = [columns(line.split(":", 3)[3]) for line in out(shop, *option, *pattern)]
@@ -321,7 +323,7 @@ def test_snippet_is_at_most_so_wide(shop: Home, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [200, 40, 25])
-def test_snippet_shows_the_match_wherever_it_is(home: Home, width: int) -> None:
+def test_snippet_shows_a_match_at_any_position(home: Home, width: int) -> None:
     file = home.claude()
     file.turn("so much. " * 500 + "the needle is here" + " and more." * 500, "ok")
     file.write()

@@ -1,4 +1,4 @@
-"""Which turns a search looks at: one promise a filter."""
+"""The filters of a search."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ NOW_MS = time.time_ns() // 1_000_000
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """`widget` in five sessions that differ in every way that can be filtered by.
+    """Return a home with `widget` in five sessions that differ in everything a filter tests.
 
     shop    40 days old; turn 0 said, 1 with Bash, 2 thought; its agent worked a minute later
     api     3 days old; another project, branch and model; turn 0 with Read
@@ -27,7 +27,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """
     home = Home(tmp_path_factory.mktemp("filters") / "home")
     shop = home.claude(1, name="shop1111-x")
-    at(shop, 40 * 24)
+    set_time(shop, 40 * 24)
     shop.turn("the widget is broken", "Which one?")
     shop.turn("run it", "Done.", "make widget", "all fine")
     shop.prompt("think about it")
@@ -36,7 +36,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     agent.now_ms = shop.now_ms + 60_000
     agent.turn("find every widget", "Seven of them.")
     api = home.claude(2, slug="-home-sam-src-api", name="api22222-x", cwd="/home/sam/src/api")
-    at(api, 3 * 24)
+    set_time(api, 3 * 24)
     api.prompt("serve it as JSON", gitBranch="feature/json")
     api.result(
         api.call(
@@ -47,11 +47,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     )
     api.answer("The widget is served.", model="claude-sonnet-5", gitBranch="feature/json")
     codex = home.codex(3, cwd="/home/sam/src/tools")
-    at(codex, 20)
+    set_time(codex, 20)
     codex.meta()
     codex.turn("sort the widgets", "Sorted.", "ls widgets", "a b c")
     web = home.claude(4, slug="-home-sam-web", name="web44444-x", cwd="/home/sam/web/SHOP/ui")
-    at(web, 1)
+    set_time(web, 1)
     web.turn("draw the widget", "Drawn.")
     for file in (shop, agent, api, codex, web):
         if isinstance(file, type(shop)):
@@ -61,8 +61,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return home
 
 
-def at(file: Lines, hours_ago: float) -> None:
-    """The next records of a file were written then."""
+def set_time(file: Lines, hours_ago: float) -> None:
+    """Set the time of the next records."""
     file.now_ms = NOW_MS - int(hours_ago * HOUR_MS)
 
 
@@ -70,7 +70,7 @@ NAMES = {"shop1111": "shop", "agent-a1": "agent", "api22222": "api", "web44444":
 
 
 def found(home: Home, *arguments: str, cwd: Path | None = None, stdin: str = "") -> list[str]:
-    """Which turns are found, in a fixed order."""
+    """Return the matching turns, sorted."""
     done = home.run("-n", "0", *arguments, cwd=cwd, input=stdin)
     assert (done.returncode, done.stderr) == (0 if done.stdout else 1, ""), done.stderr
     rows = [line.split(":") for line in done.stdout.splitlines()]
@@ -80,12 +80,12 @@ def found(home: Home, *arguments: str, cwd: Path | None = None, stdin: str = "")
 EVERY = ["agent:0", "api:0", "codex:0", "shop:0", "shop:1", "shop:2", "web:0"]
 CASES: tuple[tuple[str, list[str]], ...] = (
     ("", EVERY),
-    # Project: a part of the path, without regard to case.
+    # Project: a part of the path, ignoring case
     ("-p src/shop", ["agent:0", "shop:0", "shop:1", "shop:2"]),
     ("-p SRC/SHOP", ["agent:0", "shop:0", "shop:1", "shop:2"]),
     ("-p shop", ["agent:0", "shop:0", "shop:1", "shop:2", "web:0"]),
     ("--project=tools", ["codex:0"]),
-    # Time, of the turn.
+    # Time of the turn
     ("-s 2h", ["web:0"]),
     ("--since 2d", ["codex:0", "web:0"]),
     ("--since yesterday", ["codex:0", "web:0"]),
@@ -95,29 +95,29 @@ CASES: tuple[tuple[str, list[str]], ...] = (
     ("--since 1m", []),
     ("--since 2001-01-15", EVERY),
     ("--until 2001-01-15T10:30", []),
-    # Kind of text.
+    # Kind of text
     ("-t user", ["agent:0", "codex:0", "shop:0", "web:0"]),
     ("-t assistant", ["api:0"]),
     ("-t tool", ["api:0", "codex:0", "shop:1"]),
     ("-t thinking", ["shop:2"]),
     ("-t tool -t thinking", ["api:0", "codex:0", "shop:1", "shop:2"]),
-    # Tools.
+    # Tools
     ("--tool Bash", ["shop:1"]),
     ("--tool bash", ["shop:1"]),
     ("--tool READ", ["api:0"]),
     ("--tool any", ["api:0", "codex:0", "shop:1"]),
     ("--tool Nonesuch", []),
-    # Agent.
+    # Source
     ("--source codex", ["codex:0"]),
     ("--source claude-code", [x for x in EVERY if x != "codex:0"]),
     ("--source claude_code", [x for x in EVERY if x != "codex:0"]),
-    # Session.
+    # Session
     ("--session api22222", ["api:0"]),
     ("--session api22222-x", ["api:0"]),
     ("--session api", ["api:0"]),
     ("--session shop1111:2:0.500:whatever", ["shop:0", "shop:1", "shop:2"]),
     ("--session web --session api", ["api:0", "web:0"]),
-    # Branch and model.
+    # Branch and model
     ("--branch feature/json", ["api:0"]),
     ("--branch main", [x for x in EVERY if x != "api:0"]),
     ("--branch mai", []),
@@ -125,16 +125,16 @@ CASES: tuple[tuple[str, list[str]], ...] = (
     ("--model-name OPUS", ["agent:0", "shop:0", "shop:1", "shop:2", "web:0"]),
     ("--model-name gpt-5", ["codex:0"]),
     ("--model-name nonesuch", []),
-    # Sub-agents.
+    # Sub-agents
     ("--subagents include", EVERY),
     ("--subagents only", ["agent:0"]),
     ("--subagents exclude", [x for x in EVERY if x != "agent:0"]),
-    # The most recent sessions.
+    # The most recent sessions
     ("--max-sessions 1", ["web:0"]),
     ("--max-sessions 2", ["codex:0", "web:0"]),
     ("--max-sessions 1 --source claude-code -p src/shop", ["agent:0"]),
     ("--max-sessions 99", EVERY),
-    # Together.
+    # Combinations
     ("-p src --tool any -t tool --source claude-code -s 1w", ["api:0"]),
 )
 
@@ -149,26 +149,26 @@ SAID = {"agent:0", "api:0", "codex:0", "shop:0", "web:0"}
 
 
 @pytest.mark.parametrize(("options", "expected"), EXACT[::2], ids=[case[0] for case in EXACT[::2]])
-def test_filter_of_exact_patterns(shop: Home, options: str, expected: list[str]) -> None:
+def test_filter_with_exact_patterns(shop: Home, options: str, expected: list[str]) -> None:
     wanted = [place for place in expected if place in SAID]
     assert found(shop, *options.split(), "-F", "widget") == wanted
     assert found(shop, *options.split(), "-E", "widg.t", "--no-index") == wanted
 
 
 @pytest.mark.parametrize("kind", ["user", "assistant", "tool", "thinking"])
-def test_kind_of_text_of_exact_patterns(shop: Home, kind: str) -> None:
+def test_type_selects_the_text_of_exact_patterns(shop: Home, kind: str) -> None:
     expected = next(places for options, places in CASES if options == f"-t {kind}")
     for arguments in (["-F", "widget"], ["-E", "w.dget"], ["-F", "widget", "--no-index"]):
         assert found(shop, "-t", kind, *arguments) == expected
 
 
-def test_exact_patterns_look_at_what_was_said_unless_told(shop: Home) -> None:
+def test_exact_patterns_search_the_discussion_by_default(shop: Home) -> None:
     assert found(shop, "-F", "make widget") == []
     assert found(shop, "-F", "make widget", "-t", "tool") == ["shop:1"]
 
 
 @pytest.mark.parametrize("arguments", [["widget"], ["-F", "widget"], ["-E", "x", "--no-index"]])
-def test_project_that_does_not_exist_is_named(shop: Home, arguments: list[str]) -> None:
+def test_unknown_project_is_named_in_the_message(shop: Home, arguments: list[str]) -> None:
     done = shop.run("-p", "nosuch", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert (
@@ -182,7 +182,7 @@ def test_session_from_standard_input(shop: Home) -> None:
         assert found(shop, "--session", "-", "widget", stdin=lines) == ["api:0", "web:0"]
 
 
-def test_unknown_and_ambiguous_sessions_are_refused(shop: Home) -> None:
+def test_unknown_and_ambiguous_sessions_are_exit_2(shop: Home) -> None:
     done = shop.run("--session", "nonesuch", "widget")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no session matches 'nonesuch'" in done.stderr
@@ -190,7 +190,7 @@ def test_unknown_and_ambiguous_sessions_are_refused(shop: Home) -> None:
     assert done.returncode == 2
 
 
-def test_ambiguous_session_lists_what_it_could_be(home: Home) -> None:
+def test_ambiguous_session_lists_candidates(home: Home) -> None:
     for seed in (1, 2):
         file = home.claude(seed, name=f"deadbeef-{seed}")
         file.turn(f"widget {seed}", "ok")
@@ -200,7 +200,7 @@ def test_ambiguous_session_lists_what_it_could_be(home: Home) -> None:
     assert "deadbeef-1" in done.stderr and "deadbeef-2" in done.stderr
 
 
-def test_here_is_the_project_of_this_directory(home: Home, tmp_path: Path) -> None:
+def test_here_selects_the_project_of_the_current_directory(home: Home, tmp_path: Path) -> None:
     project = tmp_path / "work" / "shop"
     for seed, cwd in enumerate((project, tmp_path / "work" / "shopping", tmp_path / "other"), 1):
         (cwd / "src" / "deep").mkdir(parents=True)
@@ -246,7 +246,7 @@ def test_project_matches_in_either_unicode_form(
     assert home.run("--project", project, "-q", "widget").returncode == 0
 
 
-def test_sessions_without_a_hit_are_those_that_pass_the_filters(shop: Home) -> None:
+def test_capital_l_applies_the_filters(shop: Home) -> None:
     done = shop.run("-L", "-p", "src", "--source", "claude-code", "-F", "served")
     assert sorted(done.stdout.split()) == ["agent-a1", "shop1111"]
 

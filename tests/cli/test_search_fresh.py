@@ -1,5 +1,7 @@
-"""What a search sees of the disk: always fresh, never for want of an index, a lock or a right;
-and the way back from a hit to the session."""
+"""A search covers what is on disk, even without an index, the writer lock or write permission.
+
+Also `ccgrep resume`, which leads from a hit back to the session.
+"""
 
 import os
 import shlex
@@ -28,7 +30,7 @@ def shop(home: Home) -> Home:
     return home
 
 
-# Freshness.
+# Refresh
 
 
 def test_search_without_an_index_builds_it(home: Home) -> None:
@@ -40,7 +42,7 @@ def test_search_without_an_index_builds_it(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_search_without_a_text_index_builds_it(shop: Home) -> None:
+def test_search_without_a_full_text_index_builds_it(shop: Home) -> None:
     before = shop.run("auth").stdout
     remove_tree(str(shop.store_dir / "text"))
     done = shop.run("auth")
@@ -48,11 +50,10 @@ def test_search_without_a_text_index_builds_it(shop: Home) -> None:
     assert (shop.store_dir / "text").is_dir()
 
 
-def test_what_was_said_is_found_while_a_first_build_is_still_reading(
+def test_discussion_is_searchable_during_the_first_build(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """People's sessions are read first, and searched by other processes while the indexer is at
-    work on those of sub-agents."""
+    """The first build reads top-level sessions first. Others can search them before it ends."""
     file = home.claude(1, name="aaaaaaaa-first")
     file.turn("why is the Login slow", "a needle was missing", "make cache", "only in output\n")
     file.write()
@@ -101,13 +102,13 @@ def test_what_was_said_is_found_while_a_first_build_is_still_reading(
     assert_same_as_fresh(home)
 
 
-def test_no_refresh_without_a_store_says_what_to_do(home: Home) -> None:
+def test_no_refresh_without_a_store_suggests_index(home: Home) -> None:
     done = home.run("--no-refresh", "needle")
     assert (done.returncode, done.stdout) == (2, "")
     assert "run `ccgrep index`" in done.stderr
 
 
-def test_search_takes_in_what_was_appended(home: Home) -> None:
+def test_search_ingests_appended_turns(home: Home) -> None:
     file = home.claude(1)
     file.turn("first", "one")
     file.write()
@@ -123,7 +124,7 @@ def test_search_takes_in_what_was_appended(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_search_takes_in_a_new_session_that_a_filter_names(home: Home) -> None:
+def test_search_ingests_a_new_session_that_a_filter_names(home: Home) -> None:
     file = home.claude(1)
     file.turn("first", "one")
     file.write()
@@ -152,7 +153,7 @@ def test_no_index_answers_the_same(shop: Home) -> None:
         assert plain.stdout and (scan.returncode, scan.stdout) == (0, plain.stdout), arguments
 
 
-# Locks and rights.
+# Locks and permissions
 
 
 def test_search_does_not_wait_for_another_writer(shop: Home) -> None:
@@ -171,7 +172,7 @@ def test_search_does_not_wait_for_another_writer(shop: Home) -> None:
     assert shop.run("needle").returncode == 0
 
 
-def test_search_without_a_text_index_under_a_lock(shop: Home) -> None:
+def test_search_without_a_full_text_index_works_under_a_lock(shop: Home) -> None:
     remove_tree(str(shop.store_dir / "text"))
     with WriterLock(str(shop.store_dir / "lock"), 0):
         for arguments in (["auth"], ["-F", "auth"]):
@@ -180,7 +181,7 @@ def test_search_without_a_text_index_under_a_lock(shop: Home) -> None:
 
 @pytest.fixture
 def read_only(shop: Home) -> Iterator[Home]:
-    """A store in which nothing can be written."""
+    """Return a home whose store is read-only."""
     directories = [shop.store_dir, *(p for p in shop.store_dir.rglob("*") if p.is_dir())]
     for path in directories:
         path.chmod(0o500)
@@ -190,8 +191,8 @@ def read_only(shop: Home) -> Iterator[Home]:
         path.chmod(0o700)
 
 
-def powerless(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command without the right of root to write everywhere."""
+def run_without_capabilities(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ccgrep without the capability of root to write everywhere."""
     command = [sys.executable, "-m", "ccgrep", *arguments]
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
@@ -203,29 +204,29 @@ def powerless(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_search_works_on_a_read_only_store(read_only: Home) -> None:
-    probe = powerless(read_only, "index")
-    assert probe.returncode == 2, "the store can be written"
+    probe = run_without_capabilities(read_only, "index")
+    assert probe.returncode == 2, "the store is writable"
     for arguments in (
         ["auth"], ["-F", "auth"], ["-E", "^thanks"], ["-l", "auth"], ["--json", "auth"],
         ["--no-refresh", "auth"], ["--no-index", "-F", "auth"], ["-C1", "auth"],
     ):  # fmt: skip
-        done = powerless(read_only, *arguments)
+        done = run_without_capabilities(read_only, *arguments)
         assert done.returncode == 0, (arguments, done.stderr)
         assert done.stdout
-    assert powerless(read_only, "kangaroo").returncode == 1
+    assert run_without_capabilities(read_only, "kangaroo").returncode == 1
 
 
 def test_search_works_on_a_read_only_store_that_is_behind(read_only: Home) -> None:
     file = read_only.claude(2)
     file.turn("needle", "found")
     file.write()
-    done = powerless(read_only, "auth")
+    done = run_without_capabilities(read_only, "auth")
     assert (done.returncode, done.stdout) == (0, "aaaaaaaa:0:1.000:Fix the auth bug\n")
     assert "cannot write" in done.stderr
-    assert powerless(read_only, "needle").returncode == 1
+    assert run_without_capabilities(read_only, "needle").returncode == 1
 
 
-# Streams.
+# Streams
 
 
 def test_same_bytes_in_every_locale(shop: Home) -> None:
@@ -240,7 +241,7 @@ def test_same_bytes_in_every_locale(shop: Home) -> None:
     assert coded.stdout == shop.run("-F", "auth", "-C1").stdout
 
 
-def test_reader_that_goes_away_is_no_trouble(home: Home) -> None:
+def test_reader_that_closes_the_pipe_is_no_error(home: Home) -> None:
     file = home.claude(1, name="aaaaaaaa-first")
     for number in range(600):
         file.turn(f"deploy {number} " + "to the east and to the west " * 8, "ok")
@@ -260,7 +261,7 @@ def test_reader_that_goes_away_is_no_trouble(home: Home) -> None:
         assert (done.stderr, done.stdout.splitlines()[-1]) == ("", "0"), options
 
 
-def test_full_disk_on_standard_output_is_trouble(shop: Home) -> None:
+def test_full_disk_on_standard_output_is_exit_2(shop: Home) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
             [sys.executable, "-m", "ccgrep", "auth"],
@@ -274,12 +275,12 @@ def test_full_disk_on_standard_output_is_trouble(shop: Home) -> None:
     assert done.stderr.startswith("ccgrep: cannot write the output")
 
 
-# From a hit to the session.
+# From a hit to the session
 
 
 @pytest.fixture
 def sessions(home: Home, tmp_path: Path) -> Home:
-    """A session of each agent, in directories that are there."""
+    """Return a home with a session of each source, in existing directories."""
     for name in ("shop it's", "api"):
         (tmp_path / name).mkdir()
     claude = home.claude(1, name="aaaaaaaa-first", cwd=str(tmp_path / "shop it's"))
@@ -325,7 +326,7 @@ def test_resume_prints_a_command_for_the_shell(sessions: Home, tmp_path: Path) -
     assert words == ["cd", str(directory), "&&", "claude", "--resume", "aaaaaaaa-first"]
 
 
-def test_resume_says_that_the_directory_is_gone(sessions: Home, tmp_path: Path) -> None:
+def test_resume_reports_a_missing_directory(sessions: Home, tmp_path: Path) -> None:
     (tmp_path / "api").rmdir()
     done = sessions.run("resume", codex_id(sessions))
     assert (done.returncode, done.stdout) == (1, "")
@@ -333,22 +334,22 @@ def test_resume_says_that_the_directory_is_gone(sessions: Home, tmp_path: Path) 
     assert sessions.run("resume", "--exec", codex_id(sessions)).returncode == 1
 
 
-def test_resume_says_that_the_transcript_is_gone(sessions: Home) -> None:
+def test_resume_reports_a_deleted_transcript(sessions: Home) -> None:
     next(sessions.projects.rglob("aaaaaaaa-first.jsonl")).unlink()
     sessions.index()
     done = sessions.run("resume", "aaaaaaaa")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "the transcript of aaaaaaaa-first is gone" in done.stderr
+    assert "cannot resume aaaaaaaa-first, its transcript was deleted" in done.stderr
 
 
-def test_resume_notices_a_transcript_that_went_since_the_last_run(sessions: Home) -> None:
+def test_resume_notices_a_transcript_deleted_since_the_last_run(sessions: Home) -> None:
     next(sessions.projects.rglob("aaaaaaaa-first.jsonl")).unlink()
     done = sessions.run("resume", "aaaaaaaa")
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_resume_of_nothing_is_trouble(sessions: Home) -> None:
-    for ref, said in (("zzzzzzzz", "no session matches"), ("aaaaaaaa:7", "is out of range")):
+def test_resume_of_an_unknown_ref_is_exit_2(sessions: Home) -> None:
+    for ref, message in (("zzzzzzzz", "no session matches"), ("aaaaaaaa:7", "is out of range")):
         done = sessions.run("resume", ref)
         assert (done.returncode, done.stdout) == (2, "")
-        assert said in done.stderr
+        assert message in done.stderr

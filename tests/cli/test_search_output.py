@@ -1,17 +1,15 @@
-"""What a search prints in colour, on a terminal, and as JSON."""
+"""The output of a search in color, on a terminal, and as JSON."""
 
 import json
 import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.helpers.homes import Home
+from tests.helpers.terminal import on_terminal, run_on_terminal
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2029\U000e0041]")
 NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u2028 cr\r\n nul\0"
@@ -19,7 +17,7 @@ NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u20
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Two sessions; `auth` in both of them, `deploy` in 25 turns."""
+    """Return a home with two sessions: both mention `auth`, 25 turns mention `deploy`."""
     home = Home(tmp_path_factory.mktemp("output") / "home")
     first = home.claude(1, name="aaaaaaaa-first")
     first.turn("Fix the auth bug", "The token expired: auth: is fixed.")
@@ -38,61 +36,37 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 
 def out(home: Home, *arguments: str, **options: Any) -> list[str]:
-    """The lines of a search that finds something and has nothing to say."""
+    """Return the lines of a search that has hits and prints no warning."""
     done = home.run(*arguments, **options)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout.splitlines()
 
 
-# Colours and terminals.
+# Colors and terminals
 
 
-def on_terminal(home: Home, *arguments: str, **environment: str) -> str:
-    leader, follower = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "ccgrep", *arguments],
-        env={**home.environment, "TERM": "xterm", **environment},
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
-    seen = b""
-    try:
-        while block := os.read(leader, 4096):
-            seen += block
-    except OSError:
-        pass
-    os.close(leader)
-    assert child.wait() == 0
-    return seen.decode().replace("\r\n", "\n")
-
-
-def test_colours_when_asked_for(shop: Home) -> None:
+def test_color_option_turns_colors_on_and_off(shop: Home) -> None:
     plain = out(shop, "auth")
     assert "\x1b" not in "".join(plain)
     assert out(shop, "--color", "never", "auth") == plain
     assert out(shop, "--colour=auto", "auth") == plain
-    coloured = out(shop, "--color", "always", "auth", env={"NO_COLOR": "1"})
-    assert "\x1b[1;31mauth\x1b[0m" in coloured[0]
-    assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in coloured] == plain
+    colored = out(shop, "--color", "always", "auth", env={"NO_COLOR": "1"})
+    assert "\x1b[1;31mauth\x1b[0m" in colored[0]
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in colored] == plain
 
 
-def test_terminal_shows_blocks_in_colour(shop: Home) -> None:
+def test_terminal_shows_colored_blocks(shop: Home) -> None:
     shown = on_terminal(shop, "again")
     assert "\x1b[36mYou:\x1b[0m" in shown
     assert "→ ccgrep show aaaaaaaa:2" in shown
     assert re.search(r"Found 1 result in [0-9.]+s\n$", shown)
-    for arguments, environment in (
-        (["again"], {"NO_COLOR": "1"}),
-        (["again"], {"TERM": "dumb"}),
-        (["again", "--color=never"], {}),
-    ):
-        assert "\x1b" not in on_terminal(shop, *arguments, **environment)
+    assert "\x1b" not in on_terminal(shop, "again", NO_COLOR="1")
+    assert "\x1b" not in on_terminal(shop, "again", TERM="dumb")
+    assert "\x1b" not in on_terminal(shop, "again", "--color=never")
 
 
-def rendered(output: str) -> list[str]:
-    """The lines that a terminal shows in the end."""
+def render(output: str) -> list[str]:
+    """Return the lines that a terminal shows at the end."""
     lines: list[str] = []
     line, at = "", 0
     for part in re.findall(r"\r|\n|\x1b\[K|[^\r\n\x1b]+", output):
@@ -107,16 +81,19 @@ def rendered(output: str) -> list[str]:
     return [*lines, line] if line else lines
 
 
-def test_progress_bar_leaves_nothing_in_the_results(home: Home) -> None:
+def test_progress_bar_is_erased_before_the_results(home: Home) -> None:
     for seed in (1, 2):
         file = home.claude(seed, name=f"aaaaaaa{seed}-new")
         file.turn(f"needle {seed}", "found")
         file.write()
-    shown = rendered(on_terminal(home, "-l", "needle", NO_COLOR="1"))
-    assert sorted(shown) == ["aaaaaaa1", "aaaaaaa2"]
+    # The bar appears only after a delay, which no test waits for.
+    setup = "from ccgrep.cli import progress; progress.shared_bar = lambda bar=progress.Bar(): bar"
+    shown, _ = run_on_terminal(home, "-l", "needle", setup=setup, NO_COLOR="1")
+    assert "░" in shown
+    assert sorted(render(shown)) == ["aaaaaaa1", "aaaaaaa2"]
 
 
-def test_record_options_print_records_on_a_terminal_too(shop: Home) -> None:
+def test_record_options_print_records_on_a_terminal(shop: Home) -> None:
     for option in ("-o", "-l", "-c", "--width=30", "-C1", "--json"):
         shown = on_terminal(shop, option, "again", NO_COLOR="1")
         if option == "--json":
@@ -125,7 +102,7 @@ def test_record_options_print_records_on_a_terminal_too(shop: Home) -> None:
             assert shown.splitlines() == out(shop, option, "again")
 
 
-# JSON.
+# JSON
 
 
 def test_json_shape(shop: Home) -> None:
@@ -170,7 +147,7 @@ def test_json_shape(shop: Home) -> None:
     }
 
 
-def test_document_for_scripts_names_every_field(shop: Home) -> None:
+def test_scripting_page_names_every_field(shop: Home) -> None:
     document = (Path(__file__).parents[2] / "docs" / "scripting.md").read_text(encoding="utf-8")
     answer = shop.json("again")
     (hit,) = answer["results"]
@@ -178,14 +155,14 @@ def test_document_for_scripts_names_every_field(shop: Home) -> None:
     assert {name for name in fields if f"`{name}`" not in document} == set()
 
 
-def test_json_counts_all_and_ranks_what_it_prints(shop: Home) -> None:
+def test_json_counts_all_hits_and_ranks_printed_ones(shop: Home) -> None:
     answer = shop.json("deploy", "-n", "3")
     assert answer["total_results"] == 25
     assert [one["rank"] for one in answer["results"]] == [1, 2, 3]
     assert len(shop.json("-F", "deploy")["results"]) == 25
 
 
-def test_json_of_nothing_is_still_json(shop: Home) -> None:
+def test_json_without_hits_is_an_object(shop: Home) -> None:
     done = shop.run("--json", "kangaroo")
     assert done.returncode == 1
     answer = json.loads(done.stdout)
@@ -194,7 +171,7 @@ def test_json_of_nothing_is_still_json(shop: Home) -> None:
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_jsonl_is_one_result_a_line(shop: Home) -> None:
+def test_jsonl_is_one_hit_per_line(shop: Home) -> None:
     lines = [json.loads(line) for line in out(shop, "--jsonl", "auth")]
     whole = shop.json("auth")
     common = {key: whole[key] for key in ("schema", "query", "tier")}
@@ -202,7 +179,7 @@ def test_jsonl_is_one_result_a_line(shop: Home) -> None:
     assert len(lines) == 3
 
 
-def test_json_has_tools_and_thinking_when_their_type_is_asked_for(home: Home) -> None:
+def test_json_has_tool_calls_and_thinking_of_selected_types(home: Home) -> None:
     file = home.claude()
     file.prompt("look")
     file.blocks({"type": "thinking", "thinking": "the needle may be there"})

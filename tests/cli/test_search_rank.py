@@ -1,4 +1,4 @@
-"""The order of hits: what was said, what was done, what machines wrote; forks; titles."""
+"""The ranking of hits: discussion, tools, machine text, forks and titles."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ SUMMARY = "This session is being continued from a previous conversation. It was 
 
 
 def hits(home: Home, *arguments: str) -> list[tuple[str, float]]:
-    """`SESSION:TURN` and the score of every hit."""
+    """Return `SESSION:TURN` and the score of every hit."""
     done = home.run("--full-id", "-n", "0", *arguments)
     assert done.returncode == 0, done.stderr
     rows = [line.split(":") for line in done.stdout.splitlines()]
@@ -26,7 +26,10 @@ def places(home: Home, *arguments: str) -> list[str]:
 
 @pytest.fixture
 def zoo(home: Home) -> tuple[Home, dict[str, str]]:
-    """One zebra in each kind of text, longer the less it should count; and where they are."""
+    """Return a home with a zebra in each kind of text, and where each is.
+
+    Text that should rank lower is longer.
+    """
     main = home.claude(1)
     long = " ".join(["and much else besides that nobody asked for"] * 30)
     main.turn(f"Where is the zebra? {long}", f"Elsewhere. {long}")
@@ -54,7 +57,7 @@ def zoo(home: Home) -> tuple[Home, dict[str, str]]:
     }
 
 
-def test_what_was_done_ranks_below_what_was_said(zoo: tuple[Home, dict[str, str]]) -> None:
+def test_tool_text_ranks_below_discussion(zoo: tuple[Home, dict[str, str]]) -> None:
     home, at = zoo
     found = places(home, "zebra")
     assert found[0] == at["said"]
@@ -80,7 +83,7 @@ def test_machine_text_ranks_below_everything_with_a_type(home: Home) -> None:
     assert places(home, "-t", "assistant", "zebra") == expected
 
 
-def test_type_makes_tool_output_as_good_as_anything(zoo: tuple[Home, dict[str, str]]) -> None:
+def test_type_ranks_tool_output_on_the_full_scale(zoo: tuple[Home, dict[str, str]]) -> None:
     home, at = zoo
     found = dict(hits(home, "-t", "tool", "zebra"))
     assert set(found) == {at["output"], at["input"]}
@@ -88,7 +91,7 @@ def test_type_makes_tool_output_as_good_as_anything(zoo: tuple[Home, dict[str, s
     assert dict(hits(home, "zebra"))[at["output"]] <= 0.5
 
 
-def test_sub_agent_ranks_below_the_session_it_served(home: Home) -> None:
+def test_sub_agent_ranks_below_its_parent_session(home: Home) -> None:
     main = home.claude(1)
     main.turn("A long question in which, among much else, a zebra is mentioned", "Nothing here.")
     main.write()
@@ -100,7 +103,7 @@ def test_sub_agent_ranks_below_the_session_it_served(home: Home) -> None:
         assert places(home, *arguments) == [f"{main.id}:0", f"{agent.id}:0"], arguments
 
 
-def test_of_equals_the_more_recent_comes_first(home: Home) -> None:
+def test_more_recent_turn_wins_a_tie(home: Home) -> None:
     files = []
     for seed, prompt in ((900, "zebra here now"), (1, "here zebra now"), (500, "now here zebra")):
         file = home.claude(seed)
@@ -114,7 +117,7 @@ def test_of_equals_the_more_recent_comes_first(home: Home) -> None:
     assert places(home, "-v", "-F", "giraffe") == expected
 
 
-def test_recent_but_irrelevant_does_not_pass_old_but_relevant(home: Home) -> None:
+def test_recency_does_not_outweigh_relevance(home: Home) -> None:
     old, new = home.claude(1), home.claude(9000)
     old.turn("zebra stripes", "zebra stripes explained")
     new.turn("a zebra, and at length: " + "something else entirely, " * 40 + "stripes", "Yes.")
@@ -134,16 +137,16 @@ def test_more_matches_rank_higher_in_exact_modes(home: Home) -> None:
     assert places(home, "-F", "zebra") == [f"{file.id}:{n}" for n in (0, 2, 1)]
 
 
-def test_the_same_question_has_the_same_answer(zoo: tuple[Home, dict[str, str]]) -> None:
+def test_same_query_prints_the_same_bytes(zoo: tuple[Home, dict[str, str]]) -> None:
     home, _ = zoo
     for arguments in (["zebra"], ["-F", "zebra"], ["-v", "-F", "x"]):
         assert len({home.run(*arguments).stdout for _ in range(3)}) == 1
 
 
-# Titles.
+# Titles
 
 
-def test_title_leads_to_its_session(home: Home) -> None:
+def test_title_words_find_the_session(home: Home) -> None:
     for seed, title in ((1, "Zebra crossing"), (2, "Elephant walk")):
         file = home.claude(seed)
         file.turn("hello", f"hello {seed}")
@@ -169,12 +172,12 @@ def test_new_title_replaces_the_old_one(home: Home) -> None:
     assert home.run("zebra").returncode == 1
 
 
-# The same turn at several places.
+# The same turn at several places
 
 
 @pytest.fixture
 def forked(home: Home) -> tuple[Home, ClaudeFile, ClaudeFile]:
-    """A session, and a later one that begins with its first two turns."""
+    """Return a home, a session, and a fork that shares its first two turns."""
     first = home.claude(1)
     first.turn("Where is the zebra?", "In the zoo.")
     first.turn("Feed the zebra", "Done.")
@@ -205,7 +208,9 @@ def test_fork_adds_no_hit(forked: tuple[Home, ClaudeFile, ClaudeFile]) -> None:
             assert one["also_in"] == [{"session_id": other, "turn": one["turn"]}]
 
 
-def test_l_and_c_count_both_sessions(forked: tuple[Home, ClaudeFile, ClaudeFile]) -> None:
+def test_l_and_c_count_a_shared_turn_in_both_sessions(
+    forked: tuple[Home, ClaudeFile, ClaudeFile],
+) -> None:
     home, first, fork = forked
     listed = home.run("-l", "--full-id", "zebra").stdout.split()
     assert sorted(listed) == sorted([first.id, fork.id])
@@ -226,7 +231,7 @@ def test_total_is_the_same_whatever_the_limit(home: Home) -> None:
         assert home.json("zebra", "-n", limit)["total_results"] == 150, limit
 
 
-def test_filter_shows_the_place_that_passes_it(
+def test_filter_selects_the_place_of_a_shared_turn(
     forked: tuple[Home, ClaudeFile, ClaudeFile],
 ) -> None:
     home, first, fork = forked

@@ -1,11 +1,9 @@
-"""A word search imports nothing that it does not need; the test names the culprit."""
-
-import subprocess
-import sys
+"""A search imports only the modules that it needs."""
 
 import pytest
 
 from tests.helpers.homes import Home
+from tests.helpers.imports import imported_modules
 
 HEAVY = {
     "argparse", "asyncio", "backports.zstd", "bisect", "ccgrep.mcp", "ccgrep.refresh.watch",
@@ -17,28 +15,6 @@ HEAVY = {
 }  # fmt: skip
 
 OF_RE2 = {"collections", "functools"}
-
-PROBE = """
-import sys
-from ccgrep.cli import main
-code = main(sys.argv[1:])
-sys.stdout.flush()
-print("\\n".join(sys.modules), file=sys.stderr)
-sys.exit(code)
-"""
-
-
-def imported(home: Home, *arguments: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *arguments],
-        env=home.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "zebra" in done.stdout
-    return set(done.stderr.split())
 
 
 @pytest.fixture
@@ -53,21 +29,21 @@ def zoo(home: Home) -> Home:
 
 @pytest.mark.parametrize("options", [(), ("--no-refresh",), ("-n", "3"), ("-C", "1")])
 def test_word_search_imports_nothing_heavy(zoo: Home, options: tuple[str, ...]) -> None:
-    assert imported(zoo, *options, "zebra") & HEAVY == set()
+    assert imported_modules(zoo, *options, "zebra") & HEAVY == set()
 
 
 def test_exact_search_for_one_literal_imports_nothing_heavy(zoo: Home) -> None:
-    assert imported(zoo, "-F", "zebra") & HEAVY == set()
+    assert imported_modules(zoo, "-F", "zebra") & HEAVY == set()
 
 
 @pytest.mark.parametrize("options", [("-F", "-i"), ("-F", "-w"), ("-F", "-e", "lion"), ("-E",)])
 def test_other_exact_searches_import_re2_and_nothing_else_heavy(
     zoo: Home, options: tuple[str, ...]
 ) -> None:
-    assert imported(zoo, *options, "-e", "zebra") & HEAVY - OF_RE2 == {"re2"}
+    assert imported_modules(zoo, *options, "-e", "zebra") & HEAVY - OF_RE2 == {"re2"}
 
 
-def test_ordinary_text_needs_no_regular_expression(home: Home) -> None:
+def test_ordinary_text_does_not_import_re(home: Home) -> None:
     file = home.claude()
     file.turn(
         "where is the zebra … “the” token\tis a secret: see https://example.org/zoo?key=one",
@@ -76,13 +52,13 @@ def test_ordinary_text_needs_no_regular_expression(home: Home) -> None:
     file.write()
     home.rest()
     home.index()
-    assert imported(home, "zebra") & {"re"} == set()
+    assert imported_modules(home, "zebra") & {"re"} == set()
 
 
 @pytest.mark.parametrize("typed", [("session", ""), ("ref", "@")])
-def test_live_values_of_completions_import_nothing_heavy(zoo: Home, typed: tuple[str, ...]) -> None:
-    assert imported(zoo, "__complete", *typed) & HEAVY == set()
+def test_completion_values_import_nothing_heavy(zoo: Home, typed: tuple[str, ...]) -> None:
+    assert imported_modules(zoo, "__complete", *typed) & HEAVY == set()
 
 
-def test_the_probe_sees_what_is_imported(zoo: Home) -> None:
-    assert "msgspec" in imported(zoo, "--json", "zebra")
+def test_probe_sees_imports(zoo: Home) -> None:
+    assert "msgspec" in imported_modules(zoo, "--json", "zebra")

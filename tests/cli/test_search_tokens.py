@@ -1,4 +1,4 @@
-"""What is found by words: names from code, forms of words, other scripts; and the tiers."""
+"""Word search: identifiers, word forms, other scripts, and the tiers."""
 
 import re
 
@@ -42,7 +42,7 @@ TEXTS: dict[str, tuple[str, str, str]] = {
 }
 
 FOUND: tuple[tuple[str, str], ...] = (
-    # Names from code: whole and by part, however they are written.
+    # Identifiers in any style, whole or in part
     ("refresh_auth_token", "snake"),
     ("REFRESH_AUTH_TOKEN", "snake"),
     ("auth_token", "snake"),
@@ -70,18 +70,18 @@ FOUND: tuple[tuple[str, str], ...] = (
     ("1027", "number"),
     ("v3.12.7", "version"),
     ("3.12", "version"),
-    # English, in any form.
+    # English word forms
     ("migration", "stem"),
     ("failed", "stem"),
     ("retry", "stem"),
     ("MIGRATIONS", "stem"),
-    # Accents, typed or not.
+    # Accents, typed or not
     ("cafe", "accent"),
     ("café", "accent"),
     ("cafe\u0301", "accent"),
     ("zoe", "accent"),
     ("FERMÉ", "accent"),
-    # Chinese, Japanese and Korean by any run of characters.
+    # Chinese, Japanese and Korean: any run of characters
     ("検", "japanese"),
     ("検索", "japanese"),
     ("日本語", "japanese"),
@@ -95,7 +95,7 @@ FOUND: tuple[tuple[str, str], ...] = (
     ("redis", "mixed"),
     ("キャッシュ", "mixed"),
     ("Redisのキャッシュ", "mixed"),
-    # Tool input as discussion.
+    # Tool input is tokenized like discussion
     ("drain_queue_worker", "input-snake"),
     ("queue", "input-snake"),
     ("spawnChildProcess", "input-camel"),
@@ -110,7 +110,7 @@ FOUND: tuple[tuple[str, str], ...] = (
     ("7719", "input-number"),
     ("画像", "input-cjk"),
     ("処", "input-cjk"),
-    # Tool output by whole tokens.
+    # Tool output: whole tokens
     ("frobnicate", "output-word"),
     ("FROBNICATE", "output-word"),
     ("resolveModuleSpecifier", "output-camel"),
@@ -119,12 +119,12 @@ FOUND: tuple[tuple[str, str], ...] = (
     ("Dateigröße", "output-accent"),
     ("überschritten", "output-accent"),
     ("致命错误", "output-cjk"),
-    # Names of tools.
+    # Names of tools
     ("WebFetch", "tool-name"),
     ("webfetch", "tool-name"),
-    # No word at all: as it stands.
+    # No word: literal match
     ("()=>{}", "symbols"),
-    # Phrases.
+    # Phrases
     ('"purple elephant"', "phrase"),
     ('"elephant is not"', "phrase-apart"),
     ('"purple elephant', "phrase"),
@@ -150,7 +150,7 @@ NOT_FOUND: tuple[str, ...] = (
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """A session with one turn for each text."""
+    """Return a home with one turn for each text."""
     home = Home(tmp_path_factory.mktemp("tokens") / "home")
     file = home.claude(1)
     file.meta("custom-title", customTitle="untitled")
@@ -167,7 +167,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 
 def found(home: Home, *arguments: str) -> list[str]:
-    """The names of the texts that are found, the best first."""
+    """Return the names of the matching texts, the best first."""
     done = home.run("--no-refresh", *arguments)
     assert done.returncode == (0 if done.stdout else 1), done.stderr
     names = list(TEXTS)
@@ -175,7 +175,7 @@ def found(home: Home, *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("query", "name"), FOUND, ids=[query for query, _ in FOUND])
-def test_query_finds_the_turn_first(corpus: Home, query: str, name: str) -> None:
+def test_query_ranks_the_turn_first(corpus: Home, query: str, name: str) -> None:
     assert found(corpus, "--", query)[:1] == [name]
 
 
@@ -185,13 +185,13 @@ def test_query_finds_nothing(corpus: Home, query: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
-def test_phrase_finds_only_what_stands_together(corpus: Home) -> None:
+def test_phrase_matches_only_adjacent_words(corpus: Home) -> None:
     assert found(corpus, '"purple elephant"') == ["phrase"]
     assert sorted(found(corpus, "purple elephant")) == ["phrase", "phrase-apart"]
     assert sorted(found(corpus, "elephant", "purple")) == ["phrase", "phrase-apart"]
 
 
-def test_option_like_words_stand_behind_two_dashes(corpus: Home) -> None:
+def test_words_like_options_follow_two_dashes(corpus: Home) -> None:
     assert found(corpus, "--", "--no-verify") == ["flag"]
     assert found(corpus, "commit", "--", "--no-verify") == ["flag"]
     assert found(corpus, "-e", "--no-verify") == ["flag"]
@@ -209,7 +209,7 @@ def test_command_word_can_be_searched_for(corpus: Home, arguments: tuple[str, ..
     ["CLAUDE.md", "a:b", "field:value", "*", "?", "/re/", "[x", "(", '"', '"" ""', "AND", "a^2",
      "~x", "\\", "$HOME", "x" * 3000, "-", "--x=y", "{}", "%s", "'"],
 )  # fmt: skip
-def test_no_query_is_a_syntax_error(corpus: Home, query: str) -> None:
+def test_no_query_is_a_usage_error(corpus: Home, query: str) -> None:
     done = corpus.run("--no-refresh", "--", query)
     assert done.returncode in (0, 1), done.stderr
     assert done.stderr == ""
@@ -225,12 +225,12 @@ def test_further_words_join_the_pattern(corpus: Home) -> None:
     assert found(corpus, "purple", "-n", "5", "sleeps") == ["phrase"]
 
 
-# Tiers.
+# Tiers
 
 
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Sessions that a question in plain words is about."""
+    """Return a home with sessions to ask about in plain words."""
     home = Home(tmp_path_factory.mktemp("talk") / "home")
     said = (
         ("The login test fails every third run", "It was flaky: the JWT clock skewed. Fixed."),
@@ -257,13 +257,13 @@ def test_question_finds_the_turn(talk: Home) -> None:
     assert done.stdout.splitlines()[0].endswith(":0:1.000:The login test fails every third run")
 
 
-def test_all_words_need_no_note(talk: Home) -> None:
+def test_all_words_print_no_warning(talk: Home) -> None:
     done = talk.run("login", "flaky")
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_most_words_are_named_on_stderr(talk: Home) -> None:
+def test_words_of_the_most_tier_are_named_on_stderr(talk: Home) -> None:
     done = talk.run("flaky login test kangaroo")
     assert done.returncode == 0
     assert done.stdout.splitlines()[0].endswith("The login test fails every third run")
@@ -278,7 +278,7 @@ def test_stop_words_are_not_named(talk: Home) -> None:
     assert done.stderr.rstrip().endswith(": fix flaky login kangaroo")
 
 
-def test_nothing_at_all_is_silent_and_exit_1(talk: Home) -> None:
+def test_no_hit_is_silent_and_exit_1(talk: Home) -> None:
     done = talk.run("kangaroo pouch marsupial")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 

@@ -1,4 +1,4 @@
-"""No surface shows a secret unless it is asked to; `ccgrep secrets` tells where they are."""
+"""All output is redacted unless the user turns that off. `ccgrep secrets` lists the secrets."""
 
 import html
 import json
@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_hostile import on_terminal
 from tests.helpers import scale
 from tests.helpers.canaries import FAMILIES, Canary, canary, grams, is_whole, leaks
 from tests.helpers.homes import Home
 from tests.helpers.mcp_client import ServerClient, run_with_server
+from tests.helpers.terminal import on_terminal
 
 PLACES = ("prompt", "answer", "tool input", "tool output", "thinking", "title", "late prompt")
 ROUNDS = scale.of(1, 5)
 
 
 class Shop(Home):
-    """A session for each family, with another secret of it at each place."""
+    """A home with a session for each family, and a secret of it at each place."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
@@ -73,7 +73,7 @@ def known(shop: Shop) -> dict[str, Canary]:
 ALL = ("-tuser", "-tassistant", "-ttool", "-tthinking")
 SURFACES: dict[str, tuple[str, ...]] = {
     "record lines": ("commonword", "-n0"),
-    "wide and coloured": ("commonword", "-n0", "--width=2000", "--color=always"),
+    "wide and colored": ("commonword", "-n0", "--width=2000", "--color=always"),
     "narrow": ("commonword", "-n0", "--width=40"),
     "tool text": ("commonword", "-n0", "-ttool", "--width=900"),
     "context": ("-F", "says", "-C1"),
@@ -128,11 +128,11 @@ SHOWS = {
     "export as JSON": PLACES,
     "list as JSON": ("title",),
 }
-"""Where each secret is seen when it is asked for, of the surfaces that print all of a text."""
+"""The places that a surface prints completely with --no-redact."""
 
 
-def printed(shop: Shop, name: str, *more: str, **variables: str) -> str:
-    """What a surface prints, on both streams."""
+def run_surface(shop: Shop, name: str, *more: str, **variables: str) -> str:
+    """Return what a surface prints on both streams."""
     state = shop.directory / "pick"
     state.mkdir(exist_ok=True)
     variables["CCGREP_PICK"] = str(state)
@@ -142,13 +142,15 @@ def printed(shop: Shop, name: str, *more: str, **variables: str) -> str:
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_no_surface_shows_a_secret(shop: Shop, known: dict[str, Canary], name: str) -> None:
-    assert leaks(known, printed(shop, name)) == []
+def test_secrets_are_redacted_on_every_surface(
+    shop: Shop, known: dict[str, Canary], name: str
+) -> None:
+    assert leaks(known, run_surface(shop, name)) == []
 
 
 @pytest.mark.parametrize("name", SHOWS)
-def test_every_secret_is_shown_when_asked_for(shop: Shop, name: str) -> None:
-    text = printed(shop, name, "--no-redact")
+def test_no_redact_prints_every_secret(shop: Shop, name: str) -> None:
+    text = run_surface(shop, name, "--no-redact")
     if name == "HTML":
         text = html.unescape(re.sub("<[^>]*>", "", text))
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\\_", "_").replace("\\-", "-")
@@ -156,20 +158,20 @@ def test_every_secret_is_shown_when_asked_for(shop: Shop, name: str) -> None:
         (family, place)
         for (family, _, place), secret in shop.secrets.items()
         if place in SHOWS[name]
-        and (place != "title" or len(secret.text) < 90)  # a longer one is cut
+        and (place != "title" or len(secret.text) < 90)  # longer titles are cut
         and not is_whole(secret, plain)
         and not is_whole(secret, text)
     ]
     assert missing == []
 
 
-def test_the_setting_shows_them_but_not_to_an_agent(shop: Shop, known: dict[str, Canary]) -> None:
+def test_redact_setting_does_not_apply_to_the_server(shop: Shop, known: dict[str, Canary]) -> None:
     for name in ("record lines", "sessions to complete", "hits to pick"):
-        assert leaks(known, printed(shop, name, CCGREP_REDACT="never"))
-    assert leaks(known, run_with_server(shop, everything(shop), CCGREP_REDACT="never")) == []
+        assert leaks(known, run_surface(shop, name, CCGREP_REDACT="never"))
+    assert leaks(known, run_with_server(shop, call_every_tool(shop), CCGREP_REDACT="never")) == []
 
 
-def everything(shop: Shop) -> Callable[[ServerClient], Awaitable[str]]:
+def call_every_tool(shop: Shop) -> Callable[[ServerClient], Awaitable[str]]:
     async def ask(server: ServerClient) -> str:
         texts = [
             await server.call_text("search_conversations", query="commonword", limit=500),
@@ -185,18 +187,14 @@ def everything(shop: Shop) -> Callable[[ServerClient], Awaitable[str]]:
     return ask
 
 
-def test_the_server_shows_no_secret_unless_it_was_started_so(
-    shop: Shop, known: dict[str, Canary]
-) -> None:
-    assert leaks(known, run_with_server(shop, everything(shop))) == []
-    shown = run_with_server(shop, everything(shop), "--no-redact")
-    wanted = [one for (_, _, place), one in shop.secrets.items() if place in ("prompt", "answer")]
-    assert [one for one in wanted if not is_whole(one, shown)] == []
+def test_server_redacts_unless_started_with_no_redact(shop: Shop, known: dict[str, Canary]) -> None:
+    assert leaks(known, run_with_server(shop, call_every_tool(shop))) == []
+    shown = run_with_server(shop, call_every_tool(shop), "--no-redact")
+    secrets = [s for (_, _, place), s in shop.secrets.items() if place in ("prompt", "answer")]
+    assert [secret for secret in secrets if not is_whole(secret, shown)] == []
 
 
-def test_previews_and_blocks_on_a_terminal_show_no_secret(
-    shop: Shop, known: dict[str, Canary]
-) -> None:
+def test_previews_and_terminal_output_are_redacted(shop: Shop, known: dict[str, Canary]) -> None:
     seen = [on_terminal(shop, "commonword", "-n0"), on_terminal(shop, "list", "-n0")]
     seen.append(on_terminal(shop, "stats", "bash", "-n0"))
     for id in shop.ids[:: scale.of(15, 1)]:
@@ -207,21 +205,19 @@ def test_previews_and_blocks_on_a_terminal_show_no_secret(
     assert all("commonword" in text for text in seen[3:])
 
 
-def test_a_secret_that_is_looked_for_is_found_and_redacted(
-    shop: Shop, known: dict[str, Canary]
-) -> None:
-    wanted = [s for (_, _, place), s in shop.secrets.items() if place == "prompt"]
-    lines = [secret.value.split("\n")[-1] for secret in wanted]
+def test_search_for_a_secret_finds_it_and_redacts_it(shop: Shop, known: dict[str, Canary]) -> None:
+    secrets = [s for (_, _, place), s in shop.secrets.items() if place == "prompt"]
+    lines = [secret.value.split("\n")[-1] for secret in secrets]
     typed = [word for line in lines for word in ("-e", line)]
     for options in ((), ("-o",), ("--json",), ("--color=always",)):
         done = shop.run("-F", *options, *typed)
-        text = re.sub(r'"query":".*?","total_results', "", done.stdout)  # That was typed.
+        text = re.sub(r'"query":".*?","total_results', "", done.stdout)  # the user typed it
         assert leaks(known, text + done.stderr) == []
-        assert done.stdout.count("[redacted:") >= len(wanted)
+        assert done.stdout.count("[redacted:") >= len(secrets)
     assert len(shop.run("-F", "-l", *typed).stdout.splitlines()) == len(shop.ids)
 
 
-def test_saved_files_and_their_names_have_no_secret(shop: Shop, known: dict[str, Canary]) -> None:
+def test_saved_files_and_their_names_are_redacted(shop: Shop, known: dict[str, Canary]) -> None:
     done = shop.run("show", "-", "--save", "--tools", "--thinking", input=shop.refs)
     paths = [Path(line) for line in done.stdout.splitlines()]
     assert len(paths) == len(shop.ids)
@@ -232,7 +228,7 @@ def test_saved_files_and_their_names_have_no_secret(shop: Shop, known: dict[str,
         assert not any(name[at : at + 12] in lowered for at in range(len(name)))
 
 
-def test_a_directory_with_a_secret_in_its_name_is_not_printed(home: Home) -> None:
+def test_resume_does_not_print_a_directory_with_a_secret_in_its_name(home: Home) -> None:
     secret = canary("github classic", 1)
     where = home.directory / secret.value
     where.mkdir()
@@ -272,7 +268,7 @@ def test_every_secret_is_listed_by_rule_place_and_fingerprint(
     )
 
 
-def test_a_fingerprint_is_that_of_the_secret_wherever_it_stands(home: Home) -> None:
+def test_same_secret_has_the_same_fingerprint_everywhere(home: Home) -> None:
     one, other = canary("github classic", 1), canary("github classic", 2)
     key = canary("pem rsa", 3)
     file = home.claude()
@@ -291,7 +287,7 @@ def test_a_fingerprint_is_that_of_the_secret_wherever_it_stands(home: Home) -> N
     assert kinds == {("user", "tool"), ("assistant",), ("assistant", "tool")}
 
 
-def test_secrets_takes_filters_and_says_what_to_do(home: Home) -> None:
+def test_secrets_command_filters_and_suggests_forget(home: Home) -> None:
     for number, project in ((1, "shop"), (2, "blog")):
         file = home.claude(number, slug=f"-{project}", cwd=f"/home/sam/{project}")
         file.turn(f"{project} {canary('openai', number).text}", "ok")

@@ -1,9 +1,7 @@
-"""Searching by meaning, with the real weights: what is found, what is not, and what is said."""
+"""Semantic and hybrid search with the real model weights."""
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,24 +12,25 @@ import pytest
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.embedded_home import Done, run_many, vector_files_contain
 from tests.helpers.homes import Home
+from tests.helpers.imports import imported_modules
 from tests.helpers.transcripts import Lines
 
 HOUR_MS = 3_600_000
 NOW_MS = time.time_ns() // 1_000_000
 
 LOGIN = "The login page crashes whenever a customer types an emoji as their password"
-LOGIN_ASKED = "sign-in form fails with special symbols"
+LOGIN_QUERY = "sign-in form fails with special symbols"
 MEMORY = "The worker keeps eating RAM until the kernel kills it"
-MEMORY_ASKED = "process leaks memory and gets out-of-memory terminated"
+MEMORY_QUERY = "process leaks memory and gets out-of-memory terminated"
 
 
-def at(file: Lines, hours_ago: float) -> None:
+def set_time(file: Lines, hours_ago: float) -> None:
     file.now_ms = NOW_MS - int(hours_ago * HOUR_MS)
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """The same trouble in sessions that differ in every way that can be filtered by.
+    """Return a home with the same problem in sessions that differ in everything a filter tests.
 
     shop    40 days old; 0 login, 1 with Bash, 2 memory; its agent worked a minute later
     api     3 days old; another project, branch and model; 0 with Read
@@ -41,7 +40,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     home = Home(tmp_path_factory.mktemp("semantic") / "home")
     home.embed = "auto"
     shop = home.claude(1, name="shop1111-x")
-    at(shop, 40 * 24)
+    set_time(shop, 40 * 24)
     shop.turn(LOGIN, "The form takes any unicode text now and hashes the bytes.")
     shop.turn("Rotate the logs", "Done: logrotate runs every night.", "make", "fine")
     shop.turn(MEMORY, "A cache without a bound held every response; it is an LRU now.")
@@ -49,7 +48,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     agent.now_ms = shop.now_ms + 60_000
     agent.turn("Find every place where memory use grows", "Three caches have no limit at all.")
     api = home.claude(2, slug="-home-sam-src-api", name="api22222-x", cwd="/home/sam/src/api")
-    at(api, 3 * 24)
+    set_time(api, 3 * 24)
     api.prompt("The service uses more and more memory", gitBranch="feature/mem")
     api.result(
         api.call("Read", {"file_path": "a.py"}, model="claude-sonnet-5", gitBranch="feature/mem"),
@@ -62,11 +61,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
         gitBranch="feature/mem",
     )
     codex = home.codex(3, cwd="/home/sam/src/tools")
-    at(codex, 20)
+    set_time(codex, 20)
     codex.meta()
     codex.turn("Why is memory usage so high?", "The parser kept all files.", "free -m", "90 %")
     web = home.claude(4, slug="-home-sam-web", name="web44444-x", cwd="/home/sam/web/ui")
-    at(web, 1)
+    set_time(web, 1)
     web.turn("The browser tab runs out of memory", "Images are released after use now.")
     for file in (shop, agent, api, codex, web):
         if isinstance(file, type(shop)):
@@ -82,13 +81,13 @@ NAMES = {"shop1111": "shop", "agent-a1": "agent", "api22222": "api", "web44444":
 
 
 def named(done: Done) -> list[str]:
-    """Which turns were found, in a fixed order."""
+    """Return the matching turns, sorted."""
     assert (done.code, done.err) == (0 if done.out else 1, "")
     rows = [place.split(":") for place in done.places]
     return sorted(f"{NAMES.get(row[0], 'codex')}:{row[1]}" for row in rows)
 
 
-# What is found.
+# Matches
 
 
 def words_of(text: str) -> set[str]:
@@ -110,9 +109,9 @@ def test_exit_codes(shop: Home) -> None:
     found, none, quiet, quiet_none = run_many(
         shop,
         [
-            ["--semantic", MEMORY_ASKED],
+            ["--semantic", MEMORY_QUERY],
             ["--semantic", "medieval harpsichord tuning"],
-            ["-q", "--semantic", MEMORY_ASKED],
+            ["-q", "--semantic", MEMORY_QUERY],
             ["-q", "--semantic", "medieval harpsichord tuning"],
         ],
     )
@@ -142,7 +141,7 @@ REFUSED: tuple[tuple[str, str], ...] = (
 )
 
 
-def test_what_cannot_be_asked_is_said_in_one_sentence(shop: Home) -> None:
+def test_invalid_semantic_query_is_a_usage_error(shop: Home) -> None:
     made = run_many(shop, [command.split() for command, _ in REFUSED])
     for (command, words), done in zip(REFUSED, made, strict=True):
         assert (done.code, done.out) == (1 if "nonesuch" in command else 2, ""), (command, done)
@@ -181,12 +180,12 @@ CASES: tuple[tuple[str, list[str]], ...] = (
 
 @pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
 def test_filters(shop: Home, mode: str) -> None:
-    commands = [["-n", "0", mode, *options.split(), MEMORY_ASKED] for options, _ in CASES]
+    commands = [["-n", "0", mode, *options.split(), MEMORY_QUERY] for options, _ in CASES]
     for (options, expected), done in zip(CASES, run_many(shop, commands), strict=True):
         assert named(done) == expected, options
 
 
-def test_types_and_surfaces_choose_what_is_compared(shop: Home) -> None:
+def test_types_and_surfaces_select_what_is_compared(shop: Home) -> None:
     prompt, answer = "emoji breaks signing in", "form accepts unicode and hashes it as bytes"
     asked: list[tuple[str, str, str]] = [
         ("-t user", prompt, LOGIN),
@@ -202,7 +201,7 @@ def test_types_and_surfaces_choose_what_is_compared(shop: Home) -> None:
 
 
 def test_hybrid_with_a_type_matches_words_in_that_text_only(shop: Home) -> None:
-    """`logrotate` is only in what the agent said."""
+    """`logrotate` occurs only in an answer."""
     user, agent = run_many(
         shop, [["--hybrid", "-t", kind, "logrotate"] for kind in ("user", "assistant")]
     )
@@ -224,11 +223,11 @@ def test_alpha_1_ranks_by_meaning_and_0_by_words(shop: Home) -> None:
     assert words.scores[0] > 0.9
 
 
-# What is said about it.
+# Output
 
 
 def test_json(shop: Home) -> None:
-    answer: dict[str, Any] = shop.json("--semantic", LOGIN_ASKED)
+    answer: dict[str, Any] = shop.json("--semantic", LOGIN_QUERY)
     assert answer["tier"] == "semantic"
     coverage = answer["coverage"]
     assert coverage["embedded"] == coverage["to_embed"] > 10
@@ -240,21 +239,21 @@ def test_json(shop: Home) -> None:
     hybrid = shop.json("--hybrid", "login page")
     assert hybrid["tier"] == "hybrid"
     assert hybrid["results"][0]["parts"]["words"] == 1.0
-    lines = shop.run("--semantic", "--jsonl", LOGIN_ASKED).stdout.splitlines()
+    lines = shop.run("--semantic", "--jsonl", LOGIN_QUERY).stdout.splitlines()
     common = {key: answer[key] for key in ("schema", "query", "tier")}
     assert [json.loads(line) for line in lines] == [{**common, **r} for r in answer["results"]]
 
 
-def test_document_for_scripts_names_every_field(shop: Home) -> None:
+def test_scripting_page_names_every_field(shop: Home) -> None:
     document = (Path(__file__).parents[2] / "docs" / "scripting.md").read_text(encoding="utf-8")
     answer = shop.json("--hybrid", "login page")
     fields = {*answer["coverage"], *answer["results"][0], *answer["results"][0]["parts"]}
     assert {name for name in fields if f"`{name}`" not in document} == set()
 
 
-def test_explanation_is_on_stderr_only(shop: Home) -> None:
+def test_explanation_goes_to_stderr(shop: Home) -> None:
     plain, explained = run_many(
-        shop, [["--semantic", MEMORY_ASKED], ["--semantic", "--explain", MEMORY_ASKED]]
+        shop, [["--semantic", MEMORY_QUERY], ["--semantic", "--explain", MEMORY_QUERY]]
     )
     assert explained.out == plain.out
     lines = explained.err.splitlines()
@@ -268,18 +267,18 @@ def test_explanation_is_on_stderr_only(shop: Home) -> None:
 def test_session_lists_and_counts(shop: Home) -> None:
     ids, counts, without = run_many(
         shop,
-        [["--semantic", option, "--full-id", MEMORY_ASKED] for option in ("-l", "-c", "-L")],
+        [["--semantic", option, "--full-id", MEMORY_QUERY] for option in ("-l", "-c", "-L")],
     )
     found = {line.partition(":")[0]: line.partition(":")[2] for line in counts.out.splitlines()}
     assert found == dict.fromkeys(ids.out.splitlines(), "1")
     assert without == Done(1, "", "")
 
 
-# The order.
+# Ranking
 
 
 def test_score_never_increases_and_is_deterministic(shop: Home) -> None:
-    commands = [["-n", "0", mode, MEMORY_ASKED] for mode in ("--semantic", "--hybrid")] * 2
+    commands = [["-n", "0", mode, MEMORY_QUERY] for mode in ("--semantic", "--hybrid")] * 2
     semantic, hybrid, *again = run_many(shop, commands)
     assert [semantic, hybrid] == again
     for done in (semantic, hybrid):
@@ -294,7 +293,7 @@ def embedded(home: Home) -> Home:
     return home
 
 
-def test_agent_below_its_session_and_machine_text_last(embedded: Home) -> None:
+def test_sub_agent_ranks_below_its_session_and_machine_text_last(embedded: Home) -> None:
     home = embedded
     main = home.claude(1)
     main.turn("Something about stripes, perhaps on African animals, or a flag", "I cannot say.")
@@ -313,7 +312,7 @@ def test_agent_below_its_session_and_machine_text_last(embedded: Home) -> None:
         assert done.scores == sorted(done.scores, reverse=True)
 
 
-def test_the_same_turn_in_two_sessions_is_one_hit(embedded: Home) -> None:
+def test_turn_shared_by_two_sessions_is_one_hit(embedded: Home) -> None:
     home = embedded
     first = home.claude(1)
     first.turn(LOGIN, "The form takes any text now.")
@@ -325,15 +324,15 @@ def test_the_same_turn_in_two_sessions_is_one_hit(embedded: Home) -> None:
     fork.turn("Water the plants", "Watered.")
     fork.write()
     home.index()
-    answer = home.json("--semantic", LOGIN_ASKED)
+    answer = home.json("--semantic", LOGIN_QUERY)
     (hit,) = answer["results"]
     places = {hit["session_id"], *(other["session_id"] for other in hit["also_in"])}
     assert (places, hit["turn"]) == ({first.id, fork.id}, 0)
-    (counted,) = run_many(home, [["-c", "--full-id", "--semantic", LOGIN_ASKED]])
+    (counted,) = run_many(home, [["-c", "--full-id", "--semantic", LOGIN_QUERY]])
     assert sorted(counted.out.split()) == sorted([f"{first.id}:1", f"{fork.id}:1"])
 
 
-# What is not found.
+# No matches
 
 TOPICS = (
     ("Migrate the orders table to a partitioned layout", "Partitioned by month; queries prune."),
@@ -369,7 +368,7 @@ NONSENSE = (
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Text that no floor was calibrated on."""
+    """Return a home with text on which no score floor was calibrated."""
     home = Home(tmp_path_factory.mktemp("office") / "home")
     home.embed = "auto"
     file = home.claude(1)
@@ -382,15 +381,15 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 
 @pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
-def test_nonsense_finds_nothing(office: Home, mode: str) -> None:
+def test_nonsense_matches_nothing(office: Home, mode: str) -> None:
     made = run_many(office, [[mode, query] for query in NONSENSE])
     wrong = {q: done.out for q, done in zip(NONSENSE, made, strict=True) if done != (1, "", "")}
     assert wrong == {}
 
 
 @pytest.mark.parametrize("query", ["flurble page snorfblatt", "wibble tests", "xqzt vbnm memory"])
-def test_hybrid_finds_nothing_where_neither_words_nor_meaning_do(office: Home, query: str) -> None:
-    """Of two or three words one is in the text, by chance."""
+def test_hybrid_needs_a_match_in_words_or_meaning(office: Home, query: str) -> None:
+    """One of the two or three words is in the text by chance."""
     words, semantic, hybrid = run_many(
         office, [[query], ["--semantic", query], ["--hybrid", query]]
     )
@@ -406,16 +405,16 @@ SENSE = (
 )
 
 
-def test_sense_is_still_found_there(office: Home) -> None:
+def test_meaningful_query_matches_in_the_same_text(office: Home) -> None:
     made = run_many(office, [["--semantic", "-n", "1", query] for query, _ in SENSE])
     for (query, turn), done in zip(SENSE, made, strict=True):
         assert [place.split(":")[1] for place in done.places] == [str(turn)], query
 
 
-# What is gone.
+# Deleted and changed text
 
 
-def test_what_was_forgotten_is_gone_from_the_files(embedded: Home) -> None:
+def test_forget_deletes_vectors_from_the_files(embedded: Home) -> None:
     from ccgrep.fulltext.surfaces import text_key  # noqa: PLC0415
 
     home = embedded
@@ -425,36 +424,36 @@ def test_what_was_forgotten_is_gone_from_the_files(embedded: Home) -> None:
     for file in (secret, other):
         file.write()
     assert home.run("index", "-q").returncode == 0
-    assert home.run("--semantic", LOGIN_ASKED).returncode == 0
+    assert home.run("--semantic", LOGIN_QUERY).returncode == 0
     assert vector_files_contain(home, text_key(LOGIN))
     assert home.run("forget", secret.id).returncode == 0
     assert not vector_files_contain(home, text_key(LOGIN))
     assert vector_files_contain(home, text_key(MEMORY))
     assert home.run("index", "-q").returncode == 0
     assert not vector_files_contain(home, text_key(LOGIN))
-    gone, left = run_many(home, [["--semantic", LOGIN_ASKED], ["--semantic", MEMORY_ASKED]])
+    gone, left = run_many(home, [["--semantic", LOGIN_QUERY], ["--semantic", MEMORY_QUERY]])
     assert gone == Done(1, "", "")
     assert left.code == 0
 
 
-def test_changed_turn_is_answered_as_it_is_now(embedded: Home) -> None:
+def test_changed_turn_is_embedded_again(embedded: Home) -> None:
     home = embedded
     file = home.claude(1)
     file.meta("custom-title", customTitle="-")
     file.turn("Tell me", MEMORY)
     file.write()
     assert home.run("index", "-q").returncode == 0
-    assert home.run("--semantic", MEMORY_ASKED).returncode == 0
+    assert home.run("--semantic", MEMORY_QUERY).returncode == 0
     file.answer("Water the plants in the garden every evening.")
     file.append()
     before, now = run_many(
-        home, [["--semantic", MEMORY_ASKED], ["--semantic", "gardening and watering flowers"]]
+        home, [["--semantic", MEMORY_QUERY], ["--semantic", "gardening and watering flowers"]]
     )
     assert before == Done(1, "", "")
     assert now.places == [f"{file.id[:8]}:0"]
 
 
-def test_session_that_was_rewritten_leaves_no_hit_above_what_is_said_now(embedded: Home) -> None:
+def test_superseded_session_ranks_below_the_current_one(embedded: Home) -> None:
     home = embedded
     file = home.claude(1)
     file.turn("Water the plants", "Watered.")
@@ -467,8 +466,8 @@ def test_session_that_was_rewritten_leaves_no_hit_above_what_is_said_now(embedde
     assert done.places[0] == f"{other.id}:0"
 
 
-def test_nothing_to_embed_is_not_embedded_again_and_again(embedded: Home) -> None:
-    """Text in which the model sees nothing counts as done."""
+def test_text_without_tokens_is_embedded_only_once(embedded: Home) -> None:
+    """Text that the model tokenizes to nothing counts as embedded."""
     home = embedded
     file = home.claude(1)
     file.turn("\u200b\u200b", "\u200b")
@@ -476,31 +475,31 @@ def test_nothing_to_embed_is_not_embedded_again_and_again(embedded: Home) -> Non
     file.write()
     assert home.run("index").returncode == 0
     assert "embedded" not in home.run("index").stderr
-    answer = home.json("--semantic", MEMORY_ASKED)["coverage"]
+    answer = home.json("--semantic", MEMORY_QUERY)["coverage"]
     assert answer["embedded"] == answer["to_embed"]
 
 
-# A search embeds what is pending.
+# Embedding during a search
 
 
-def test_search_embeds_what_is_new(home: Home) -> None:
+def test_search_embeds_new_turns(home: Home) -> None:
     file = home.claude(1)
     file.turn(LOGIN, "The form takes any text now.")
     file.write()
     home.index()
-    assert home.run("--semantic", "--no-refresh", LOGIN_ASKED).returncode == 1
-    done = home.run("--semantic", LOGIN_ASKED)
+    assert home.run("--semantic", "--no-refresh", LOGIN_QUERY).returncode == 1
+    done = home.run("--semantic", LOGIN_QUERY)
     assert (done.returncode, done.stderr) == (0, "")
-    assert home.run("--semantic", "--no-refresh", LOGIN_ASKED).stdout == done.stdout
+    assert home.run("--semantic", "--no-refresh", LOGIN_QUERY).stdout == done.stdout
 
 
-def test_share_that_is_embedded_is_said(home: Home) -> None:
+def test_search_warns_how_much_is_embedded(home: Home) -> None:
     file = home.claude(1)
     for number in range(20):
         file.turn(f"{LOGIN}, for the {number}th time", f"Fixed it again, {number}.")
     file.write()
     home.index()
-    done = home.run("--semantic", "--no-refresh", "--json", LOGIN_ASKED)
+    done = home.run("--semantic", "--no-refresh", "--json", LOGIN_QUERY)
     coverage = json.loads(done.stdout)["coverage"]
     assert (coverage["embedded"], coverage["to_embed"]) == (0, 41 - 1)
     assert done.stderr == (
@@ -508,30 +507,30 @@ def test_share_that_is_embedded_is_said(home: Home) -> None:
     )
 
 
-def test_read_only_store_is_searched(embedded: Home) -> None:
+def test_semantic_search_works_on_a_read_only_store(embedded: Home) -> None:
     home = embedded
     file = home.claude(1)
     file.turn(LOGIN, "The form takes any text now.")
     file.write()
     home.rest()
     assert home.run("index", "-q").returncode == 0
-    before = home.run("--semantic", LOGIN_ASKED).stdout
+    before = home.run("--semantic", LOGIN_QUERY).stdout
     paths = [home.store_dir, *home.store_dir.rglob("*")]
     modes = [(path, path.stat().st_mode) for path in paths]
     for path, mode in modes:
         path.chmod(mode & 0o555)
     try:
-        done = home.run("--semantic", LOGIN_ASKED)
+        done = home.run("--semantic", LOGIN_QUERY)
         assert (done.returncode, done.stdout) == (0, before), done.stderr
     finally:
         for path, mode in modes:
             path.chmod(mode)
 
 
-# Hostile text.
+# Hostile text
 
 
-def test_hostile_text_does_not_act(embedded: Home) -> None:
+def test_hostile_text_is_inert_in_semantic_search(embedded: Home) -> None:
     home = embedded
     file = home.claude(1)
     attacks = [one.encode("utf-8", "replace").decode() for one in ATTACKS.values()]
@@ -552,33 +551,16 @@ def test_hostile_text_does_not_act(embedded: Home) -> None:
         assert done.code == 0, done.err
         assert acting(done.out) == acting(done.err) == []
     for done in made[:2]:
-        assert len(done.places) > 50  # What is mostly control characters means little.
+        assert len(done.places) > 50  # text of mostly control characters has little meaning
         assert {place.split(":")[0] for place in done.places} == {file.id[:8]}
 
 
-# Libraries.
-
-PROBE = """
-import sys
-from ccgrep.cli import main
-code = main(sys.argv[1:])
-sys.stdout.flush()
-print("\\n".join(sys.modules), file=sys.stderr)
-sys.exit(code)
-"""
+# Libraries
 
 
 @pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
 def test_query_imports_no_model_runtime(shop: Home, mode: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, mode, MEMORY_ASKED],
-        env=shop.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    imported = set(done.stderr.split())
+    imported = imported_modules(shop, mode, MEMORY_QUERY)
     heavy = {"torch", "sentence_transformers", "transformers", "huggingface_hub", "onnxruntime"}
     assert "numpy" in imported
     assert imported & {*heavy, "usearch", "scipy", "asyncio"} == set()
@@ -619,8 +601,8 @@ def test_without_the_extra_everything_else_works(home: Home, missing: Sequence[s
         assert done.code == 0, (command, done)
 
 
-def test_store_with_vectors_is_kept_up_without_the_extra(embedded: Home) -> None:
-    """Installed once and then not any more: what is forgotten is gone all the same."""
+def test_vectors_are_maintained_without_the_extra(embedded: Home) -> None:
+    """The extra was installed once: `forget` still deletes vectors."""
     from ccgrep.fulltext.surfaces import text_key  # noqa: PLC0415
 
     home = embedded

@@ -1,4 +1,4 @@
-"""The configuration: where values come from, which are refused, and what `settings` prints."""
+"""The configuration: the origin of values, invalid values, and `ccgrep settings`."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from ccgrep.config import Config, load_settings
 from ccgrep.errors import UsageError
 from ccgrep.output.report_text import settings_lines
 from ccgrep.settings import KEYS
-from tests.cli.test_search_start import imported
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
+from tests.helpers.imports import imported_modules
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def settings(home: Home, **environment: str) -> dict[str, tuple[str, str]]:
     return {name: (value, origin) for name, value, origin in rows}
 
 
-def test_settings_prints_every_key_its_value_and_where_it_came_from(home: Home) -> None:
+def test_settings_prints_the_value_and_origin_of_every_key(home: Home) -> None:
     found = settings(home)
     assert list(found) == list(KEYS)
     assert found["store"] == (str(home.store_dir), "CCGREP_DIR")
@@ -47,7 +47,7 @@ def test_settings_prints_every_key_its_value_and_where_it_came_from(home: Home) 
     assert found["roots"] == ("-", "default")
 
 
-def test_a_variable_stands_above_the_file_and_the_file_above_the_default(home: Home) -> None:
+def test_variable_overrides_file_and_file_overrides_default(home: Home) -> None:
     path = configure(home, 'limit = 3\npager = "more"\ncolor = "always"\n')
     found = settings(home, CCGREP_LIMIT="4", PAGER="less")
     assert found["limit"] == ("4", "CCGREP_LIMIT")
@@ -57,7 +57,7 @@ def test_a_variable_stands_above_the_file_and_the_file_above_the_default(home: H
     assert settings(home, CCGREP_COLOR="auto", NO_COLOR="1")["color"] == ("auto", "CCGREP_COLOR")
 
 
-def test_an_option_stands_above_both(zoo: Home) -> None:
+def test_option_overrides_variable_and_file(zoo: Home) -> None:
     def hits(*options: str, **environment: str) -> int:
         done = zoo.run("zebra", *options, env=environment)
         return len(done.stdout.splitlines())
@@ -69,7 +69,7 @@ def test_an_option_stands_above_both(zoo: Home) -> None:
     assert hits(CCGREP_LIMIT="0") == 14
 
 
-def test_json_has_values_as_they_are(home: Home) -> None:
+def test_json_has_typed_values(home: Home) -> None:
     path = configure(home, 'alpha = 1\nsurfaces = ["full"]\nroots = ["~/old", "backup"]\n')
     found = home.json("settings")
     assert found["schema"] == 1
@@ -102,7 +102,7 @@ def test_json_has_values_as_they_are(home: Home) -> None:
         ("a = " + "[" * 5000, "is not TOML"),
     ],
 )
-def test_what_cannot_be_meant_is_exit_2_and_says_why(home: Home, text: str, message: str) -> None:
+def test_invalid_file_is_exit_2_with_the_reason(home: Home, text: str, message: str) -> None:
     path = configure(home, text)
     for command in (["settings"], ["some", "words"], ["list"]):
         done = home.run(*command)
@@ -111,13 +111,13 @@ def test_what_cannot_be_meant_is_exit_2_and_says_why(home: Home, text: str, mess
         assert message in done.stderr
 
 
-def test_a_wrong_variable_is_named(home: Home) -> None:
+def test_invalid_variable_is_named_in_the_message(home: Home) -> None:
     done = home.run("settings", env={"CCGREP_LIMIT": "many"})
     assert (done.returncode, done.stdout) == (2, "")
     assert "CCGREP_LIMIT must be a whole number, 0 or more, not 'many'" in done.stderr
 
 
-def test_another_file_can_be_named_and_must_be_there(home: Home, tmp_path: Path) -> None:
+def test_config_variable_must_name_an_existing_file(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     done = home.run("settings", env={"CCGREP_CONFIG": str(path)})
     assert (done.returncode, "does not exist" in done.stderr) == (2, True)
@@ -131,7 +131,7 @@ def test_help_needs_no_configuration(home: Home) -> None:
     assert home.run("--help").returncode == home.run("settings", "--help").returncode == 0
 
 
-def test_further_roots_are_read_besides_the_usual_ones(home: Home, tmp_path: Path) -> None:
+def test_configured_roots_are_read_in_addition_to_the_defaults(home: Home, tmp_path: Path) -> None:
     other = Home(tmp_path / "other")
     for where, text in ((home, "here"), (other, "there")):
         file = where.claude(len(text))
@@ -144,7 +144,7 @@ def test_further_roots_are_read_besides_the_usual_ones(home: Home, tmp_path: Pat
     assert (done.returncode, "neither projects/" in done.stderr) == (2, True)
 
 
-def test_sub_agents_can_be_left_out_for_good(home: Home) -> None:
+def test_subagents_setting_excludes_sub_agents(home: Home) -> None:
     file = home.claude()
     file.turn("zebra", "yes")
     file.write()
@@ -159,20 +159,20 @@ def test_sub_agents_can_be_left_out_for_good(home: Home) -> None:
     assert len(home.run("list").stdout.splitlines()) == 1
 
 
-def test_colours_can_be_set(zoo: Home) -> None:
+def test_color_setting_turns_colors_on(zoo: Home) -> None:
     configure(zoo, 'color = "always"\n')
     assert "\x1b[" in zoo.run("zebra").stdout
     assert "\x1b[" not in zoo.run("zebra", "--color", "never").stdout
     assert "\x1b[" not in zoo.run("zebra", env={"NO_COLOR": "1"}).stdout
 
 
-def test_a_file_costs_the_parser_and_none_costs_nothing(zoo: Home) -> None:
-    assert "tomllib" not in imported(zoo, "zebra")
+def test_toml_parser_is_imported_only_for_a_file(zoo: Home) -> None:
+    assert "tomllib" not in imported_modules(zoo, "zebra")
     configure(zoo, "limit = 3\n")
-    assert "tomllib" in imported(zoo, "zebra")
+    assert "tomllib" in imported_modules(zoo, "zebra")
 
 
-def test_nothing_acts_in_what_is_said_about_a_file(home: Home) -> None:
+def test_messages_about_a_file_are_inert(home: Home) -> None:
     for name, text in ATTACKS.items():
         typed = text.replace("\0", "").encode("utf-8", "replace").decode()
         quoted = "".join(f"\\U{ord(char):08x}" for char in typed)
@@ -187,7 +187,7 @@ def test_nothing_acts_in_what_is_said_about_a_file(home: Home) -> None:
             assert (len(lines), acting("".join(lines), also="\t")) == (len(KEYS), []), name
 
 
-def test_the_configuration_has_a_field_for_each_key() -> None:
+def test_config_has_a_field_for_each_key() -> None:
     places = {"store": "store_dir"}
     assert {places.get(name, name) for name in KEYS} == set(Config._fields) - {
         "recalls_dir",

@@ -1,4 +1,4 @@
-"""`ccgrep setup shell` and `ccgrep completions`: what is written, and that it goes away again."""
+"""`ccgrep setup shell` and `ccgrep completions`."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ OWN = (
 
 
 def programs(home: Home) -> dict[str, str]:
-    """All three shells on the PATH, whatever is installed."""
+    """Return a PATH with all three shells, whatever is installed."""
     directory = home.directory / "shells"
     directory.mkdir(exist_ok=True)
     for shell in COMPLETIONS:
@@ -31,7 +31,7 @@ def files(home: Home) -> dict[str, bytes]:
     return {str(path.relative_to(home.directory)): path.read_bytes() for path in found}
 
 
-def test_setup_writes_its_files_and_one_block_each(home: Home) -> None:
+def test_setup_writes_own_files_and_one_block_per_start_up_file(home: Home) -> None:
     bashrc = home.directory / ".bashrc"
     bashrc.write_bytes(b"alias x=y # \xff no text\n")
     bashrc.chmod(0o640)
@@ -48,7 +48,7 @@ def test_setup_writes_its_files_and_one_block_each(home: Home) -> None:
     assert files(home) == now
 
 
-def test_remove_takes_away_what_was_installed_and_nothing_else(home: Home) -> None:
+def test_remove_deletes_only_what_setup_installed(home: Home) -> None:
     (home.directory / ".bashrc").write_text("before\n")
     (home.directory / ".zshrc").write_text("before\n")
     before = files(home)
@@ -66,7 +66,7 @@ def test_dry_run_writes_nothing(home: Home) -> None:
     assert files(home) == before
 
 
-def test_start_up_file_that_is_a_link_stays_one(home: Home, tmp_path: Path) -> None:
+def test_linked_start_up_file_stays_a_link(home: Home, tmp_path: Path) -> None:
     dotfile = tmp_path / "bashrc"
     dotfile.write_text("mine\n")
     (home.directory / ".bashrc").symlink_to(dotfile)
@@ -75,7 +75,7 @@ def test_start_up_file_that_is_a_link_stays_one(home: Home, tmp_path: Path) -> N
     assert "# >>> ccgrep >>>" in dotfile.read_text()
 
 
-def test_files_of_others_are_left_alone(home: Home) -> None:
+def test_file_that_ccgrep_did_not_write_is_skipped(home: Home) -> None:
     path = home.directory / OWN[2]
     path.parent.mkdir(parents=True)
     path.write_text("complete -c ccgrep -a mine\n")

@@ -1,4 +1,4 @@
-"""Completions in the real shells: press TAB, read the candidates."""
+"""Completions in real shells: press Tab and read the candidates."""
 
 import shlex
 from collections.abc import Iterator
@@ -48,17 +48,17 @@ def shell(
     request: pytest.FixtureRequest, shop: Home, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Terminal]:
     need(request.param, "tmux")
-    made = Terminal(shop, tmp_path_factory.mktemp("t"), SHELLS[request.param])
+    terminal = Terminal(shop, tmp_path_factory.mktemp("t"), SHELLS[request.param])
     file = ROOT / COMPLETIONS[request.param][0]
-    made.type(READY[request.param].format(shlex.quote(str(file))) + "; echo re''ady")
-    made.press("Enter")
-    made.wait(lambda screen: "\nready" in screen)
-    yield made
-    made.close()
+    terminal.type(READY[request.param].format(shlex.quote(str(file))) + " && echo re''ady")
+    terminal.press("Enter")
+    terminal.wait(lambda screen: "\nready" in screen)
+    yield terminal
+    terminal.close()
 
 
-def line(screen: str) -> str:
-    """The command line; zsh already shows the `=` that an option's value may follow."""
+def command_line(screen: str) -> str:
+    """Return the command line, without the `=` that zsh appends to an option."""
     return next((row for row in screen.splitlines() if "ccgrep" in row), "").strip().rstrip("=")
 
 
@@ -87,7 +87,7 @@ def test_tab_completes(shell: Terminal, typed: str, completed: str) -> None:
     shell.clear()
     shell.type(typed)
     shell.press("Tab")
-    shell.wait(lambda screen: line(screen).endswith(completed))
+    shell.wait(lambda screen: command_line(screen).endswith(completed))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_tab_completes(shell: Terminal, typed: str, completed: str) -> None:
         ("ccgrep --project ", ["api", "/home/sam/src/api", "shop", "/home/sam/src/shop"]),
     ],
 )
-def test_tab_lists_candidates_and_what_they_are(
+def test_tab_lists_candidates_with_descriptions(
     shell: Terminal, typed: str, candidates: list[str]
 ) -> None:
     shell.clear()
@@ -114,7 +114,7 @@ def test_tab_lists_candidates_and_what_they_are(
     shell.wait(lambda screen: all(text in screen for text in candidates))
 
 
-def test_what_was_said_by_others_is_inserted_as_text(shop: Home, shell: Terminal) -> None:
+def test_hostile_completion_is_inserted_quoted(shop: Home, shell: Terminal) -> None:
     shell.clear()
     shell.type("ccgrep -l token --branch evil")
     shell.press("Tab")
@@ -124,7 +124,7 @@ def test_what_was_said_by_others_is_inserted_as_text(shop: Home, shell: Terminal
     assert not (shop.directory / "pwned").exists()
 
 
-def test_flags_complete_without_starting_ccgrep(shop: Home, shell: Terminal) -> None:
+def test_options_complete_without_running_ccgrep(shop: Home, shell: Terminal) -> None:
     called = shop.directory / "called"
     called.unlink(missing_ok=True)
     script = shop.directory / "bin" / "ccgrep"
@@ -139,7 +139,7 @@ def test_flags_complete_without_starting_ccgrep(shop: Home, shell: Terminal) -> 
             shell.clear()
             shell.type(typed)
             shell.press("Tab")
-            shell.wait(lambda screen, wanted=completed: line(screen).endswith(wanted))  # type: ignore[misc]
+            shell.wait(lambda screen, wanted=completed: command_line(screen).endswith(wanted))  # type: ignore[misc]
         assert not called.exists()
         shell.clear()
         shell.type("ccgrep show aa")

@@ -1,4 +1,4 @@
-"""`ccgrep show`: context, objects, saved recalls, and the pager on a terminal."""
+"""`ccgrep show`: context, raw objects, saved recalls, and the pager."""
 
 import json
 import os
@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_hostile import COLOUR, on_terminal, write
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
+from tests.helpers.hostile_home import write_escaped
+from tests.helpers.terminal import COLOR, on_terminal
 from tests.helpers.transcripts import ClaudeFile
 
 
@@ -25,7 +26,7 @@ def shop(home: Home) -> Home:
     return home
 
 
-def only(home: Home) -> str:
+def only_id(home: Home) -> str:
     (id,) = home.rows()
     return id
 
@@ -50,20 +51,20 @@ def long_session(home: Home, turns: int = 200) -> ClaudeFile:
         ("", ("-C2",), [0, 1, 2, 3, 4, 5]),
     ],
 )
-def test_context_is_turns_around_the_one_that_is_named(
+def test_context_options_add_turns_around_the_named_one(
     shop: Home, ref: str, options: tuple[str, ...], numbers: list[int]
 ) -> None:
-    shown = shop.json("show", only(shop) + ref, *options)
+    shown = shop.json("show", only_id(shop) + ref, *options)
     assert [turn["turn"] for turn in shown["turns"]] == numbers
-    turn = shop.manifest(only(shop)).entries[2].turn.hex()
+    turn = shop.manifest(only_id(shop)).entries[2].turn.hex()
     assert (
         shop.run("show", f"@{turn}", "-C1").stdout
-        == shop.run("show", f"{only(shop)}:2", "-C1").stdout
+        == shop.run("show", f"{only_id(shop)}:2", "-C1").stdout
     )
 
 
-def test_raw_is_the_object_as_it_is_stored(shop: Home) -> None:
-    done = shop.run("show", f"{only(shop)}:1", "--raw")
+def test_raw_prints_the_stored_object(shop: Home) -> None:
+    done = shop.run("show", f"{only_id(shop)}:1", "--raw")
     assert json.loads(done.stdout) == {
         "prompt": "prompt 1",
         "steps": [
@@ -86,25 +87,25 @@ def test_raw_is_the_object_as_it_is_stored(shop: Home) -> None:
             },
         ],
     }
-    assert len(shop.run("show", only(shop), "--raw").stdout.splitlines()) == 6
+    assert len(shop.run("show", only_id(shop), "--raw").stdout.splitlines()) == 6
 
 
-def test_forms_exclude_each_other(shop: Home) -> None:
-    done = shop.run("show", only(shop), "--raw", "--json")
+def test_output_formats_cannot_be_combined(shop: Home) -> None:
+    done = shop.run("show", only_id(shop), "--raw", "--json")
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be combined" in done.stderr
 
 
 def test_save_writes_markdown_to_recalls_and_prints_the_path(shop: Home) -> None:
-    done = shop.run("show", f"{only(shop)}:1", "--save", "--tools")
+    done = shop.run("show", f"{only_id(shop)}:1", "--save", "--tools")
     path = Path(done.stdout.rstrip("\n"))
     recalls = shop.directory / ".claude" / "recalls"
-    assert path == recalls / f"2026-09-21-fix-the-auth-bug-{only(shop)}-turn-1.md"
-    turn = shop.manifest(only(shop)).entries[1].turn.hex()[:10]
+    assert path == recalls / f"2026-09-21-fix-the-auth-bug-{only_id(shop)}-turn-1.md"
+    turn = shop.manifest(only_id(shop)).entries[1].turn.hex()[:10]
     assert path.read_text(encoding="utf-8") == (
         "# Fix the \\*auth\\* bug\n"
         "\n"
-        f"- Session: {only(shop).replace('-', chr(92) + '-')} (claude\\_code)\n"
+        f"- Session: {only_id(shop).replace('-', chr(92) + '-')} (claude\\_code)\n"
         "- Project: /home/sam/src/shop\n"
         "- Started: 2026-09-21 14:42\n"
         "- Duration: 23s \\| Messages: 18 \\| Tools: 6\n"
@@ -129,31 +130,31 @@ def test_save_writes_markdown_to_recalls_and_prints_the_path(shop: Home) -> None
     )
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(recalls) == [path.name]
-    assert shop.run("show", f"{only(shop)}:1", "--save").stdout == done.stdout
+    assert shop.run("show", f"{only_id(shop)}:1", "--save").stdout == done.stdout
     assert os.listdir(recalls) == [path.name]
 
 
-def test_save_respects_the_directory_of_claude_code(shop: Home, tmp_path: Path) -> None:
+def test_save_uses_the_configured_claude_directory(shop: Home, tmp_path: Path) -> None:
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
-    done = shop.run("show", "-", "--save", env=env, input=f"{only(shop)}:1\n{only(shop)}:2\n")
+    done = shop.run("show", "-", "--save", env=env, input=f"{only_id(shop)}:1\n{only_id(shop)}:2\n")
     paths = [Path(line) for line in done.stdout.splitlines()]
     assert [path.parent for path in paths] == [tmp_path / "claude" / "recalls"] * 2
     assert all(path.exists() for path in paths)
 
 
-def test_recalls_that_cannot_be_written_are_exit_2(shop: Home) -> None:
+def test_unwritable_recalls_directory_is_exit_2(shop: Home) -> None:
     (shop.directory / ".claude" / "recalls").write_text("a file")
-    done = shop.run("show", only(shop), "--save")
+    done = shop.run("show", only_id(shop), "--save")
     assert (done.returncode, done.stdout) == (2, "")
     assert "recalls" in done.stderr
 
 
-def test_nothing_acts_in_what_is_saved_or_raw(home: Home) -> None:
+def test_hostile_text_is_inert_in_saved_and_raw_output(home: Home) -> None:
     file = home.claude()
     for text in ATTACKS.values():
         file.turn(f"prompt {text}", f"answer {text}", f"command {text}", f"output {text}")
     file.meta("ai-title", aiTitle=" ".join(ATTACKS.values()))
-    write(file)
+    write_escaped(file)
     home.index()
     done = home.run("show", file.id, "--save", "--tools", "--thinking")
     assert (done.returncode, acting(done.stdout)) == (0, [])
@@ -163,24 +164,24 @@ def test_nothing_acts_in_what_is_saved_or_raw(home: Home) -> None:
     assert len(raw.splitlines()) == len(ATTACKS)
 
 
-# The pager.
+# The pager
 
 
 def test_long_output_on_a_terminal_goes_through_the_pager(home: Home) -> None:
     id = long_session(home).id
     seen = on_terminal(home, "show", id, PAGER="sed s/^/PAGED:/")
-    lines = [COLOUR.sub("", line) for line in seen.splitlines()]
+    lines = [COLOR.sub("", line) for line in seen.splitlines()]
     assert all(line.startswith("PAGED:") for line in lines)
     plain = home.run("show", id).stdout.splitlines()
     assert [line.removeprefix("PAGED:") for line in lines] == plain
 
 
-@pytest.mark.parametrize("how", ["short", "--no-pager", "cat", "--json", "--raw", "config"])
-def test_what_needs_no_pager_gets_none(home: Home, how: str) -> None:
-    id = long_session(home, 2 if how == "short" else 200).id
-    options = [how] if how.startswith("--") else []
-    environment: dict[str, Any] = {"PAGER": "cat" if how == "cat" else "sed s/^/PAGED:/"}
-    if how == "config":
+@pytest.mark.parametrize("case", ["short", "--no-pager", "cat", "--json", "--raw", "config"])
+def test_pager_is_not_started_without_need(home: Home, case: str) -> None:
+    id = long_session(home, 2 if case == "short" else 200).id
+    options = [case] if case.startswith("--") else []
+    environment: dict[str, Any] = {"PAGER": "cat" if case == "cat" else "sed s/^/PAGED:/"}
+    if case == "config":
         config = home.directory / "config.toml"
         config.write_text('pager = ""\n')
         environment = {"CCGREP_CONFIG": str(config)}
@@ -189,7 +190,7 @@ def test_what_needs_no_pager_gets_none(home: Home, how: str) -> None:
     assert "prompt 1" in seen
 
 
-def test_the_usual_pager_is_less_and_gets_colours(home: Home, tmp_path: Path) -> None:
+def test_default_pager_is_less_with_colors(home: Home, tmp_path: Path) -> None:
     less = tmp_path / "less"
     less.write_text('#!/bin/sh\necho "less $* $LESS"\ncat\n')
     less.chmod(0o755)
@@ -199,20 +200,20 @@ def test_the_usual_pager_is_less_and_gets_colours(home: Home, tmp_path: Path) ->
     assert "\x1b[36muser:\x1b[0m prompt 199" in seen
 
 
-def test_a_pager_that_is_not_there_is_said_and_done_without(home: Home) -> None:
+def test_missing_pager_is_reported_and_output_is_printed(home: Home) -> None:
     id = long_session(home).id
     seen = on_terminal(home, "show", id, PAGER="no-such-pager -x", NO_COLOR="1")
     assert "ccgrep: cannot run the pager 'no-such-pager' (No such file or directory)" in seen
     assert "answer 199" in seen
 
 
-def test_a_pager_that_quits_early_is_quiet(home: Home) -> None:
+def test_pager_that_quits_early_is_no_error(home: Home) -> None:
     id = long_session(home, 3000).id
     seen = on_terminal(home, "show", id, PAGER="head -n 1", NO_COLOR="1")
     assert len(seen.splitlines()) == 1
 
 
-def test_trouble_behind_what_was_shown_is_still_said(home: Home) -> None:
+def test_error_after_paged_output_is_reported(home: Home) -> None:
     id = long_session(home).id
     for pager, refs in (("cat -n", [id, "zzzzzzzz"]), ("sed s/^/PAGED:/", [f"{id}:0", "zzzzzzzz"])):
         seen = on_terminal(home, "show", *refs, code=2, PAGER=pager, NO_COLOR="1")
@@ -220,7 +221,7 @@ def test_trouble_behind_what_was_shown_is_still_said(home: Home) -> None:
         assert "ccgrep: no session matches" in seen.splitlines()[-1]
 
 
-def test_a_pager_that_cannot_be_understood_is_exit_2(home: Home) -> None:
+def test_invalid_pager_is_exit_2(home: Home) -> None:
     id = long_session(home).id
     seen = on_terminal(home, "show", id, code=2, PAGER="less '")
     assert seen.startswith("ccgrep: invalid pager 'less ''")

@@ -1,20 +1,19 @@
-"""ccgrep stats: the real command, its columns, its JSON and its charts."""
+"""`ccgrep stats`: columns, JSON and charts."""
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
-from tests.cli.test_hostile import on_terminal
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
+from tests.helpers.imports import imported_modules
+from tests.helpers.terminal import on_terminal
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Two projects of Claude Code, a fork, a sub-agent, and one of Codex."""
+    """Return a home with two Claude Code projects, a fork, a sub-agent and a Codex session."""
     home = Home(tmp_path_factory.mktemp("stats") / "home")
     first = home.claude(1)
     for number in range(12):
@@ -175,7 +174,7 @@ def test_suggestions(shop: Home) -> None:
     assert settings == {"permissions": {"allow": ["Bash(git status:*)"]}}
 
 
-def test_suggestions_on_a_terminal_look_like_recalls(shop: Home) -> None:
+def test_suggestions_on_a_terminal(shop: Home) -> None:
     assert on_terminal(shop, "stats", "bash", "--suggest", NO_COLOR="1").splitlines() == [
         "Suggested Bash Permissions",
         "==========================",
@@ -223,13 +222,13 @@ def test_charts_on_a_terminal(shop: Home) -> None:
         ("stats --by hour", "invalid value 'hour' for --by"),
     ],
 )
-def test_what_cannot_be_meant_is_said(shop: Home, typed: str, message: str) -> None:
+def test_invalid_arguments_are_exit_2(shop: Home, typed: str, message: str) -> None:
     done = shop.run(*typed.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
 
 
-def test_stats_takes_in_what_was_appended(home: Home) -> None:
+def test_stats_refreshes_first(home: Home) -> None:
     file = home.claude()
     file.turn("one", "a")
     file.write()
@@ -240,34 +239,17 @@ def test_stats_takes_in_what_was_appended(home: Home) -> None:
     assert home.run("stats").stdout.startswith("total\t-\t1\t2\t")
 
 
-PROBE = """
-import sys
-from ccgrep.cli import main
-main(sys.argv[1:])
-sys.stdout.flush()
-print("tree_sitter" in sys.modules, "numpy" in sys.modules)
-"""
-
-
-def test_the_grammar_is_loaded_only_when_commands_are_tallied(home: Home) -> None:
+def test_grammar_is_imported_only_to_tally_commands(home: Home) -> None:
     file = home.claude()
     file.turn("one", "a", "ls -l", "x")
     file.write()
     home.index()
-    loaded = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", PROBE, "stats", "bash", "--no-refresh"],
-            env=home.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        loaded.append(done.stdout.splitlines())
-    assert loaded == [["ls\t-\t1\t0\t0\t0", "True True"], ["ls\t-\t1\t0\t0\t0", "False True"]]
+    first, second = (imported_modules(home, "stats", "bash", "--no-refresh") for _ in range(2))
+    assert ("tree_sitter" in first, "tree_sitter" in second) == (True, False)
+    assert "numpy" in second
 
 
-def test_without_a_store_and_without_a_look_there_is_nothing(home: Home) -> None:
+def test_no_refresh_without_a_store_is_exit_2(home: Home) -> None:
     done = home.run("stats", "--no-refresh")
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -275,7 +257,7 @@ def test_without_a_store_and_without_a_look_there_is_nothing(home: Home) -> None
 @pytest.mark.parametrize(
     "what", ["", "tools", "tools --by project", "bash", "tokens", "bash --suggest"]
 )
-def test_hostile_names_stay_text_in_one_field(home: Home, what: str) -> None:
+def test_hostile_names_stay_in_one_field(home: Home, what: str) -> None:
     texts = [text.encode("utf-8", "replace").decode() for text in ATTACKS.values()]
     for seed, text in enumerate(texts, 1):
         file = home.claude(seed, cwd=f"/src/{text}")

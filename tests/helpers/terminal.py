@@ -1,6 +1,8 @@
-"""Real terminals: a shell under tmux on a server of its own, and the PATH that it has."""
+"""Commands on a pseudo-terminal, and shells in a real terminal under tmux."""
 
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +14,51 @@ import pytest
 
 from tests.helpers.homes import Home
 
-WAIT_S = 30.0
+WAIT_S = 120.0
+"""A limit that only a hang exceeds, even on a busy machine."""
+COLOR = re.compile(r"\x1b\[(?:0|1|2|1;31|1;36|3[0-7])m")
+_MAIN = "import sys; from ccgrep.cli import main; {}; sys.exit(main(sys.argv[1:]))"
+
+
+def wait_until(is_done: Callable[[], bool], failure: str) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not is_done():
+        assert time.monotonic() < deadline, failure
+        time.sleep(0.05)
+
+
+def run_on_terminal(
+    home: Home, *arguments: str, setup: str = "", **variables: str
+) -> tuple[str, int]:
+    """Run ccgrep on a terminal of 100 columns. Return its output and exit status.
+
+    `setup` is Python code that runs first in the same process.
+    """
+    leader, follower = pty.openpty()
+    program = ["-c", _MAIN.format(setup)] if setup else ["-m", "ccgrep"]
+    child = subprocess.Popen(
+        [sys.executable, *program, *arguments],
+        env={**home.environment, "TERM": "xterm-256color", "COLUMNS": "100", **variables},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    output = b""
+    try:
+        while block := os.read(leader, 65536):
+            output += block
+    except OSError:
+        pass  # Linux raises EIO when the child has closed the terminal.
+    os.close(leader)
+    return output.decode().replace("\r\n", "\n"), child.wait(timeout=WAIT_S)
+
+
+def on_terminal(home: Home, *arguments: str, code: int | None = None, **variables: str) -> str:
+    """Run ccgrep on a terminal, check its exit status, and return its output."""
+    output, status = run_on_terminal(home, *arguments, **variables)
+    assert status in ((0, 1) if code is None else (code,)), output
+    return output
 
 
 def need(*programs: str) -> None:
@@ -22,7 +68,7 @@ def need(*programs: str) -> None:
 
 
 def put_on_path(home: Home) -> None:
-    """Makes `ccgrep` a command of the shells that run in `environment`."""
+    """Put a script named ccgrep on the PATH of `environment`."""
     (home.directory / "bin").mkdir()
     script = home.directory / "bin" / "ccgrep"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ccgrep "$@"\n', encoding="utf-8")
@@ -35,7 +81,7 @@ def environment(home: Home) -> dict[str, str]:
 
 
 class Terminal:
-    """A terminal of a fixed size with a shell in it, on a tmux server of its own."""
+    """A terminal of a fixed size that runs a shell, on a tmux server of its own."""
 
     def __init__(
         self,
@@ -49,6 +95,7 @@ class Terminal:
         self._socket = f"ccgrep-test-{os.getpid()}-{time.monotonic_ns()}"
         size = ("-x", str(columns), "-y", "50")
         self._tmux("-f", "/dev/null", "new-session", "-d", *size, shell)
+        self.wait(lambda screen: screen.strip() != "")  # the prompt
 
     def _tmux(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -59,7 +106,7 @@ class Terminal:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=WAIT_S,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -73,23 +120,23 @@ class Terminal:
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
 
-    def wait(self, is_there: Callable[[str], bool]) -> str:
-        """The screen as soon as it is as wanted."""
+    def wait(self, is_expected: Callable[[str], bool]) -> str:
+        """Wait until the screen is as expected, and return it."""
         deadline = time.monotonic() + WAIT_S
-        while not is_there(screen := self.screen()):
+        while not is_expected(screen := self.screen()):
             assert time.monotonic() < deadline, f"the screen stays:\n{screen}"
             time.sleep(0.1)
         return screen
 
     def clear(self) -> None:
-        """An empty command line at the top."""
+        """Clear the screen and the command line."""
         self.press("C-c")
         self.wait(lambda screen: screen.rstrip().endswith("$"))
         self.press("C-l")
         self.wait(lambda screen: screen.strip() == "$")
 
     def buffer(self) -> str:
-        """What was copied last."""
+        """Return the text that was copied last."""
         return self._tmux("show-buffer")
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ def make_feedback(arguments: Arguments, context: Context) -> Feedback:
             clear_progress_bar()
             context.warn(text)
 
-    return Feedback(on_progress, warn)
+    return Feedback(on_progress, warn, clear_progress_bar)
 
 
 def refresh_now(context: Context, is_quiet: bool = False) -> None:

@@ -28,6 +28,7 @@ class Feedback(NamedTuple):
 
     on_progress: Callable[[Progress], None] = lambda _: None
     warn: Callable[[str], None] = lambda _: None
+    clear_progress: Callable[[], None] = lambda: None
 
 
 class Refreshed(NamedTuple):
@@ -98,4 +99,8 @@ def _refresh(config: Config, feedback: Feedback, report: int) -> None:
         return
     from ccgrep.refresh.update import update  # noqa: PLC0415 - only after a change
 
-    update(config, changed, feedback, lambda result: os.write(report, result.encode()))
+    def on_refreshed(result: Refreshed) -> None:
+        feedback.clear_progress()  # The parent prints its results next.
+        os.write(report, result.encode())
+
+    update(config, changed, feedback, on_refreshed)

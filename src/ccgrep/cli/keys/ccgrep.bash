@@ -1,5 +1,5 @@
 # ccgrep's keys for bash: Ctrl-G inserts the REF of a turn that you pick, Alt-G a command that an
-# agent ran. Nothing is run: what is inserted waits for Enter.
+# agent ran. The keys only insert text: nothing runs until you press Enter.
 
 _ccgrep_insert() {
     READLINE_LINE=${READLINE_LINE:0:READLINE_POINT}$1${READLINE_LINE:READLINE_POINT}

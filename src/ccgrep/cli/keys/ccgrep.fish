@@ -1,5 +1,5 @@
 # ccgrep's keys for fish: Ctrl-G inserts the REF of a turn that you pick, Alt-G a command that an
-# agent ran. Nothing is run: what is inserted waits for Enter.
+# agent ran. The keys only insert text: nothing runs until you press Enter.
 
 function ccgrep_insert_ref -d 'Insert the REF of a turn'
     set -l ref (ccgrep pick | string match -r '^[^:]+:[0-9]+')

@@ -1,5 +1,5 @@
 # ccgrep's keys for zsh: Ctrl-G inserts the REF of a turn that you pick, Alt-G a command that an
-# agent ran. Nothing is run: what is inserted waits for Enter.
+# agent ran. The keys only insert text: nothing runs until you press Enter.
 
 ccgrep-insert-ref() {
     local record
