@@ -1,11 +1,14 @@
 """Tables and plots are made of results alone, and the documents are what the results make."""
 
 import re
+import select
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -125,11 +128,36 @@ def test_plot_names_each_line_in_each_panel() -> None:
 # Measuring.
 
 
-def test_first_byte_is_when_it_came_not_the_end() -> None:
-    script = "import sys, time; print('x', flush=True); time.sleep(0.3); print('y')"
-    run = measure.run([sys.executable, "-c", script])
+@pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc")
+def test_first_byte_and_peak_are_measured_while_the_command_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ends only after its first byte was seen and its memory was sampled."""
+    mark, sampled = tmp_path / "mark", threading.Event()
+    wait, sample = select.select, measure.tree_memory
+
+    def sample_memory(pid: int) -> measure.Memory:
+        memory = sample(pid)
+        if memory.anonymous > 1_000_000:
+            sampled.set()
+        return memory
+
+    def wait_for_byte(*arguments: Any) -> Any:
+        ready = wait(*arguments)
+        assert sampled.wait(60)
+        mark.touch()
+        return ready
+
+    monkeypatch.setattr(measure, "tree_memory", sample_memory)
+    monkeypatch.setattr(select, "select", wait_for_byte)
+    script = (
+        "import os, sys, time; print('x', flush=True)\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+        "print('y')"
+    )
+    run = measure.run([sys.executable, "-c", script, str(mark)])
     assert run.output == "x\ny\n"
-    assert run.first_s <= run.seconds - 0.3
+    assert 0 < run.first_s < run.seconds
     assert run.peak.resident > run.peak.anonymous > 1_000_000
 
 
