@@ -95,7 +95,7 @@ ONE_IMPORTER = {
     "mmap": {"semantic/safetensors.py", "store/tally_files.py"},
     "multiprocessing": {"ingest/pool.py"},
     "numpy": {"semantic/", "stats/", "search/semantic_search.py"},
-    "pydantic": {"mcp/server.py"},
+    "pydantic": {"mcp/tools.py"},
     "pygments": {"output/safe_html.py"},
     "sentence_transformers": {"semantic/encoder.py"},
     "subprocess": {

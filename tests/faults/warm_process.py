@@ -21,7 +21,7 @@ from ccgrep.cli import main
 from ccgrep.config import make_config
 from ccgrep.errors import CcgrepError
 from ccgrep.semantic import vectors
-from ccgrep.mcp import tools
+from ccgrep.mcp.tools import Tools
 import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.list
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
 import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
@@ -31,11 +31,9 @@ vectors._MAX_WITHOUT_GRAPHS = 0  # use graphs, however few vectors there are
 semantic_search._open_query_encoder(find_model(make_config(os.environ)))
 
 def call_mcp(query):
-    context = tools.ServerContext(make_config(os.environ), None, int, frozenset)
+    tools = Tools(make_config(os.environ), None, int, frozenset)
     try:
-        made = tools.search_conversations(
-            context, query, tools.make_filters(context), 10, None, (), "words", True, None
-        )
+        made = tools.search_conversations(query, include_self=True)
     except CcgrepError as error:
         sys.stderr.write(str(error))
         return 2

@@ -20,20 +20,20 @@ _TURN_PARTS = ("user_text", "assistant_text", "tools_used")
 T = TypeVar("T", str, list[Any])
 
 
-def encode(fields: dict[str, Any]) -> str:
-    return msgspec.json.encode(fields).decode()
+def encode(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def encoded_size(value: Any) -> int:
-    return len(msgspec.json.encode(value).decode())
+    return len(encode(value))
 
 
-def clean_field(value: Any) -> Any:
+def clean_field(value: Any, limit: int = MAX_FIELD_CHARS) -> Any:
     """Return a value from a transcript as a number, or as clean text of bounded length."""
     if value is None or isinstance(value, bool | int):
         return value
-    text = clean(value if isinstance(value, str) else msgspec.json.encode(value).decode())
-    return text if len(text) <= MAX_FIELD_CHARS else clean(text[: MAX_FIELD_CHARS - 1]) + "…"
+    text = clean(value if isinstance(value, str) else encode(value))
+    return text if len(text) <= limit else clean(text[: limit - 1]) + "…"
 
 
 def fit_items(items: list[Any], start: int, total: int) -> tuple[list[Any], int | None]:

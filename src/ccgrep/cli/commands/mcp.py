@@ -13,7 +13,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     context.prepare_encoders()
     try:
         from ccgrep.mcp.server import serve  # noqa: PLC0415 - needs the extra
-        from ccgrep.mcp.tools import ServerContext  # noqa: PLC0415
+        from ccgrep.mcp.tools import Tools  # noqa: PLC0415
         from ccgrep.refresh.watch import keep_fresh  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise UsageError(
@@ -22,7 +22,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     Thread(target=keep_fresh, args=(config, Event(), context.warn), daemon=True).start()
     serve(
-        ServerContext(
+        Tools(
             config=config,
             glob=arguments.glob,
             parse_time=lambda text: parse_when(text, context.now_ms),
