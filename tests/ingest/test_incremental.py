@@ -9,7 +9,7 @@ import ccgrep.refresh.update
 from ccgrep.ingest.plan import plan
 from ccgrep.ingest.report import Options, Progress
 from ccgrep.refresh.update import build
-from ccgrep.sources.scan import FoundFile, Scan, scan
+from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.manifest import SourceFile
 from tests.helpers.homes import Home, assert_same_as_fresh, live_sessions
@@ -253,7 +253,7 @@ def test_long_run_commits_as_it_goes(home: Home) -> None:
     def watch(progress: Progress) -> None:
         snapshots.append(open_store(str(home.store_dir)).snapshot().revision)
 
-    build(store, lambda: scan(list(home.config.roots)), Options(commit_every_s=0), watch)
+    build(store, Options(roots=home.config.roots, commit_every_s=0), watch)
     assert snapshots == [0, 1, 2, 3, 4]
     assert len(home.rows()) == 5
     assert_same_as_fresh(home)
@@ -267,8 +267,8 @@ def test_both_ways_of_reading_give_the_same(home: Home) -> None:
             file.turn(f"prompt {seed} {number}", "answer " * 50_000, "ls", "x " * 200_000)
         file.write()
     store = create_store(str(home.store_dir))
-    build(store, lambda: scan(list(home.config.roots)), Options(cores=1))
+    build(store, Options(roots=home.config.roots, cores=1))
     other = create_store(str(home.directory / "other"))
-    build(other, lambda: scan(list(home.config.roots)), Options(cores=3))
+    build(other, Options(roots=home.config.roots, cores=3))
     assert live_sessions(store) == live_sessions(other)
     assert len(live_sessions(store)) == 6

@@ -9,9 +9,9 @@ import pytest
 
 from ccgrep.model import Turn
 from ccgrep.ops import stats as ops
-from ccgrep.ops.forget import forget
+from ccgrep.ops.gc import forget
 from ccgrep.stats import report, tallies
-from ccgrep.stats.report import Overview
+from ccgrep.stats.report import Overview, Report
 from ccgrep.store import tally_files
 from ccgrep.store.manifest import shard_of
 from ccgrep.store.store import Store
@@ -30,7 +30,7 @@ def shop(home: Home) -> Home:
 
 
 def overview(home: Home, warn: Callable[[str], None] = lambda _: None) -> Overview:
-    return ops.overview(ops.StatsRequest(home.config, warn=warn))[0]
+    return ops.make_report(ops.StatsRequest(home.config, warn=warn), Report.overview)[0]
 
 
 def files_on_disk(home: Home) -> list[Path]:
@@ -232,8 +232,8 @@ def test_dense_and_sparse_sums_of_tools_by_project_agree(
     other.write()
     shop.index()
     request = ops.StatsRequest(shop.config)
-    dense = ops.tools(request)[0]
+    dense = ops.make_report(request, Report.tools)[0]
     monkeypatch.setattr(report, "_MAX_DENSE_PAIRS", 1)
-    assert ops.tools(request)[0] == dense
+    assert ops.make_report(request, Report.tools)[0] == dense
     assert dense[0].projects == (("/home/sam/src/shop", 15, 0), ("/home/sam/src/blog", 1, 0))
     assert dense[1].projects == (("/home/sam/src/blog", 1, 1),)

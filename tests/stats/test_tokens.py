@@ -14,7 +14,7 @@ ALL: tuple[Dimension, ...] = ("project", "model", "day", "week")
 
 def tokens(home: Home, dimensions: tuple[Dimension, ...] = ALL, **filters: Any) -> TokenReport:
     request = ops.StatsRequest(home.config, Filters(**filters))
-    return ops.tokens(request, dimensions)[0]
+    return ops.make_report(request, lambda report: report.tokens(dimensions))[0]
 
 
 def usage(input: int, output: int, read: int = 0, write: int = 0) -> dict[str, int]:

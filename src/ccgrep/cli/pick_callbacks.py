@@ -136,7 +136,7 @@ def _preview(context: Context, query: str, line: str) -> Iterator[str]:
     from ccgrep.ops.show import show  # noqa: PLC0415 - only for the preview
     from ccgrep.output import preview as window  # noqa: PLC0415
     from ccgrep.output.conversation_text import conversation_lines  # noqa: PLC0415
-    from ccgrep.output.include import Include  # noqa: PLC0415
+    from ccgrep.output.turn_parts import Include  # noqa: PLC0415
 
     height = context.environment.get("FZF_PREVIEW_LINES", "")
     snippet = ":".join(line.split(":")[3:])

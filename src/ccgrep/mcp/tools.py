@@ -21,7 +21,7 @@ from ccgrep.ops.search import search
 from ccgrep.ops.show import Conversation, PlacedTurn, show_range
 from ccgrep.output.formatting import iso_time, project_name
 from ccgrep.output.record_line import snippet_parts
-from ccgrep.output.tool_calls import summarize
+from ccgrep.output.turn_parts import summarize
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import FoundHit, SearchOptions
 from ccgrep.text import clean

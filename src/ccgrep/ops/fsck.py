@@ -7,9 +7,7 @@ from msgspec import Struct
 from ccgrep.config import Config
 from ccgrep.errors import StoreError
 from ccgrep.fulltext import generations
-from ccgrep.ingest.report import Options
-from ccgrep.refresh.update import build
-from ccgrep.sources.scan import scan
+from ccgrep.refresh.update import build, make_options
 from ccgrep.store import fsck as store_fsck
 from ccgrep.store import fsio, tally_files
 from ccgrep.store.checksummed_file import is_damaged
@@ -47,10 +45,7 @@ def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckR
             tally_files.drop_all(store)
     if report.is_clean:
         return FsckResult(report, report)
-    options = Options(
-        wait_s=wait_s, roots=config.roots, exclude=config.exclude, kinds=config.index_kinds
-    )
-    build(create_store(config.store_dir), lambda: scan(list(config.roots)), options)
+    build(create_store(config.store_dir), make_options(config, wait_s))
     repaired = _check(config)
     found = {row.session.id for row in open_store(config.store_dir).rows()}
     repaired.lost += [name for name in lost if name.partition(" ")[2] not in found]

@@ -1,23 +1,77 @@
-"""Removes what nothing refers to any more."""
+"""Forgets sessions, and removes what nothing refers to any more."""
 
 import os
+import time
+
+from msgspec import Struct
 
 from ccgrep.config import Config
+from ccgrep.errors import StoreError
 from ccgrep.fulltext.sync import purge, sync
-from ccgrep.store.gc import GcReport, collect_garbage
-from ccgrep.store.lifecycle import open_store
+from ccgrep.refs import find as find_ref
+from ccgrep.store import fsio
+from ccgrep.store import gc as store_gc
+from ccgrep.store.gc import GcReport
+from ccgrep.store.lifecycle import list_old_stores, new_store_dir, open_store
 from ccgrep.store.lock import lock_vectors
+from ccgrep.store.manifest import Row
+from ccgrep.store.store import Store
+
+
+class ForgetReport(Struct, frozen=True):
+    """The deleted sessions. `set_aside` lists old stores, which may still hold them."""
+
+    sessions: tuple[str, ...]
+    report: GcReport
+    set_aside: tuple[str, ...]
 
 
 def gc(config: Config, wait_s: float = 10.0) -> GcReport:
     """Remove unreachable objects and what is derived from them, and merge packs."""
     store = open_store(config.store_dir)
     with store.lock(wait_s), lock_vectors(config.store_dir, wait_s):
-        purge(store)
-        report = collect_garbage(store)
-        sync(store)
-        if os.path.isdir(os.path.join(config.store_dir, "vectors")):
-            from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
+        return _collect_garbage(config, store, drops_other_models=True)
 
-            drop_dead_vectors(config, store, drops_other_models=True)
+
+def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> ForgetReport:
+    """Delete sessions with their sub-agents and all that is derived from them."""
+    store = open_store(config.store_dir)
+    with store.lock(wait_s), lock_vectors(config.store_dir, wait_s):
+        new_dir = new_store_dir(config.store_dir)
+        if os.path.isdir(new_dir):
+            fsio.remove_tree(new_dir)  # A killed `index --recreate` left a copy of the sessions.
+        rows = list(store.rows())
+        chosen: dict[str, Row] = {}
+        for ref in refs:
+            target = find_ref(store, rows, ref)
+            if target.row is None or target.turn is not None:
+                raise StoreError(f"{ref} names a turn: only whole sessions can be forgotten")
+            _add_with_sub_agents(target.row, rows, chosen)
+        fsio.remove(os.path.join(store.directory, "seen"))  # It names the transcripts.
+        store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000)
+        report = _collect_garbage(config, store)
+    set_aside = tuple(list_old_stores(config.store_dir))
+    return ForgetReport(tuple(sorted(chosen)), report, set_aside)
+
+
+def _add_with_sub_agents(row: Row, rows: list[Row], chosen: dict[str, Row]) -> None:
+    """Add a session, its sub-agents and its superseded versions."""
+    if row.session.id in chosen:
+        return
+    chosen[row.session.id] = row
+    for other in rows:
+        is_sub_agent = other.session.parent == row.base_id and other.session.kind != "main"
+        is_earlier_version = other.is_superseded and other.base_id == row.base_id
+        if (is_sub_agent and not row.is_superseded) or is_earlier_version:
+            _add_with_sub_agents(other, rows, chosen)
+
+
+def _collect_garbage(config: Config, store: Store, drops_other_models: bool = False) -> GcReport:
+    purge(store)  # Before `collect_garbage` clears the mark that there is something to purge.
+    report = store_gc.collect_garbage(store)
+    sync(store)
+    if os.path.isdir(os.path.join(config.store_dir, "vectors")):
+        from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
+
+        drop_dead_vectors(config, store, drops_other_models)
     return report

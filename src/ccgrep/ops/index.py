@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from ccgrep.config import Config
 from ccgrep.fulltext.sync import sync
 from ccgrep.ingest.carry_over import carry_over, carry_over_forgotten
-from ccgrep.ingest.report import IndexReport, Options, Progress
-from ccgrep.refresh.update import WAS_OPEN, build
-from ccgrep.sources.scan import Scan, scan
+from ccgrep.ingest.report import IndexReport, Progress
+from ccgrep.refresh.update import WAS_OPEN, build, make_options
+from ccgrep.sources.scan import scan
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import create_store, new_store_dir, swap
 from ccgrep.store.lock import network_filesystem
@@ -26,8 +26,8 @@ def index(
 ) -> IndexReport:
     """Ingest what changed since the last run, or every transcript if `is_full`."""
     store = create_store(config.store_dir)
-    options = replace(_options(config, wait_s), is_full=is_full)
-    report = build(store, lambda: _scan(config), options, on_progress)
+    options = replace(make_options(config, wait_s), is_full=is_full)
+    report = build(store, options, on_progress)
     if store.was_exposed:
         report.troubles.append(WAS_OPEN)
     if kind := network_filesystem(config.store_dir):
@@ -54,18 +54,8 @@ def recreate(
             fsio.remove_tree(new_dir)
         new = create_store(new_dir)
         carry_over_forgotten(new, old)
-        report = build(new, lambda: _scan(config), _options(config, wait_s), on_progress)
+        report = build(new, make_options(config, wait_s), on_progress)
         with new.lock(wait_s):
-            carry_over(new, old, _scan(config))
+            carry_over(new, old, scan(list(config.roots)))
             sync(new)
         return report, swap(config.store_dir, time.time_ns() // 1_000_000)
-
-
-def _scan(config: Config) -> Scan:
-    return scan(list(config.roots))
-
-
-def _options(config: Config, wait_s: float) -> Options:
-    return Options(
-        wait_s=wait_s, roots=config.roots, exclude=config.exclude, kinds=config.index_kinds
-    )

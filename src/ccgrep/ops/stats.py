@@ -1,14 +1,13 @@
 """ccgrep stats: refresh the store, bring the tallies up to date, and report on them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from ccgrep.config import Config
 from ccgrep.errors import TallyError
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.search.request import Coverage, Filters
-from ccgrep.stats.report import BashUse, Dimension, Overview, Report, TokenReport, ToolUse
-from ccgrep.stats.suggest import Suggestions, suggest
+from ccgrep.stats.report import Report
 from ccgrep.stats.tallies import Progress, open_tallies
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.store import Store
@@ -26,29 +25,8 @@ class StatsRequest(NamedTuple):
     refresh: BackgroundRefresh | None = None
 
 
-def overview(request: StatsRequest) -> tuple[Overview, Coverage]:
-    """Count sessions, turns, tool calls and tokens, also by source, project and day."""
-    return _report(request, lambda report: report.overview())
-
-
-def tools(request: StatsRequest) -> tuple[tuple[ToolUse, ...], Coverage]:
-    return _report(request, lambda report: report.tools())
-
-
-def bash(request: StatsRequest) -> tuple[tuple[BashUse, ...], Coverage]:
-    return _report(request, lambda report: report.bash())
-
-
-def tokens(request: StatsRequest, dimensions: Sequence[Dimension]) -> tuple[TokenReport, Coverage]:
-    return _report(request, lambda report: report.tokens(dimensions))
-
-
-def suggestions(request: StatsRequest) -> tuple[Suggestions, Coverage]:
-    """Suggest permission rules that are safe, by how often they would have applied."""
-    return _report(request, lambda report: suggest(report.shell_uses()))
-
-
-def _report(request: StatsRequest, make: Callable[[Report], T]) -> tuple[T, Coverage]:
+def make_report(request: StatsRequest, make: Callable[[Report], T]) -> tuple[T, Coverage]:
+    """Return what `make` reads from the tallies, and how much of the transcripts they cover."""
     coverage = Coverage(is_fresh=False)
     if request.refresh is not None:
         coverage = Coverage(*request.refresh.wait()[1:])

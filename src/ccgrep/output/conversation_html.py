@@ -12,7 +12,6 @@ from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
 from ccgrep.output.formatting import local_time
-from ccgrep.output.include import Include
 from ccgrep.output.safe_html import (
     highlighting_css,
     render_code,
@@ -20,7 +19,7 @@ from ccgrep.output.safe_html import (
     render_markdown,
     render_plain,
 )
-from ccgrep.output.tool_calls import readable_input, summary_line
+from ccgrep.output.turn_parts import Include, readable_input, summary_line
 from ccgrep.text import clip, one_line
 
 _AGENTS = {"claude_code": "Claude", "codex": "Codex"}

@@ -11,8 +11,7 @@ from ccgrep.model import Blob, Note, Session, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
 from ccgrep.output.formatting import local_time
-from ccgrep.output.include import Include
-from ccgrep.output.tool_calls import readable_input, summary_line
+from ccgrep.output.turn_parts import Include, readable_input, summary_line
 from ccgrep.text import clip, escape, one_line, redact
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from ccgrep.model import Blob, Note, Session, Text, Thinking, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.formatting import byte_size, local_time
-from ccgrep.output.include import Include
 from ccgrep.output.style import Style
-from ccgrep.output.tool_calls import summary_line
+from ccgrep.output.turn_parts import Include, summary_line
 from ccgrep.text import clip, escape, one_line
 
 LOST = "(this turn is lost: run `ccgrep fsck --repair`)"

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ccgrep.ingest.report import IndexReport
-from ccgrep.ops.forget import ForgetReport
 from ccgrep.ops.fsck import FsckResult
+from ccgrep.ops.gc import ForgetReport
 from ccgrep.ops.secrets import FoundSecret
 from ccgrep.ops.status import Status
 from ccgrep.output.formatting import iso_time
 from ccgrep.search.request import Coverage
 from ccgrep.settings import Setting
-from ccgrep.store.gc import GcReport
 
 if TYPE_CHECKING:
     from ccgrep.ops.embed import EmbedReport
@@ -54,12 +53,8 @@ def fsck_fields(result: FsckResult) -> dict[str, Any]:
     return fields
 
 
-def gc_fields(report: GcReport) -> dict[str, Any]:
-    return {**msgspec.to_builtins(report)}
-
-
 def forget_fields(result: ForgetReport) -> dict[str, Any]:
-    return {"forgotten": list(result.sessions), **gc_fields(result.report)}
+    return {"forgotten": list(result.sessions), **msgspec.structs.asdict(result.report)}
 
 
 def secrets_fields(found: list[FoundSecret]) -> dict[str, Any]:

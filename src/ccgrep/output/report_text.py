@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.report import IndexReport
-from ccgrep.ops.forget import ForgetReport
 from ccgrep.ops.fsck import FsckResult
+from ccgrep.ops.gc import ForgetReport
 from ccgrep.ops.secrets import FoundSecret
 from ccgrep.ops.status import Status
 from ccgrep.output.formatting import byte_size, pluralize, short_age

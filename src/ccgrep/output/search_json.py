@@ -7,10 +7,10 @@ from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import Result
 from ccgrep.output.formatting import iso_time, project_name
-from ccgrep.output.include import Include
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_json import coverage_fields
 from ccgrep.output.session_json import turn_messages
+from ccgrep.output.turn_parts import Include
 from ccgrep.search.request import SEMANTIC_MODES, Coverage, Hit, Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher
 from ccgrep.store.lifecycle import read_consistently

@@ -8,8 +8,7 @@ from ccgrep.model import Message, Session, Text, Thinking, Turn
 from ccgrep.ops.list import ListedSession
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.formatting import iso_time
-from ccgrep.output.include import Include
-from ccgrep.output.tool_calls import summarize
+from ccgrep.output.turn_parts import Include, summarize
 
 
 def _session_fields(session: Session) -> dict[str, Any]:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from ccgrep.light_typing import NamedTuple
+from ccgrep.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-class Style(NamedTuple):
+def _colour(code: str) -> Callable[[Style, str], str]:
+    return lambda style, text: f"\x1b[{code}m{text}\x1b[0m" if style.is_on else text
+
+
+class Style:
     """ANSI colours. Without `is_on` every method returns its text unchanged."""
 
-    is_on: bool = False
+    def __init__(self, is_on: bool = False) -> None:
+        self.is_on = is_on
 
-    def bold(self, text: str) -> str:
-        return self._wrap("1", text)
-
-    def dim(self, text: str) -> str:
-        return self._wrap("2", text)
-
-    def red(self, text: str) -> str:
-        return self._wrap("1;31", text)
-
-    def magenta(self, text: str) -> str:
-        return self._wrap("35", text)
-
-    def bold_cyan(self, text: str) -> str:
-        return self._wrap("1;36", text)
-
-    def green(self, text: str) -> str:
-        return self._wrap("32", text)
-
-    def cyan(self, text: str) -> str:
-        return self._wrap("36", text)
-
-    def _wrap(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.is_on else text
+    bold = _colour("1")
+    dim = _colour("2")
+    red = _colour("1;31")
+    magenta = _colour("35")
+    bold_cyan = _colour("1;36")
+    green = _colour("32")
+    cyan = _colour("36")

@@ -8,6 +8,8 @@ import os
 import time
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from ccgrep.config import Config
 from ccgrep.errors import LockedError, StoreError, WriteError
 from ccgrep.fulltext.sync import configure_kinds, purge, sync
@@ -66,18 +68,14 @@ def refresh(config: Config, feedback: Feedback) -> Refreshed:
             "no transcripts found: neither ~/.claude nor ~/.codex exists; "
             "run `ccgrep index --root DIR` to ingest another directory"
         )
-    options = Options(
-        wait_s=_WAIT_S,
-        roots=config.roots,
-        exclude=config.exclude,
-        budget_s=None if is_first else config.refresh_budget_s,
-        kinds=config.index_kinds if is_first else None,
-    )
+    options = make_options(config, _WAIT_S)
+    if not is_first:
+        options = replace(options, budget_s=config.refresh_budget_s, kinds=None)
     try:
         store = create_store(config.store_dir)
         if store.was_exposed:
             feedback.warn(WAS_OPEN)
-        report = build(store, lambda: scan(list(config.roots)), options, feedback.on_progress)
+        report = build(store, options, feedback.on_progress)
     except (LockedError, WriteError) as error:
         if is_first:
             raise
@@ -92,13 +90,16 @@ def refresh(config: Config, feedback: Feedback) -> Refreshed:
     return Refreshed(True, is_fresh, report.behind_files, report.behind_bytes)
 
 
+def make_options(config: Config, wait_s: float) -> Options:
+    return Options(
+        wait_s=wait_s, roots=config.roots, exclude=config.exclude, kinds=config.index_kinds
+    )
+
+
 def build(
-    store: Store,
-    find_files: Callable[[], Scan],
-    options: Options,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    store: Store, options: Options, on_progress: Callable[[Progress], None] = lambda _: None
 ) -> IndexReport:
-    """Ingest everything that differs from what `find_files` finds, and report what was done."""
+    """Ingest every transcript that differs from the store, and report what was done."""
     started = time.monotonic()
     with store.lock(options.wait_s):
         store.clean_tmp()
@@ -112,7 +113,7 @@ def build(
         if files is not None:
             report = IndexReport(files_seen=files, documents=sync(store))
         else:
-            report = _ingest(store, find_files(), options, on_progress)
+            report = _ingest(store, scan(list(options.roots)), options, on_progress)
     report.seconds = round(time.monotonic() - started, 3)
     return report
 

@@ -14,10 +14,8 @@ from watchfiles import watch
 
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, LockedError
-from ccgrep.ingest.report import Options
 from ccgrep.refresh.change_detector import detect_changes
-from ccgrep.refresh.update import build, ingest_grown
-from ccgrep.sources.scan import scan
+from ccgrep.refresh.update import build, ingest_grown, make_options
 from ccgrep.store.lifecycle import create_store
 from ccgrep.store.lock import WriterLock
 
@@ -130,7 +128,4 @@ def _ingest_changes(config: Config) -> None:
     changed = detect_changes(config.store_dir, [root.path for root in config.roots], config.exclude)
     if changed is not None and (not changed or ingest_grown(config, changed)):
         return
-    options = Options(
-        wait_s=0, roots=config.roots, exclude=config.exclude, kinds=config.index_kinds
-    )
-    build(create_store(config.store_dir), lambda: scan(list(config.roots)), options)
+    build(create_store(config.store_dir), make_options(config, wait_s=0))

@@ -8,9 +8,9 @@ from ccgrep.cli.context import Context, read_refs
 from ccgrep.ops import save_file
 from ccgrep.ops.show import Conversation, show
 from ccgrep.output.conversation_markdown import markdown_lines
-from ccgrep.output.include import Include
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import conversation_fields
+from ccgrep.output.turn_parts import Include
 
 _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 

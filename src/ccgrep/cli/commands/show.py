@@ -14,9 +14,9 @@ from ccgrep.ops import save_file
 from ccgrep.ops.show import Conversation, show
 from ccgrep.output.conversation_markdown import file_name, markdown_lines
 from ccgrep.output.conversation_text import LOST, conversation_lines
-from ccgrep.output.include import Include
 from ccgrep.output.json_document import encode, encode_document
 from ccgrep.output.session_json import conversation_fields
+from ccgrep.output.turn_parts import Include
 from ccgrep.text import one_line
 
 _FORMATS = ("json", "raw", "save")

@@ -16,7 +16,8 @@ from ccgrep.output import stats_charts, stats_json, stats_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.style import Style
 from ccgrep.refresh.background import BackgroundRefresh
-from ccgrep.stats.report import Dimension
+from ccgrep.stats.report import Dimension, Report
+from ccgrep.stats.suggest import suggest
 from ccgrep.stats.tallies import Progress
 from ccgrep.text import one_line
 
@@ -103,7 +104,7 @@ def _lines(kind: str, request: ops.StatsRequest, format: _Format) -> Iterable[st
 
 
 def _overview(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
-    found, coverage = ops.overview(request)
+    found, coverage = ops.make_report(request, Report.overview)
     if format.is_json:
         return [encode_document(stats_json.overview(found, coverage, format.limit))]
     if format.is_terminal:
@@ -112,7 +113,7 @@ def _overview(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
 
 
 def _tools(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
-    found, coverage = ops.tools(request)
+    found, coverage = ops.make_report(request, Report.tools)
     if format.is_json:
         return [encode_document(stats_json.tools(found, coverage, format.limit))]
     if format.is_terminal:
@@ -121,7 +122,7 @@ def _tools(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
 
 
 def _bash(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
-    found, coverage = ops.bash(request)
+    found, coverage = ops.make_report(request, Report.bash)
     if format.is_json:
         return [encode_document(stats_json.bash(found, coverage, format.limit))]
     if format.is_terminal:
@@ -130,7 +131,8 @@ def _bash(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
 
 
 def _tokens(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
-    found, coverage = ops.tokens(request, (format.by,) if format.by else _DIMENSIONS)
+    dimensions = (format.by,) if format.by else _DIMENSIONS
+    found, coverage = ops.make_report(request, lambda report: report.tokens(dimensions))
     if format.is_json:
         return [encode_document(stats_json.tokens(found, coverage, format.limit))]
     if format.is_terminal:
@@ -139,7 +141,7 @@ def _tokens(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
 
 
 def _suggestions(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
-    found, coverage = ops.suggestions(request)
+    found, coverage = ops.make_report(request, lambda report: suggest(report.shell_uses()))
     if format.is_settings:
         return [stats_json.settings(found.allowed)]
     if format.is_json:

@@ -1,13 +1,29 @@
-"""Formats tool calls: a short summary, and the input in a readable form."""
+"""Selects the parts of a turn to print, and formats tool calls."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ccgrep.model import ToolCall
+from ccgrep.model import Note, Text, Thinking, ToolCall, Turn
 from ccgrep.text import redact
 
 _MAX_COMMAND_CHARS = 200
+
+
+class Include(NamedTuple):
+    """The parts to print besides prompts, answers and notes."""
+
+    tools: bool = False
+    thinking: bool = False
+
+    def parts(self, turn: Turn) -> Iterator[Note | Text | Thinking | ToolCall]:
+        """Yield what follows the prompt of a turn."""
+        for step in turn.steps:
+            for part in (step,) if isinstance(step, Note) else step.parts:
+                is_thinking, is_call = isinstance(part, Thinking), isinstance(part, ToolCall)
+                if (self.thinking or not is_thinking) and (self.tools or not is_call):
+                    yield part
 
 
 class ReadableInput(NamedTuple):
@@ -24,22 +40,16 @@ def summarize(call: ToolCall) -> dict[str, Any]:
         case "Read" | "Edit" | "MultiEdit" | "NotebookEdit":
             return {"tool": call.name, "file": _path(fields)}
         case "Write":
-            return {
-                "tool": "Write",
-                "file": _path(fields),
-                "chars": len(str(fields.get("content", ""))),
-            }
+            size = len(str(fields.get("content", "")))
+            return {"tool": "Write", "file": _path(fields), "chars": size}
         case "Bash" | "shell" | "shell_command" | "exec_command":
             command = redact(_command(fields))[:_MAX_COMMAND_CHARS]
             return {"tool": call.name, "command": command}
         case "Grep" | "Glob":
             return {"tool": call.name, "pattern": fields.get("pattern")}
         case "Task" | "Agent":
-            return {
-                "tool": call.name,
-                "type": fields.get("subagent_type"),
-                "description": fields.get("description"),
-            }
+            kind, task = fields.get("subagent_type"), fields.get("description")
+            return {"tool": call.name, "type": kind, "description": task}
     return {"tool": call.name}
 
 
@@ -69,12 +79,9 @@ def readable_input(call: ToolCall) -> ReadableInput:
         case "Edit":
             return ReadableInput(_diff(fields), "diff")
         case "MultiEdit":
-            edits = fields.get("edits")
-            diffs = (
-                [_diff(edit) for edit in edits if isinstance(edit, dict)]
-                if isinstance(edits, list)
-                else []
-            )
+            given = fields.get("edits")
+            edits = given if isinstance(given, list) else []
+            diffs = [_diff(edit) for edit in edits if isinstance(edit, dict)]
             return ReadableInput("\n".join(diffs), "diff")
     pretty = msgspec.json.format(msgspec.json.encode(call.input), indent=2)
     return ReadableInput(pretty.decode(), "json")
