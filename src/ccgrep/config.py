@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 
 
 MODEL_VARIABLES = (
-    "HOME",
-    "XDG_CACHE_HOME",
-    "HF_HOME",
-    "HF_HUB_CACHE",
-    "SENTENCE_TRANSFORMERS_HOME",
-)
+    "HOME", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "SENTENCE_TRANSFORMERS_HOME",
+)  # fmt: skip
 
 
 class Config(NamedTuple):

@@ -7,7 +7,6 @@ from msgspec import Struct
 from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.store.lifecycle import read_consistently
-from ccgrep.store.store import Store
 
 
 class ResumeCommand(Struct, frozen=True):
@@ -20,11 +19,7 @@ class ResumeCommand(Struct, frozen=True):
 
 def find_resume_command(config: Config, ref: str) -> ResumeCommand:
     """Return the command that resumes the session of `ref` in the directory where it started."""
-    return read_consistently(config.store_dir, lambda store: _find_resume_command(store, ref))
-
-
-def _find_resume_command(store: Store, ref: str) -> ResumeCommand:
-    rows = list(store.rows())
+    rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     row = refs.find_row(rows, ref)
     parent = next((r for r in rows if r.session.id == row.session.parent), None)
     if row.session.kind != "main" and parent is not None:

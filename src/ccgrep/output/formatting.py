@@ -1,6 +1,6 @@
 """Formats times, sizes, counts and project names. Pure."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 _SHORT_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
 _LONG_UNITS = ((365 * 86400, "year"), (30 * 86400, "month"), (7 * 86400, "week"), (86400, "day"),
@@ -30,23 +30,23 @@ def long_age(time_ms: int, now_ms: int) -> str:
 
 
 def local_time(time_ms: int | None) -> str:
-    if time_ms is None:
-        return "unknown time"
-    try:
-        return datetime.fromtimestamp(time_ms / 1000).strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, ValueError, OSError):
-        return "unknown time"
+    time = _to_datetime(time_ms)
+    return time.strftime("%Y-%m-%d %H:%M") if time is not None else "unknown time"
 
 
 def iso_time(time_ms: int | None) -> str | None:
     """Return the time in UTC as ISO 8601, or None if it is unknown or out of range."""
-    if time_ms is None:
-        return None
-    try:
-        time = datetime.fromtimestamp(time_ms / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
+    time = _to_datetime(time_ms, UTC)
+    if time is None:
         return None
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _to_datetime(time_ms: int | None, zone: tzinfo | None = None) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(time_ms / 1000, zone) if time_ms is not None else None
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def byte_size(number: float) -> str:

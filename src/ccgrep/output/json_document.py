@@ -1,14 +1,29 @@
-"""Encodes JSON documents that are safe to print on a terminal.
+"""Encodes JSON documents that are safe to print on a terminal, and lists the fields of reports.
 
 Texts are complete. Characters that act on a terminal are written as JSON escapes, so a parser
 reads the original text. Secrets are redacted.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ccgrep.output.formatting import iso_time
 from ccgrep.text import json_escape, redact_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ccgrep.ingest.report import IndexReport
+    from ccgrep.ops.embed import EmbedReport
+    from ccgrep.ops.fsck import FsckResult
+    from ccgrep.ops.gc import ForgetReport
+    from ccgrep.ops.secrets import FoundSecret
+    from ccgrep.ops.status import Status
+    from ccgrep.search.request import Coverage
+    from ccgrep.settings import Setting
 
 SCHEMA = 1
 
@@ -22,3 +37,57 @@ def encode(value: Any) -> str:
     """Return JSON of plain values, structs and stored objects."""
     plain = redact_values(msgspec.to_builtins(value))
     return json_escape(msgspec.json.encode(plain).decode())
+
+
+def coverage_fields(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "is_fresh": coverage.is_fresh,
+        "behind_files": coverage.behind_files,
+        "behind_bytes": coverage.behind_bytes,
+    }
+
+
+def index_fields(
+    report: IndexReport, set_aside: str = "", embedded: EmbedReport | None = None
+) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(report)
+    if set_aside:
+        fields["set_aside"] = set_aside
+    if embedded is not None:
+        fields["embedded"] = {"model": embedded.model, "texts": embedded.done}
+    return fields
+
+
+def status_fields(status: Status) -> dict[str, Any]:
+    return {**msgspec.to_builtins(status), "last_indexed": iso_time(status.last_indexed)}
+
+
+def settings_fields(settings: Mapping[str, Setting], path: str) -> dict[str, Any]:
+    fields = {name: {"value": s.value, "origin": s.origin} for name, s in settings.items()}
+    return {"file": path, "settings": fields}
+
+
+def fsck_fields(result: FsckResult) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(result.report)
+    if result.repaired is not None:
+        fields["repaired"] = msgspec.to_builtins(result.repaired)
+    return fields
+
+
+def forget_fields(result: ForgetReport) -> dict[str, Any]:
+    return {"forgotten": list(result.sessions), **msgspec.structs.asdict(result.report)}
+
+
+def secrets_fields(found: list[FoundSecret]) -> dict[str, Any]:
+    return {
+        "secrets": [
+            {
+                "session_id": secret.place.session,
+                "turn": secret.place.turn,
+                "rule": secret.rule,
+                "fingerprint": secret.fingerprint,
+                "kinds": secret.kinds,
+            }
+            for secret in found
+        ]
+    }

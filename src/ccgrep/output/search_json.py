@@ -7,11 +7,10 @@ from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import Result
 from ccgrep.output.formatting import iso_time, project_name
-from ccgrep.output.json_document import encode_document
-from ccgrep.output.report_json import coverage_fields
+from ccgrep.output.json_document import coverage_fields, encode_document
 from ccgrep.output.session_json import turn_messages
 from ccgrep.output.turn_parts import Include
-from ccgrep.search.request import SEMANTIC_MODES, Coverage, Hit, Place, Request
+from ccgrep.search.request import SEMANTIC_MODES, Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher
 from ccgrep.store.lifecycle import read_consistently
 
@@ -19,7 +18,8 @@ from ccgrep.store.lifecycle import read_consistently
 def search_fields(
     result: Result, hits: list[FoundHit], searcher: Searcher, config: Config, request: Request
 ) -> dict[str, Any]:
-    coverage = result.coverage
+    coverage, covered = result.coverage, result.coverage.embedded
+    embedding = {} if covered is None else {"embedded": covered.texts, "to_embed": covered.total}
     return {
         "query": " ".join(request.patterns),
         "total_results": result.answer.total,
@@ -28,18 +28,13 @@ def search_fields(
         "coverage": {
             **coverage_fields(coverage),
             "is_complete": coverage.is_whole and not result.answer.is_cut_short,
-            **_embedding_coverage(coverage),
+            **embedding,
         },
         "results": [
             _hit_fields(rank, found, searcher, config, request)
             for rank, found in enumerate(hits, 1)
         ],
     }
-
-
-def _embedding_coverage(coverage: Coverage) -> dict[str, Any]:
-    covered = coverage.embedded
-    return {"embedded": covered.texts, "to_embed": covered.total} if covered is not None else {}
 
 
 def encode_search(fields: dict[str, Any], count: int) -> str:
@@ -61,6 +56,7 @@ def _hit_fields(
     hit = found.hit
     row = read_consistently(config.store_dir, lambda store: store.row(hit.place.session))
     turn = searcher.turn(hit.place)
+    parts = {name: round(value, 4) for name, value in hit.parts}
     path = row.files[0].path if row is not None and row.files else None
     project = row.session.project if row is not None else found.stored.project
     return {
@@ -78,15 +74,9 @@ def _hit_fields(
         "timestamp": iso_time(hit.started or None),
         "messages": _dialogue(turn, Include("tool" in request.types, "thinking" in request.types)),
         "context": list(_neighbours(searcher, hit.place)),
-        **_score_parts(hit, request),
+        **({"parts": parts} if request.mode in SEMANTIC_MODES else {}),
         "also_in": [{"session_id": p.session, "turn": p.turn} for p in hit.also_in],
     }
-
-
-def _score_parts(hit: Hit, request: Request) -> dict[str, Any]:
-    if request.mode not in SEMANTIC_MODES:
-        return {}
-    return {"parts": {name: round(value, 4) for name, value in hit.parts}}
 
 
 def _dialogue(turn: Turn | None, include: Include) -> list[dict[str, Any]]:

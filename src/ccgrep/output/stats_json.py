@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ccgrep.output.formatting import iso_time
-from ccgrep.output.report_json import coverage_fields
+from ccgrep.output.json_document import coverage_fields
 from ccgrep.search.request import Coverage
 from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, ToolUse
 from ccgrep.stats.suggest import Suggestions

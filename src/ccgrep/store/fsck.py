@@ -15,7 +15,7 @@ from ccgrep.errors import CorruptError, FormatError, StoreError
 from ccgrep.model import ObjectId
 from ccgrep.store import access, refs
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, SourceFile, shard_of
+from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
 from ccgrep.store.objects import Frame, decode, unpack_frame
 from ccgrep.store.pack import Pack
 from ccgrep.store.store import Store
@@ -207,19 +207,15 @@ def newest_rows(store: Store) -> list[Row]:
 
 def _repair_row(store: Store, commit: Commit, row: Row, newest: Newest) -> bool:
     """Mark an incomplete session to be read again. Return False if nothing of it is left."""
+    # Files with these watermarks are read from the start by the next ingest.
+    fresh = {"size": -1, "resume": 0, "resume_crc": 0, "end": 0, "end_crc": 0}
+    unread = replace(row, files=tuple(replace(file, **fresh) for file in row.files))
     if row.manifest not in store:
         older = newest.get(row.session.id)
         if older is None:
             commit.drop_row(row.session.id)
             return False
-        commit.set_row(
-            replace(row, manifest=older[0], files=tuple(map(_reset_watermark, row.files)))
-        )
+        commit.set_row(replace(unread, manifest=older[0]))
     elif any(entry.turn not in store for entry in store.manifest(row).entries):
-        commit.set_row(replace(row, files=tuple(map(_reset_watermark, row.files))))
+        commit.set_row(unread)
     return True
-
-
-def _reset_watermark(file: SourceFile) -> SourceFile:
-    """Return the file with a watermark that makes the next ingest read all of it."""
-    return replace(file, size=-1, resume=0, resume_crc=0, end=0, end_crc=0)

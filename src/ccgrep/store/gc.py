@@ -13,15 +13,7 @@ from ccgrep.errors import CorruptError, LostRaceError
 from ccgrep.model import ObjectId
 from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import (
-    NO_SNAPSHOT,
-    Manifest,
-    Row,
-    Shard,
-    Snapshot,
-    conversation_key,
-    forgotten_key,
-)
+from ccgrep.store.manifest import NO_SNAPSHOT, Row, Shard, Snapshot, conversation_key, forgotten_key
 from ccgrep.store.store import Store
 
 
@@ -42,7 +34,7 @@ def find_reachable(store: Store, head: ObjectId) -> set[ObjectId]:
         ids.add(shard_id)
         for row in store.load(shard_id, Shard).rows:
             ids.add(row.manifest)
-            ids.update(entry.turn for entry in store.load(row.manifest, Manifest).entries)
+            ids.update(entry.turn for entry in store.manifest(row).entries)
     return ids
 
 

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, read_refs
 from ccgrep.ops.gc import forget
-from ccgrep.output.json_document import encode_document
-from ccgrep.output.report_json import forget_fields
+from ccgrep.output.json_document import encode_document, forget_fields
 from ccgrep.output.report_text import forget_lines
 
 

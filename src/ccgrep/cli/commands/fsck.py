@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops.fsck import fsck
-from ccgrep.output.json_document import encode_document
-from ccgrep.output.report_json import fsck_fields
+from ccgrep.output.json_document import encode_document, fsck_fields
 from ccgrep.output.report_text import fsck_lines
 
 

@@ -11,8 +11,7 @@ from ccgrep.config import Config
 from ccgrep.errors import LockedError, MissingModelError, UsageError
 from ccgrep.ingest.report import IndexReport, Progress
 from ccgrep.ops import index
-from ccgrep.output.json_document import encode_document
-from ccgrep.output.report_json import index_fields
+from ccgrep.output.json_document import encode_document, index_fields
 from ccgrep.output.report_text import embed_line, index_lines
 from ccgrep.text import escape
 

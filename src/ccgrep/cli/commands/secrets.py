@@ -8,8 +8,7 @@ from ccgrep.cli.feedback import refresh_now
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.secrets import FoundSecret, find_secrets
-from ccgrep.output.json_document import encode_document
-from ccgrep.output.report_json import secrets_fields
+from ccgrep.output.json_document import encode_document, secrets_fields
 from ccgrep.output.report_text import secret_line, secrets_note
 
 

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.config import settings_path
-from ccgrep.output.json_document import encode_document
-from ccgrep.output.report_json import settings_fields
+from ccgrep.output.json_document import encode_document, settings_fields
 from ccgrep.output.report_text import settings_lines
 
 

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.ops import status as ops
-from ccgrep.output.json_document import encode_document
-from ccgrep.output.report_json import status_fields
+from ccgrep.output.json_document import encode_document, status_fields
 from ccgrep.output.report_text import status_lines
 from ccgrep.text import escape
 
