@@ -1,1 +1,1 @@
-"""Measurements, and the synthetic transcripts that they are made on."""
+"""Benchmarks, and the generator of the transcripts that they run on."""

@@ -1,7 +1,7 @@
-"""Claude Code: a main session, its sub-agents and workers, and its fork.
+"""Generates a Claude Code session with its sub-agents, workers and fork.
 
-What is copied counts once: neither the repeated part of a fork, nor the conversation in a
-compaction worker, nor what a main session repeats of its sub-agents adds turns.
+The number of turns excludes copies: the common part of a fork, the conversation in a compaction
+worker, and what a main session repeats of its sub-agents.
 """
 
 import itertools
@@ -12,11 +12,11 @@ import msgspec
 
 from bench.claude_records import ClaudeFile, Setting
 from bench.text import TERMS
-from bench.transcript import Family, Record, Summary, skewed, split, total
+from bench.transcript import Family, Record, Summary, add_up, random_weights, split
 
-# What follows the last step of a turn, and half a step: a turn ends that far from its share.
-_MAIN_REST = 24_000
-_AGENT_REST = 18_000
+# The mean bytes after the last step of a turn, plus half a step.
+_MAIN_TAIL = 24_000
+_AGENT_TAIL = 18_000
 
 
 def write_claude(family: Family, directory: Path, seed: int) -> Summary:
@@ -27,45 +27,45 @@ def write_claude(family: Family, directory: Path, seed: int) -> Summary:
         for file in [main] * family.turns + [_new_agent(main) for _ in agents]:
             file.small_turn()
     elif family.turns:
-        _talk(main, agents)
+        _write_turns(main, agents)
     else:
         main.snapshot()
         main.metadata("")
     for number in range(len(family.agent_bytes) - len(agents)):
-        # One copy of a conversation at most, and not where it would be most of the corpus.
+        # At most one worker copies the conversation, or copies would be most of the corpus.
         _run_worker(main, may_copy=number == 2)
     if family.is_forked:
         _fork(main)
-    return total(file.save() for file in setting.files)
+    return add_up(file.save() for file in setting.files)
 
 
-def _talk(main: ClaudeFile, agents: Sequence[int]) -> None:
-    """All turns of a main session; its sub-agents are started on the way."""
+def _write_turns(main: ClaudeFile, agents: Sequence[int]) -> None:
+    """Write all turns of a main session, with its sub-agents."""
     rng, family = main.rng, main.setting.family
     ends = family.turn_ends(rng)
-    spawned = split(len(agents), skewed(rng, family.turns, 1.0))
-    waiting = iter(agents)
+    spawned = split(len(agents), random_weights(rng, family.turns, 1.0))
+    sizes = iter(agents)
     most = family.max_bytes + sum(agents)
     if not main.setting.has_attachments and rng.random() < 0.25:
-        main.add(type="summary", summary=main.title, leafUuid=main.scribe.uuid())
+        main.add(type="summary", summary=main.title, leafUuid=main.writer.uuid())
     for end, count in zip(ends, spawned, strict=True):
-        prompt = main.scribe.typed()
+        prompt = main.writer.prompt()
         main.ask(prompt)
-        for size in itertools.islice(waiting, count):
-            # What the main session repeats of its sub-agents is paid for by the later ones.
+        for size in itertools.islice(sizes, count):
+            # Later sub-agents are smaller by what the main session repeats of earlier ones.
             left = most - sum(file.size for file in main.setting.files)
             _spawn(main, min(size, left))
-        while main.size < end - _MAIN_REST:
+        while main.size < end - _MAIN_TAIL:
             main.step()
-        main.answer(main.scribe.size(1_100, 0.8, 12_000))
+        main.answer(main.writer.size(1_100, 0.8, 12_000))
         main.close_turn(prompt)
 
 
 def _spawn(main: ClaudeFile, size: int) -> None:
-    """A sub-agent in a file of its own, and what the main session repeats of it."""
-    prompt = main.scribe.markdown(main.scribe.size(1_300, 0.6))
+    """Write a sub-agent to a file of its own, and what the main session repeats of it."""
+    prompt = main.writer.markdown(main.writer.size(1_300, 0.6))
     agent = _new_agent(main)
-    arguments: Record = {"description": main.scribe.sentence()[:40], "subagent_type": "Explore"}
+    arguments: Record = {"description": main.writer.sentence()[:40], "subagent_type": "Explore"}
     use = main.use("Task", arguments | {"prompt": prompt})
     source = main.message([use])[0]
     content = [{"type": "text", "text": _run_agent(agent, prompt, size)}]
@@ -81,9 +81,9 @@ def _spawn(main: ClaudeFile, size: int) -> None:
 def _new_agent(main: ClaudeFile, worker: str = "") -> ClaudeFile:
     setting = main.setting
     if setting.era == "beside":
-        return ClaudeFile(setting, setting.folder, setting.session_id, main.scribe.hex(7))
+        return ClaudeFile(setting, setting.folder, setting.session_id, main.writer.hex(7))
     folder = setting.folder / setting.session_id / "subagents"
-    return ClaudeFile(setting, folder, setting.session_id, f"a{worker}{main.scribe.hex(16)}")
+    return ClaudeFile(setting, folder, setting.session_id, f"a{worker}{main.writer.hex(16)}")
 
 
 def _run_agent(agent: ClaudeFile, prompt: str, size: int) -> str:
@@ -91,14 +91,14 @@ def _run_agent(agent: ClaudeFile, prompt: str, size: int) -> str:
     agent.max_bytes = size
     agent.user(prompt)
     if agent.setting.era == "progress" and rng.random() < 0.2:
-        # A loop of a broken command: 12 % of the user lines of one home in the census.
+        # A loop of a broken command makes up 12 % of the user lines of one home in the census.
         for _ in range(min(int(rng.expovariate(1 / 30)), size // 2_500)):
             agent.user("<local-command-caveat>Caveat: local</local-command-caveat>", isMeta=True)
             agent.user(f"Unknown skill: {rng.choice(TERMS)}")
-    while agent.size < size - _AGENT_REST:
+    while agent.size < size - _AGENT_TAIL:
         agent.step()
     agent.turns += 1
-    return agent.answer(agent.scribe.size(1_600, 0.7, 9_000))
+    return agent.answer(agent.writer.size(1_600, 0.7, 9_000))
 
 
 def _repeat_agent(main: ClaudeFile, agent: ClaudeFile, prompt: str, use_id: str) -> None:
@@ -114,12 +114,12 @@ def _repeat_agent(main: ClaudeFile, agent: ClaudeFile, prompt: str, use_id: str)
 
 
 def _run_worker(main: ClaudeFile, may_copy: bool) -> None:
-    """A machine's own sub-agent: warm-up, compaction, next-prompt suggestion."""
+    """Write a sub-agent that no user asked for: warm-up, compaction, next-prompt suggestion."""
     rng = main.rng
     if main.setting.era == "beside":
         agent, prompt, size = _new_agent(main), "Warmup", 300
     elif rng.random() < 0.6:
-        agent, size = _new_agent(main, "compact-"), main.scribe.size(6_000, 0.4, 12_000)
+        agent, size = _new_agent(main, "compact-"), main.writer.size(6_000, 0.4, 12_000)
         prompt = "Your task is to create a detailed summary of the conversation so far."
         if may_copy and rng.random() < 0.4:
             _copy_conversation(main, agent)
@@ -132,25 +132,25 @@ def _run_worker(main: ClaudeFile, may_copy: bool) -> None:
 
 
 def _copy_conversation(main: ClaudeFile, agent: ClaudeFile) -> None:
-    """Repeats the parent's messages under new uuids, as compaction workers do."""
+    """Repeat the parent's messages under new uuids, as compaction workers do."""
     for line in main.lines:
         record = msgspec.json.decode(line)
         if record["type"] in ("user", "assistant"):
             record.pop("toolUseResult", None)
             own = {"isSidechain": True, "agentId": agent.agent_id, "parentUuid": agent.parent}
-            agent.parent = main.scribe.uuid()
+            agent.parent = main.writer.uuid()
             agent.add(**record | own | {"uuid": agent.parent})
 
 
 def _fork(main: ClaudeFile) -> None:
-    """Copies a session up to the end of a turn under a new id, and goes on from there."""
+    """Copy a session up to the end of a turn under a new id, and continue from there."""
     rng = main.rng
-    child = ClaudeFile(main.setting, main.setting.folder, main.scribe.uuid())
+    child = ClaudeFile(main.setting, main.setting.folder, main.writer.uuid())
     old, new = main.session_id.encode(), child.session_id.encode()
     for line in main.lines[: rng.choice(main.turn_ends)]:
         child.add_line(line.replace(b'"sessionId":"' + old, b'"sessionId":"' + new))
     child.parent = main.parent
-    prompt = child.scribe.typed()
+    prompt = child.writer.prompt()
     child.ask(prompt)
     for _ in range(rng.randint(2, 20)):
         child.step()

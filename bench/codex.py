@@ -1,7 +1,7 @@
-"""Codex: a rollout, in which most messages stand twice, as an event and as an item.
+"""Generates a Codex rollout, in which most messages occur twice, as an event and as an item.
 
-Rollouts of later versions have no reasoning events, but scripts with lists as output. Compressed
-rollouts and forks are left to the tests.
+Later versions have no reasoning events, but scripts with lists as output. There are no compressed
+rollouts and no forks, which the tests cover.
 """
 
 import functools
@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from bench.text import Scribe, lexicon
+from bench.text import TextWriter, lexicon
 from bench.transcript import Family, Record, Summary, Transcript
 
 _LOCAL_OFFSET_S = 2 * 3600
 _VERSIONS = "0.146.0 0.144.2 0.137.0 0.126.0 0.108.0 0.104.0 0.98.0 0.77.0".split()
 _OLD_AGE = 0.5
-_REST = 7_000  # what follows the last step of a turn, and half a step
+_TAIL = 7_000  # the mean bytes after the last step of a turn, plus half a step
 
 
 @functools.cache
@@ -29,14 +29,14 @@ def _instructions(name: str, words: int) -> str:
 
 class Rollout(Transcript):
     def __init__(self, family: Family, directory: Path, seed: int) -> None:
-        scribe = Scribe(family.rng(seed), f"{seed}:{family.project}")
-        self.thread_id = scribe.uuid()
-        # Folder and name are in local time, the content in UTC.
+        writer = TextWriter(family.rng(seed), f"{seed}:{family.project}")
+        self.thread_id = writer.uuid()
+        # The folder and the name have local time, the records UTC.
         local = datetime.fromtimestamp(family.start + _LOCAL_OFFSET_S, UTC)
         name = f"{local:%Y/%m/%d}/rollout-{local:%Y-%m-%dT%H-%M-%S}-{self.thread_id}.jsonl"
-        super().__init__(directory / ".codex" / "sessions" / name, scribe, family.start)
+        super().__init__(directory / ".codex" / "sessions" / name, writer, family.start)
         self.family = family
-        self.cwd = scribe.cwd
+        self.cwd = writer.cwd
         self.version = _VERSIONS[int(family.age * len(_VERSIONS) * 0.999)]
         self.is_old = family.age > _OLD_AGE
         self.instructions = _instructions(self.cwd, 500)
@@ -71,7 +71,7 @@ class Rollout(Transcript):
         self.put("turn_context", payload)
 
     def inject(self) -> None:
-        """What Codex tells the model before the first prompt."""
+        """Add the instructions that Codex sends before the first prompt."""
         self.say("developer", f"<permissions instructions>{_instructions('sandbox', 2_000)}")
         agents = f"# AGENTS.md instructions for {self.cwd}\n\n<INSTRUCTIONS>\n{self.instructions}"
         self.say("user", agents, f"<environment_context>{self.cwd}</environment_context>")
@@ -88,10 +88,10 @@ class Rollout(Transcript):
     def reason(self) -> None:
         parts: list[Record] = []
         if self.is_old:
-            text = f"**{self.scribe.sentence()}**\n\n{self.scribe.prose(self.scribe.size(60, 0.6))}"
+            text = f"**{self.writer.sentence()}**\n\n{self.writer.prose(self.writer.size(60, 0.6))}"
             self.event("agent_reasoning", text=text)
             parts.append({"type": "summary_text", "text": text})
-        secret = self.noise(self.scribe.size(1_500, 0.7, 20_000))
+        secret = self.noise(self.writer.size(1_500, 0.7, 20_000))
         self.item("reasoning", summary=parts, content=None, encrypted_content=secret)
 
     def speak(self, text: str) -> None:
@@ -100,16 +100,16 @@ class Rollout(Transcript):
 
     def execute(self) -> None:
         is_small = self.family.is_small
-        kind, command = self.scribe.command()
+        kind, command = self.writer.command()
         if self.rng.random() < 0.12 and not is_small:
-            command = f"python - <<'PY'\n{self.scribe.code(1_300)}\nPY"
+            command = f"python - <<'PY'\n{self.writer.code(1_300)}\nPY"
         call_id = self.token("call_", 24)
         call = {"cmd": command, "workdir": self.cwd, "yield_time_ms": 1_000}
         arguments = msgspec.json.encode(call).decode()
         self.item("function_call", name="exec_command", call_id=call_id, arguments=arguments)
         self.wait(0.1, 30)
-        body = self.scribe.output(kind, 200 if is_small else self.scribe.size(1_600, 1.2, 40_000))
-        head = f"Chunk ID: {self.scribe.hex(6)}\nWall time: {self.rng.uniform(0, 9):.4f} seconds"
+        body = self.writer.output(kind, 200 if is_small else self.writer.size(1_600, 1.2, 40_000))
+        head = f"Chunk ID: {self.writer.hex(6)}\nWall time: {self.rng.uniform(0, 9):.4f} seconds"
         output = f"{head}\nProcess exited with code 0\nOutput:\n{body}"
         self.item("function_call_output", call_id=call_id, output=output)
 
@@ -119,8 +119,8 @@ class Rollout(Transcript):
         return call_id
 
     def patch(self) -> None:
-        path, _, lines = self.scribe.excerpt(self.scribe.size(550, 0.8, 12_000))
-        diff = "\n".join(self.scribe.changed(lines))
+        path, _, lines = self.writer.excerpt(self.writer.size(550, 0.8, 12_000))
+        diff = "\n".join(self.writer.patch(lines))
         text = f"*** Begin Patch\n*** Update File: {path}\n@@\n{diff}\n*** End Patch"
         call_id = self.custom_call("apply_patch", text)
         done = f"Success. Updated the following files:\nM {path}\n"
@@ -133,9 +133,9 @@ class Rollout(Transcript):
         self.item("custom_tool_call_output", call_id=call_id, output=output)
 
     def script(self) -> None:
-        """A call of `exec`, whose output is a list of parts."""
-        call_id = self.custom_call("exec", self.scribe.code(450))
-        text = self.scribe.output("json", self.scribe.size(4_500, 1.0, 40_000))
+        """Add a call of `exec`, whose output is a list of parts."""
+        call_id = self.custom_call("exec", self.writer.code(450))
+        text = self.writer.output("json", self.writer.size(4_500, 1.0, 40_000))
         output = [{"type": "input_text", "text": text}]
         self.item("custom_tool_call_output", call_id=call_id, output=output)
 
@@ -144,7 +144,7 @@ class Rollout(Transcript):
         if rng.random() < 0.7:
             self.reason()
         if rng.random() < 0.3:
-            self.speak(self.scribe.prose(self.scribe.size(220, 0.6)))
+            self.speak(self.writer.prose(self.writer.size(220, 0.6)))
         if rng.random() > 0.18:
             self.execute()
         elif self.is_old or rng.random() < 0.4:
@@ -156,7 +156,7 @@ class Rollout(Transcript):
             self.context()
 
     def ask(self, prompt: str) -> None:
-        self.turn_id = self.scribe.uuid()
+        self.turn_id = self.writer.uuid()
         self.wait(20, 900)
         self.event("task_started", turn_id=self.turn_id, model_context_window=258_400)
         if not self.turns and not self.family.is_small:
@@ -166,23 +166,23 @@ class Rollout(Transcript):
         self.event("user_message", message=prompt, images=[], local_images=[], text_elements=[])
 
     def finish(self, size: int) -> None:
-        text = self.scribe.markdown(size)
+        text = self.writer.markdown(size)
         self.speak(text)
         self.count_tokens()
         self.event("task_complete", turn_id=self.turn_id, last_agent_message=text)
         self.turns += 1
 
     def small_turn(self) -> None:
-        self.ask(self.scribe.prose(self.scribe.size(110, 0.6, 600)))
+        self.ask(self.writer.prose(self.writer.size(110, 0.6, 600)))
         if self.rng.random() < 0.3:
             self.execute()
-        self.finish(self.scribe.size(200, 0.5, 2_000))
+        self.finish(self.writer.size(200, 0.5, 2_000))
 
     def full_turn(self, end: int) -> None:
-        self.ask(self.scribe.typed())
-        while self.size < end - _REST:
+        self.ask(self.writer.prompt())
+        while self.size < end - _TAIL:
             self.step()
-        self.finish(self.scribe.size(900, 0.7, 9_000))
+        self.finish(self.writer.size(900, 0.7, 9_000))
 
 
 def write_codex(family: Family, directory: Path, seed: int) -> Summary:

@@ -1,8 +1,8 @@
-"""How long does TAB take? Live values of a home of many sessions, against starting Python.
+"""Measures completion of live values with many sessions against starting Python.
 
 python bench/completions.py [--sessions 10000]
 
-Commands take turns, and a figure is the median; the budget is three times `python -c pass`.
+Commands take turns, and figures are medians.
 """
 
 import argparse
@@ -10,20 +10,23 @@ import os
 import statistics
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
+from bench.budget import Ratio, milliseconds, print_row
 from bench.generate import generate
 from ccgrep.config import make_config
 from ccgrep.ops.complete import complete
 from ccgrep.ops.index import index
 from ccgrep.ops.status import status
 
-_BUDGET = 3.0
+_MAX_RATIO = 3
+_PYTHON = "python -c pass"
 _BYTES_PER_SESSION = 2_700
-_TIMES = 15
+_RUNS = 15
 
 
 def main() -> None:
@@ -32,17 +35,17 @@ def main() -> None:
     sessions = parser.parse_args().sessions
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as directory:
         home = Path(directory)
-        # One in fourteen main sessions of real homes says nothing.
+        # One in fourteen generated main sessions is empty, as in real homes.
         files = sessions * 11 // 10
         generate(home, files * _BYTES_PER_SESSION, files, turns=files)
         environment = {**os.environ, "HOME": directory, "CCGREP_DIR": str(home / "store")}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         config = make_config(environment)
         index(config)
-        found = status(config)
-        print(f"{found.sessions:,} sessions, {found.turns:,} turns")
+        counts = status(config)
+        print(f"{counts.sessions:,} sessions, {counts.turns:,} turns")
         session = complete(config, "session", "")[0].text
-        asked = [
+        values = [
             ("session", ""),
             ("session", session[:1]),
             ("ref", session),
@@ -53,22 +56,21 @@ def main() -> None:
             ("branch", ""),
             ("model", ""),
         ]
-        report(asked, environment)
+        report(values, environment)
 
 
-def report(asked: list[tuple[str, str]], environment: dict[str, str]) -> None:
+def report(values: list[tuple[str, str]], environment: dict[str, str]) -> None:
     script = str(Path(sys.executable).with_name("ccgrep"))
-    commands = {("python", "-c pass"): [sys.executable, "-c", "pass"]}
-    commands |= {one: [script, "__complete", *one] for one in asked}
-    times: dict[tuple[str, str], list[float]] = {one: [] for one in commands}
-    for _ in range(_TIMES):
-        for one, command in commands.items():
-            times[one].append(measure.run(command, environment).seconds)
-    start = statistics.median(times["python", "-c pass"])
-    for one, taken in times.items():
-        median = statistics.median(taken)
-        note = "" if median <= _BUDGET * start else f"  over {_BUDGET:g} ×"
-        print(f"{' '.join(one):30} {median * 1000:7.1f} ms  {median / start:5.2f} ×{note}")
+    commands = {_PYTHON: [sys.executable, "-c", "pass"]}
+    commands |= {" ".join(value): [script, "__complete", *value] for value in values}
+    cases = {name: partial(measure.run, command, environment) for name, command in commands.items()}
+    medians = {
+        name: statistics.median(run.seconds for run in runs)
+        for name, runs in measure.run_interleaved(cases, _RUNS).items()
+    }
+    for name, seconds in medians.items():
+        ratio = Ratio(seconds / medians[_PYTHON], _MAX_RATIO, _PYTHON)
+        print_row(name, milliseconds(seconds), *([ratio] if name != _PYTHON else []))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,23 @@
-"""A tool on one home: its commands are run, and what comes of it is noted.
+"""A tool on one home: runs its commands and records its figures.
 
-What fails, takes too long or does not find what it should is left out from there on, and why is
-told among the results. Nothing here compares.
+A tool that fails, takes too long or does not find the planted session is excluded from further
+measurements, and the reason is recorded. Nothing here compares tools.
 """
 
 from pathlib import Path
 from typing import NamedTuple
 
 from bench import measure
-from bench.home import private
-from bench.peers import Command, Peer, Places, command, environment, version
-from bench.results import Tool, figure
+from bench.home import make_private_home
+from bench.peers import Command, InstallDir, Peer, fill_command, make_environment, version
+from bench.results import Tool, make_figure
 
-RARE = "plantedword"
-_FOUND_OR_NOT = (0, 1)
+PLANTED_WORD = "plantedword"
+_SEARCH_CODES = (0, 1)
 
 
 class Limits(NamedTuple):
-    """How long it may take: a build or refresh, and all searches of a tool of one kind together."""
+    """The number of runs, the seconds for a step, and the seconds for all searches of a kind."""
 
     runs: int
     timeout_s: float
@@ -25,28 +25,30 @@ class Limits(NamedTuple):
 
 
 class Contender:
-    """A peer on one home, with what was found out about it."""
+    """A peer with a home of its own, and what was measured."""
 
-    def __init__(self, peer: Peer, tool: Tool, places: Places, home: Path, limits: Limits) -> None:
+    def __init__(
+        self, peer: Peer, tool: Tool, install_dir: InstallDir, home: Path, limits: Limits
+    ) -> None:
         self.peer = peer
         self.tool = tool
         self.home = home
-        self._environment = environment(places, peer, home)
+        self._environment = make_environment(install_dir, peer, home)
         self._limits = limits
-        self.is_out = not tool.version
+        self.is_excluded = not tool.version
 
     def run(self, template: Command, timeout_s: float, word: str = "") -> measure.Run | None:
-        """A run of one of its commands; when it fails, that is noted and it is out."""
-        asked = command(template, self.home, word)
+        """Run one of its commands. Exclude the tool and return None if the command fails."""
+        command = fill_command(template, self.home, word)
         try:
-            return measure.run(asked, self._environment, timeout_s, _FOUND_OR_NOT)
+            return measure.run(command, self._environment, timeout_s, _SEARCH_CODES)
         except (measure.FailedError, OSError) as error:
-            self.leave(f"`{' '.join(template[:3])}` {error}")
+            self.exclude(f"`{' '.join(template[:3])}` {error}")
             return None
 
     def build(self) -> measure.Run | None:
         peer = self.peer
-        return self.run(peer.build or peer.search, self._limits.timeout_s, RARE)
+        return self.run(peer.build or peer.search, self._limits.timeout_s, PLANTED_WORD)
 
     def refresh(self) -> measure.Run | None:
         return self.run(self.peer.refresh, self._limits.timeout_s)
@@ -58,38 +60,44 @@ class Contender:
         if self.tool.version and self.peer.stop:
             self.run(self.peer.stop, self._limits.timeout_s)
 
-    def settle(self) -> None:
-        """Has it take in what changed."""
-        if not self.is_out:
-            self.run(self.peer.refresh or self.peer.search, self._limits.timeout_s, RARE)
+    def ingest_changes(self) -> None:
+        if not self.is_excluded:
+            self.run(self.peer.refresh or self.peer.search, self._limits.timeout_s, PLANTED_WORD)
 
     def search(
-        self, word: str, is_proven: bool = True, timeout_s: float | None = None
+        self, word: str, must_find: bool = True, timeout_s: float | None = None
     ) -> measure.Run | None:
         run = self.run(self.peer.search, timeout_s or self._limits.budget_s, word)
-        if run is not None and is_proven and not self.is_found(run, word):
-            self.leave(f"does not find {word}")
+        if run is not None and must_find and not self.is_found(run, word):
+            self.exclude(f"does not find {word}")
             return None
         return run
 
     def is_found(self, run: measure.Run, word: str) -> bool:
         return self.peer.proof.format(word=word) in run.output
 
-    def leave(self, why: str) -> None:
-        self.tool.notes.append(why)
-        self.is_out = True
+    def exclude(self, reason: str) -> None:
+        self.tool.notes.append(reason)
+        self.is_excluded = True
 
     def record(self, key: str, values: list[float]) -> None:
         if values:
-            self.tool.figures[key] = figure(values)
+            self.tool.figures[key] = make_figure(values)
+
+    def record_memory(self, step: str, runs: list[measure.Run]) -> None:
+        """Record the peaks of memory, except for runs that ended before the first sample."""
+        peaks = [run.peak for run in runs if run.peak.resident]
+        if peaks:
+            self.record(f"{step}_memory", [max(peak.resident for peak in peaks)])
+            self.record(f"{step}_anonymous", [max(peak.anonymous for peak in peaks)])
 
 
-def contender(peer: Peer, places: Places, work: Path, limits: Limits) -> Contender:
-    """The tool with a home of its own, in which it sees the transcripts of `work`/home."""
-    found = version(places, peer)
-    tool = Tool(peer.name, found or "", peer.answers)
-    if found is None:
+def make_contender(peer: Peer, install_dir: InstallDir, work: Path, limits: Limits) -> Contender:
+    """Return the tool with a home of its own that shows the transcripts of `work`/home."""
+    installed = version(install_dir, peer)
+    tool = Tool(peer.name, installed or "", peer.answers)
+    if installed is None:
         tool.notes.append("not installed")
-    own = work / f"of-{peer.name.replace(' ', '-')}"
-    private(work / "home", own)
-    return Contender(peer, tool, places, own, limits)
+    home = work / f"of-{peer.name.replace(' ', '-')}"
+    make_private_home(work / "home", home)
+    return Contender(peer, tool, install_dir, home, limits)

@@ -1,12 +1,12 @@
-"""In which text does a tool find a word? Asked of each on a home of a few turns, not believed."""
+"""Finds out in which kinds of text each tool finds a word, on a home of a few turns."""
 
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.contender import Contender, Limits, contender
+from bench.contender import Contender, Limits, make_contender
 from bench.home import ROOTS
-from bench.peers import PLANTED, Peer, Places
+from bench.peers import PLANTED, InstallDir, Peer
 from bench.results import KINDS
 from tests.helpers.transcripts import ClaudeFile, CodexFile
 
@@ -22,18 +22,21 @@ _SHORT_AGENT = _AGENT[:8]
 _ID = f"{PLANTED}-0000-4000-8000-000000000002"
 
 
-def coverage(peers: Sequence[Peer], places: Places, limits: Limits) -> dict[str, list[str]]:
-    """The kinds of text that each tool finds a word in."""
+def measure_coverage(
+    peers: Sequence[Peer], install_dir: InstallDir, limits: Limits
+) -> dict[str, list[str]]:
+    """Return the kinds of text in which each tool finds a word."""
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as name:
         work = Path(name)
-        proofs = (_fill(work / "home"), _SHORT_AGENT)
+        proofs = (_write_transcripts(work / "home"), _SHORT_AGENT)
         return {
-            peer.name: _covered(contender(peer, places, work, limits), proofs) for peer in peers
+            peer.name: _covered_kinds(make_contender(peer, install_dir, work, limits), proofs)
+            for peer in peers
         }
 
 
-def _fill(home: Path) -> str:
-    """A session with each word in a place of its own; gives the id of Codex's."""
+def _write_transcripts(home: Path) -> str:
+    """Write each word into a kind of text of its own. Return the short id of Codex's session."""
     project = home / ROOTS[0] / "-home-dev-probe"
     file = ClaudeFile(project, 1, session_id=_ID)
     file.turn(f"please look at {_WORDS['prompts']}", f"found {_WORDS['answers']} there")
@@ -43,12 +46,12 @@ def _fill(home: Path) -> str:
     file.result(call, f"made {_WORDS['tool output']}")
     file.answer("done")
     file.write()
-    below = ClaudeFile(
+    agent = ClaudeFile(
         project / _ID / "subagents", 2, name=_AGENT, session_id=_ID, is_sidechain=True
     )
-    below.turn(f"explore {_WORDS['sub-agents']}", "explored")
-    below.turn("go on", "explored more")
-    below.write()
+    agent.turn(f"explore {_WORDS['sub-agents']}", "explored")
+    agent.turn("go on", "explored more")
+    agent.write()
     codex = CodexFile(home / ROOTS[1], 3)
     codex.meta()
     codex.turn(f"please try {_WORDS['Codex']}", "tried")
@@ -57,21 +60,21 @@ def _fill(home: Path) -> str:
     return codex.id[:8]
 
 
-def _covered(one: Contender, proofs: Sequence[str]) -> list[str]:
-    if one.is_out:
+def _covered_kinds(contender: Contender, proofs: Sequence[str]) -> list[str]:
+    if contender.is_excluded:
         return []
-    if not one.peer.is_scan:
-        one.build()
-    if one.peer.start and not one.is_out:
-        one.start()
+    if not contender.peer.is_scan:
+        contender.build()
+    if contender.peer.start and not contender.is_excluded:
+        contender.start()
     try:
-        return [kind for kind, word in _WORDS.items() if _is_found(one, word, proofs)]
+        return [kind for kind, word in _WORDS.items() if _is_found(contender, word, proofs)]
     finally:
-        one.stop()
+        contender.stop()
 
 
-def _is_found(one: Contender, word: str, proofs: Sequence[str]) -> bool:
-    run = None if one.is_out else one.search(word, is_proven=False)
+def _is_found(contender: Contender, word: str, proofs: Sequence[str]) -> bool:
+    run = None if contender.is_excluded else contender.search(word, must_find=False)
     if run is None:
         return False
-    return one.is_found(run, word) or any(proof in run.output for proof in proofs)
+    return contender.is_found(run, word) or any(proof in run.output for proof in proofs)

@@ -1,10 +1,10 @@
-"""How fast is a text turned into a vector: against sentence-transformers, with the same model.
+"""Measures the encoders against sentence-transformers with the same model.
 
 python bench/encoder.py                a query from a cold start, then many texts
-python bench/encoder.py --texts 2000   more of them
+python bench/encoder.py --texts 2000   more texts
 
-Both take turns in the same run. Of cold starts a figure is the median; of many texts the least,
-since a computer that is busy otherwise only ever adds to it.
+The encoders take turns. Figures of cold starts are medians. Those of many texts are minima, since
+other load on the machine can only slow them down.
 """
 
 import argparse
@@ -13,15 +13,21 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
-from bench.text import Scribe
+from bench.budget import Ratio, milliseconds, print_memory, print_row
+from bench.text import TextWriter
 from ccgrep.semantic import ENVIRONMENT
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _QUERY = "how did we make the login test less flaky?"
 _LIGHT = """
@@ -44,7 +50,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=400)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=4)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ.update({**ENVIRONMENT, "HF_HUB_OFFLINE": "1"})
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -52,8 +58,8 @@ def main() -> None:
 
     model = find(None, {})
     print(f"{model.id} from {model.source}, {os.cpu_count()} cores")
-    report_query(model.directory, asked.runs)
-    report_bulk(model, texts(asked.texts, asked.seed), asked.runs)
+    report_query(model.directory, arguments.runs)
+    report_bulk(model, make_texts(arguments.texts, arguments.seed), arguments.runs)
 
 
 def report_query(directory: str, runs: int) -> None:
@@ -65,22 +71,42 @@ def report_query(directory: str, runs: int) -> None:
         "light": ["-c", _LIGHT, _QUERY],
         "plain": ["-c", _PLAIN, _QUERY, directory],
     }
-    found: dict[str, list[measure.Run]] = {name: [] for name in commands}
-    for _ in range(runs + 1):
-        for name, command in commands.items():
-            found[name].append(measure.run([sys.executable, *command], environment))
-    seconds = {name: statistics.median(r.seconds for r in some[1:]) for name, some in found.items()}
+    cases = {
+        name: partial(measure.run, [sys.executable, *command], environment)
+        for name, command in commands.items()
+    }
+    found = measure.run_interleaved(cases, runs)
+    seconds = {name: statistics.median(run.seconds for run in own) for name, own in found.items()}
     peak = max((run.peak for run in found["light"]), key=lambda peak: peak.anonymous)
 
     print("one query, cold")
-    _row("python -c pass", _ms(seconds["python"]))
-    _row("import numpy", _ms(seconds["numpy"]))
-    _row("sentence-transformers", _ms(seconds["plain"]))
-    _row("light", _ms(seconds["light"]), seconds["light"] / seconds["plain"], 1 / 12)
-    _row("light, anonymous memory", str(peak), peak.anonymous / 400e6, 1)
+    print_row("python -c pass", milliseconds(seconds["python"]))
+    print_row("import numpy", milliseconds(seconds["numpy"]))
+    print_row("sentence-transformers", milliseconds(seconds["plain"]))
+    ratio = Ratio(seconds["light"] / seconds["plain"], 1 / 12, "the above")
+    print_row("light", milliseconds(seconds["light"]), ratio)
+    print_memory("light, anonymous memory", peak, 400)
 
 
-def report_bulk(model: Any, some: Sequence[str], runs: int) -> None:
+class BulkTimes(NamedTuple):
+    """The least seconds that each encoder took for all texts, and the vectors of the texts."""
+
+    plain_s: float
+    full_s: float
+    light_s: float
+    vectors: "NDArray[np.float32]"
+
+
+def report_bulk(model: Any, texts: Sequence[str], runs: int) -> None:
+    times = time_bulk_encoders(model, texts, runs)
+    print(f"{len(texts)} texts of {sum(map(len, texts)) / len(texts):.0f} characters on average")
+    print_row("SentenceTransformer.encode", f"{len(texts) / times.plain_s:.1f} /s")
+    for name, seconds in (("in bulk", times.full_s), ("light", times.light_s)):
+        ratio = Ratio(times.plain_s / seconds, 1, "the first", is_minimum=True)
+        print_row(name, f"{len(texts) / seconds:.1f} /s", ratio)
+
+
+def time_bulk_encoders(model: Any, texts: Sequence[str], runs: int) -> BulkTimes:
     import torch  # noqa: PLC0415 - after the cold starts
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
 
@@ -92,58 +118,34 @@ def report_bulk(model: Any, some: Sequence[str], runs: int) -> None:
     full, light = FullEncoder(model, threads), LightEncoder(model, threads)
 
     def encode_plainly() -> None:
-        torch.set_num_threads(usual)  # the others change it
-        plain.encode(list(some), show_progress_bar=False)
+        torch.set_num_threads(usual)  # the other encoders change it
+        plain.encode(list(texts), show_progress_bar=False)
 
-    found = _least(
-        {
-            "plain": encode_plainly,
-            "full": lambda: full.encode(some),
-            "light": lambda: light.encode(some),
-        },
-        runs,
-    )
-    chars = sum(map(len, some)) / len(some)
-    print(f"{len(some)} texts of {chars:.0f} characters on average")
-    _row("SentenceTransformer.encode", _rate(some, found["plain"]))
-    _row("in bulk", _rate(some, found["full"]), found["full"] / found["plain"], 1)
-    _row("light", _rate(some, found["light"]), found["light"] / found["plain"], 1)
+    cases: list[Callable[[], object]] = [
+        encode_plainly,
+        lambda: full.encode(texts),
+        lambda: light.encode(texts),
+    ]
+    rounds = [[_seconds(case) for case in cases] for _ in range(runs)]
+    plain_s, full_s, light_s = map(min, zip(*rounds, strict=True))
+    return BulkTimes(plain_s, full_s, light_s, full.encode(texts))
 
 
-def _least(cases: Mapping[str, Callable[[], object]], runs: int) -> dict[str, float]:
-    times: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(runs):
-        for name, case in cases.items():
-            begun = time.monotonic()
-            case()
-            times[name].append(time.monotonic() - begun)
-    return {name: min(seconds) for name, seconds in times.items()}
+def _seconds(case: Callable[[], object]) -> float:
+    started = time.monotonic()
+    case()
+    return time.monotonic() - started
 
 
-def texts(number: int, seed: int) -> list[str]:
-    """Prompts and answers: most are short, some longer than the model takes."""
+def make_texts(number: int, seed: int) -> list[str]:
+    """Generate prompts and answers: most are short, some exceed the limit of the model."""
     rng = random.Random(seed)
-    scribe = Scribe(rng, "bench")
-    made = []
+    writer = TextWriter(rng, "bench")
+    texts = []
     for _ in range(number):
-        size = scribe.size(300, 1.0, 3000)
-        made.append(scribe.markdown(size) if rng.random() < 0.5 else scribe.prose(size))
-    return made
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.0f} ms"
-
-
-def _rate(some: Sequence[str], seconds: float) -> str:
-    return f"{len(some) / seconds:.1f} /s"
-
-
-def _row(what: str, figure: str, ratio: float | None = None, budget: float = 1) -> None:
-    verdict = ""
-    if ratio is not None:
-        verdict = f"{ratio:8.3f} of at most {budget:<7.3g}{'ok' if ratio <= budget else 'OVER'}"
-    print(f"  {what:<32}{figure:>24}{verdict}")
+        size = writer.size(300, 1.0, 3000)
+        texts.append(writer.markdown(size) if rng.random() < 0.5 else writer.prose(size))
+    return texts
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""A peer: the turns that ccgrep's readers find in an FTS5 table of SQLite, ranked by bm25.
+"""A peer: the turns that ccgrep's readers find, in an FTS5 table of SQLite, ranked by bm25.
 
     python bench/fts5.py index DATABASE ROOT…
     python bench/fts5.py search DATABASE WORDS
 
-It is what one would write first, and what several tools for this are. The files are read by as
-many processes as there are cores, as ccgrep does, so that what parsing costs is the same; nothing
-is hashed, kept for ever or checked. A file that changed is read anew, and its new rows are added.
+This is the obvious design, which several tools use. Like ccgrep, it parses files in one process
+per core. It hashes, keeps and verifies nothing. If a file changed, it parses the whole file and
+adds the new rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sqlite3
 import sys
 
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple  # sooner imported than typing
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple  # quicker to import than typing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,8 +34,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
 );
 """
 _KINDS: tuple[TextKind, ...] = ("user", "assistant", "thinking", "tool")
-_AHEAD = 32
-_FOUND = """
+_CHUNK_FILES = 32
+_SEARCH = """
 SELECT session, turn, -bm25(words), snippet(words, -1, '', '', '…', 16)
 FROM words JOIN turns ON turns.id = words.rowid
 WHERE words MATCH ? ORDER BY bm25(words) LIMIT 10
@@ -49,16 +49,16 @@ class Place(NamedTuple):
 
 
 def index(database: str, roots: Sequence[str]) -> None:
-    """Takes in the files below the roots that are new or changed."""
+    """Ingest the files below the roots that are new or changed."""
     connection = sqlite3.connect(database)
     connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" + _SCHEMA)
     known = {row[0]: row[1:] for row in connection.execute("SELECT path, size, mtime FROM files")}
-    found = {path: (info.st_size, info.st_mtime_ns) for path, info in _files(roots)}
-    changed = [path for path, stat in found.items() if known.get(path) != stat]
-    for path, places in _read(changed):
+    current = {path: (info.st_size, info.st_mtime_ns) for path, info in _files(roots)}
+    changed = [path for path, stat in current.items() if known.get(path) != stat]
+    for path, places in _read_files(changed):
         with connection:
             _add(connection, path, places)
-            row = (path, *found[path])
+            row = (path, *current[path])
             connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", row)
     connection.close()
 
@@ -72,23 +72,23 @@ def _files(roots: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
                     yield path, os.stat(path)
 
 
-def _read(paths: Sequence[str]) -> Iterator[tuple[str, list[Place]]]:
+def _read_files(paths: Sequence[str]) -> Iterator[tuple[str, list[Place]]]:
     if len(paths) <= 1:
-        yield from map(places_of, paths)
+        yield from map(read_places, paths)
         return
-    import multiprocessing  # noqa: PLC0415 - a search does without
+    import multiprocessing  # noqa: PLC0415 - a search does not need it
 
-    # Some files ahead of what is being written, and no more: they are held in memory.
-    chunks = [paths[at : at + _AHEAD] for at in range(0, len(paths), _AHEAD)]
+    # Read only one chunk ahead of the writer, since it is held in memory.
+    chunks = [paths[at : at + _CHUNK_FILES] for at in range(0, len(paths), _CHUNK_FILES)]
     with multiprocessing.Pool() as pool:
-        ahead = pool.map_async(places_of, chunks[0], chunksize=1)
+        ahead = pool.map_async(read_places, chunks[0], chunksize=1)
         for chunk in [*chunks[1:], []]:
-            now, ahead = ahead, pool.map_async(places_of, chunk, chunksize=1)
-            yield from now.get()
+            current, ahead = ahead, pool.map_async(read_places, chunk, chunksize=1)
+            yield from current.get()
 
 
-def places_of(path: str) -> tuple[str, list[Place]]:
-    """The turns of a transcript, by ccgrep's readers."""
+def read_places(path: str) -> tuple[str, list[Place]]:
+    """Return the turns of a transcript as ccgrep's readers find them."""
     from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
     from ccgrep.model import ObjectId, Turn  # noqa: PLC0415
     from ccgrep.sources.claude import ClaudeReader  # noqa: PLC0415
@@ -119,7 +119,7 @@ def places_of(path: str) -> tuple[str, list[Place]]:
 
 
 def _add(connection: sqlite3.Connection, path: str, places: Sequence[Place]) -> None:
-    """Adds the rows that are new; the last one of each session may have grown."""
+    """Add the new rows, and replace the last row of each session, which may have grown."""
     last = dict(
         connection.execute("SELECT session, max(turn) FROM turns WHERE path = ? GROUP BY 1", [path])
     )
@@ -151,7 +151,7 @@ def _remove(connection: sqlite3.Connection, path: str, place: Place) -> None:
 def search(database: str, words: str) -> None:
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     quoted = " ".join('"' + word.replace('"', '""') + '"' for word in words.split())
-    for session, turn, score, text in connection.execute(_FOUND, [quoted]):
+    for session, turn, score, text in connection.execute(_SEARCH, [quoted]):
         line = text.replace("\n", " ")
         print(f"{session}:{turn}:{score:.3f}:{line}")
 

@@ -1,11 +1,12 @@
-"""Home directories to measure on: made, mirrored, and with a session that grows.
+"""Home directories to measure on: generated, mirrored, and with a session that grows.
 
-A home that was given is never written to: what is measured is a mirror of hard links.
+A real home is never written to. The benchmarks run on a mirror of hard links.
 """
 
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -14,23 +15,28 @@ import msgspec
 
 from bench.generate import Summary, generate
 
-RACY_S = 2.5  # what changed less than two seconds ago counts as changing
 ROOTS = (".claude/projects", ".codex/sessions")
-_AT_REST_S = 3600
+_SETTLED_AGE_S = 3600
+"""An age at which ccgrep trusts modification times."""
 
 
-def made(home: Path, total_bytes: int, files: int, turns: int | None = None) -> Summary:
-    """A generated home, none of its files younger than now, whatever the clock says."""
+def generate_home(home: Path, total_bytes: int, files: int, turns: int | None = None) -> Summary:
+    """Generate a home in which no file looks recently modified."""
     summary = generate(home, total_bytes, files, turns=turns)
-    latest = time.time() - _AT_REST_S
-    for path in home.rglob("*.jsonl"):
-        if path.stat().st_mtime > latest:
-            os.utime(path, (latest, latest))
+    _settle(home.rglob("*"))
     return summary
 
 
-def mirrored(home: Path, target: Path) -> None:
-    """The transcripts of `home` under `target`, as links where that is possible."""
+def _settle(paths: Iterable[Path]) -> None:
+    """Make recently modified paths look as if nobody writes to them."""
+    latest = time.time() - _SETTLED_AGE_S
+    for path in paths:
+        if path.stat().st_mtime > latest:
+            os.utime(path, (latest, latest))
+
+
+def mirror_home(home: Path, target: Path) -> None:
+    """Link the transcripts of `home` into `target`, or copy them if links are impossible."""
     for root in ROOTS:
         (target / root).mkdir(parents=True, exist_ok=True)
         if (home / root).is_dir():
@@ -41,6 +47,7 @@ def mirrored(home: Path, target: Path) -> None:
                 dirs_exist_ok=True,
                 ignore_dangling_symlinks=True,
             )
+    _settle(path for path in target.rglob("*") if path.is_dir())  # files are links to real ones
 
 
 def _link(source: str, target: str) -> None:
@@ -50,23 +57,22 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def private(home: Path, directory: Path) -> None:
-    """Makes `directory` a home of its own in which the transcripts of `home` are seen."""
+def make_private_home(home: Path, directory: Path) -> None:
+    """Make `directory` a separate home that shows the transcripts of `home`."""
     for root in ROOTS:
         link = directory / root
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to((home / root).absolute(), target_is_directory=True)
 
 
-def bytes_in(directory: Path) -> int:
-    """What files below a directory occupy, what is linked to left out."""
+def disk_usage(directory: Path) -> int:
+    """Return the bytes that the files below a directory occupy, without following links."""
     paths = (os.path.join(at, name) for at, _, names in os.walk(directory) for name in names)
-    found = map(os.lstat, paths)
-    return sum(info.st_blocks * 512 for info in found)
+    return sum(os.lstat(path).st_blocks * 512 for path in paths)
 
 
-class Growing:
-    """A session that gets a turn more before each call."""
+class GrowingSession:
+    """A session that is added to a home, grows by a turn at a time, and is removed at the end."""
 
     def __init__(self, home: Path, words: str = "") -> None:
         self.id = "bec4bec4-0000-4000-8000-000000000001"
@@ -82,7 +88,7 @@ class Growing:
         self._folder_time = folder.parent.stat().st_mtime_ns
         folder.mkdir(exist_ok=True)
         self._path.unlink(missing_ok=True)
-        self.grow()
+        self.append_turn()
         self.settle()
         return self
 
@@ -91,7 +97,7 @@ class Growing:
         shutil.rmtree(folder)
         os.utime(folder.parent, ns=(self._folder_time, self._folder_time))
 
-    def grow(self) -> None:
+    def append_turn(self) -> None:
         answer = [{"type": "text", "text": f"Answer {self.turns}."}]
         model = {"id": f"msg_{self.turns}", "type": "message", "model": "claude-opus-4-6"}
         with self._path.open("ab") as file:
@@ -100,15 +106,14 @@ class Growing:
         self.turns += 1
 
     def settle(self) -> None:
-        """Makes the file as old as one that nobody writes to."""
-        then = time.time() - _AT_REST_S
-        os.utime(self._path, (then, then))
+        """Make the file and its folders look as if nobody writes to them."""
+        _settle([self._path, *self._path.parents[:2]])
 
-    def is_last_in(self, output: str) -> bool:
+    def is_last_turn_in(self, output: str) -> bool:
         return f"{self.id[:8]}:{self.turns - 1}:" in output
 
-    def _line(self, role: str, place: int, **message: object) -> bytes:
-        number = 2 * self.turns + place
+    def _line(self, role: str, position: int, **message: object) -> bytes:
+        number = 2 * self.turns + position
         record = {
             "parentUuid": f"{self.id[:-6]}{number:06x}" if number else None,
             "isSidechain": False,

@@ -1,10 +1,10 @@
-"""How soon does the MCP server answer: against the SDK alone, and how does its memory grow?
+"""Measures the first answer of the MCP server against the SDK alone, and growth of its memory.
 
-python bench/mcp.py [HOME]         a home with .claude and .codex; made when not given
-python bench/mcp.py --bytes 1e8    a smaller one
+python bench/mcp.py [HOME]         a home with .claude and .codex (default: a generated one)
+python bench/mcp.py --bytes 1e8    a smaller generated home
 
-The server is started and asked to search, the SDK alone is started with one tool and asked for
-`tools/list`; they take turns, and a figure is the median.
+One case starts the server and searches. The other starts the SDK with one tool and asks for
+`tools/list`. They take turns, and figures are medians.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from typing import Any, Self
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
+from bench.budget import Ratio, milliseconds, print_row
 from bench.generate import generate
 from bench.text import TERMS
 
-_BUDGET = 3.0
 _CALLS = 1000
 _SDK = """
 from mcp.server import MCPServer
@@ -38,7 +38,7 @@ server.run("stdio")
 
 
 class Server:
-    """A server as a process, spoken to line by line: a client would take longer than it does."""
+    """A server process. It is spoken to line by line, because a client takes longer than it."""
 
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -48,7 +48,7 @@ class Server:
 
     def __enter__(self) -> Self:
         client = {"name": "bench", "version": "0"}
-        self.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+        self.call("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return self
 
@@ -57,7 +57,7 @@ class Server:
         self._process.stdin.close()
         self._process.wait()
 
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._number += 1
         request = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters}
         self._send(request)
@@ -69,14 +69,14 @@ class Server:
 
     def search(self, words: str) -> dict[str, Any]:
         arguments = {"query": words}
-        result = self.ask("tools/call", name="search_conversations", arguments=arguments)
+        result = self.call("tools/call", name="search_conversations", arguments=arguments)
         assert not result.get("isError"), result
-        made: dict[str, Any] = json.loads(result["content"][0]["text"])
-        return made
+        reply: dict[str, Any] = json.loads(result["content"][0]["text"])
+        return reply
 
     @property
     def memory(self) -> measure.Memory:
-        return measure.memory(self._process.pid)
+        return measure.tree_memory(self._process.pid)
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -105,40 +105,39 @@ def report(home: Path, store: Path, runs: int) -> None:
     ccgrep = [sys.executable, "-m", "ccgrep"]
     measure.run([*ccgrep, "index", "-q", "--no-embed"], environment)
     words = " ".join(TERMS[:2])
-    alone: list[float] = []
-    answered: list[float] = []
-    for _ in range(runs + 1):  # The first is for warmth.
-        begun = time.monotonic()
+
+    def list_tools() -> float:
+        started = time.monotonic()
         with Server([sys.executable, "-c", _SDK], environment) as server:
-            server.ask("tools/list")
-            alone.append(time.monotonic() - begun)
-        begun = time.monotonic()
+            server.call("tools/list")
+            return time.monotonic() - started
+
+    def search() -> float:
+        started = time.monotonic()
         with Server([*ccgrep, "mcp"], environment) as server:
-            found = server.search(words)
-            answered.append(time.monotonic() - begun)
-    sdk, first = statistics.median(alone[1:]), statistics.median(answered[1:])
-    ratio = first / sdk
-    verdict = "ok" if ratio <= _BUDGET else "OVER"
-    print(f"  the SDK alone, tools/list       {sdk * 1e3:8.0f} ms")
-    print(
-        f"  ccgrep mcp, first search        {first * 1e3:8.0f} ms"
-        f"{ratio:8.2f} of at most {_BUDGET:g}  {verdict}   ({len(found['results'])} hits)"
-    )
+            assert server.search(words)["results"]
+            return time.monotonic() - started
+
+    found = measure.run_interleaved({"sdk": list_tools, "ccgrep": search}, runs)
+    sdk, first = (statistics.median(seconds) for seconds in found.values())
+    print_row("the SDK alone, tools/list", milliseconds(sdk))
+    ratio = Ratio(first / sdk, 3, "the above")
+    print_row("ccgrep mcp, first search", milliseconds(first), ratio)
     with Server([*ccgrep, "mcp"], environment) as server:
-        _report_many(server)
+        _report_memory(server)
 
 
-def _report_many(server: Server) -> None:
-    """Searches again and again, by other words each time."""
-    early, begun = measure.Memory(0, 0), 0.0
+def _report_memory(server: Server) -> None:
+    """Report the time and memory of many searches, each with other words."""
+    early, started = measure.Memory(0, 0), 0.0
     for number in range(_CALLS):
         if number == _CALLS // 5:
-            early, begun = server.memory, time.monotonic()
+            early, started = server.memory, time.monotonic()
         server.search(f"{TERMS[number % len(TERMS)]} {TERMS[number // 7 % len(TERMS)]}")
-    each = (time.monotonic() - begun) / (_CALLS - _CALLS // 5)
-    late = server.memory
-    print(f"  a search when it is running     {each * 1e3:8.1f} ms")
-    print(f"  memory after {_CALLS // 5} calls: {early}, after {_CALLS}: {late}")
+    mean = (time.monotonic() - started) / (_CALLS - _CALLS // 5)
+    print_row("a search in a running server", milliseconds(mean))
+    print_row(f"anonymous memory, {_CALLS // 5} calls", str(early))
+    print_row(f"anonymous memory, {_CALLS} calls", str(server.memory))
 
 
 if __name__ == "__main__":

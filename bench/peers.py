@@ -1,8 +1,8 @@
-"""What ccgrep is compared with, and how each is installed and run. A table, mostly.
+"""The tools that ccgrep is compared with, and how each is installed and run.
 
-Every tool gets a home of its own in which it sees the transcripts (`home.private`), and an
-environment that has that home and little else: none can read or write that of whoever runs this.
-What it keeps is what stands in that home afterwards.
+Each tool gets a home of its own that shows the transcripts (`home.make_private_home`) and an
+environment with that home and little else, so it cannot touch the home of the user. Its index is
+whatever it leaves in its home.
 """
 
 import json
@@ -23,32 +23,35 @@ from ccgrep import __version__
 
 ROOT = Path(__file__).parents[1]
 PLANTED = "bec4bec4"
-"""How the id begins of the session that every tool has to find."""
+"""The prefix of the id of the session that every tool must find."""
 
 Command = tuple[str, ...]
 
 
 class Peer(NamedTuple):
-    """A tool. In its commands `{word}` is what is searched for, `{home}` its home, `{claude}` and
-    `{codex}` where the transcripts are; the first word is a program."""
+    """A tool and its commands.
+
+    `{word}` is the word to search for, `{home}` its home, and `{claude}` and `{codex}` the
+    directories of transcripts.
+    """
 
     name: str
-    source: str  # where it is from: `pip NAME`, `npm NAME`, `apt NAME`, or here
-    answers: str  # what it prints
+    source: str  # `pip NAME`, `npm NAME`, `apt NAME`, or here
+    answers: str  # a description of what it prints
     search: Command
     build: Command = ()
-    """Before the first search; without, the first search is the build."""
+    """Without it, the first search is the build."""
     refresh: Command = ()
-    """Takes in what changed; without, a search does so or has nothing to."""
+    """Without it, a search ingests changes or needs no index."""
     is_stale: bool = False
-    """A search answers from what was there at the last refresh."""
+    """Whether a search answers from the state of the last refresh."""
     start: Command = ()
     stop: Command = ()
     variables: Mapping[str, str] = {}
     proof: str = PLANTED
-    """What is printed when the planted session was found by a word."""
+    """What it prints if it finds the planted session by a word."""
     is_scan: bool = False
-    """Keeps nothing: each search reads the transcripts."""
+    """Whether it has no index and reads the transcripts in each search."""
 
 
 _PYTHON = {"PYTHONPATH": str(Path(ccgrep.__file__).parents[1])}
@@ -159,8 +162,8 @@ PEERS = (
 )
 
 
-class Places(NamedTuple):
-    """Where peers are installed."""
+class InstallDir(NamedTuple):
+    """The directory into which peers are installed."""
 
     directory: Path
 
@@ -174,7 +177,7 @@ class Places(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where programs are looked for; ours first, then theirs, then the system's."""
+        """The search path for programs: ours, then those of the peers, then the system's."""
         own = [
             Path(sys.executable).parent,
             self.python / "bin",
@@ -183,69 +186,69 @@ class Places(NamedTuple):
         return os.pathsep.join([*map(str, own), os.environ.get("PATH", os.defpath)])
 
 
-def install(places: Places, peers: Iterable[Peer] = PEERS) -> None:
-    """Installs what is not there yet; what cannot be is passed over, and told by `version`."""
-    wanted = [peer for peer in peers if version(places, peer) is None]
-    if any(peer.source.startswith("pip ") for peer in wanted) and not places.python.exists():
-        venv.create(places.python, with_pip=True)
-    for peer in wanted:
+def install(install_dir: InstallDir, peers: Iterable[Peer] = PEERS) -> None:
+    """Install missing peers. `version` returns None for those that cannot be installed."""
+    missing = [peer for peer in peers if version(install_dir, peer) is None]
+    if any(peer.source.startswith("pip ") for peer in missing) and not install_dir.python.exists():
+        venv.create(install_dir.python, with_pip=True)
+    for peer in missing:
         kind, _, name = peer.source.partition(" ")
         print(f"installing {name}", flush=True)
-        subprocess.run(_installer(places, kind, name), capture_output=True, check=False)
+        subprocess.run(_install_command(install_dir, kind, name), capture_output=True, check=False)
 
 
-def _installer(places: Places, kind: str, name: str) -> list[str]:
+def _install_command(install_dir: InstallDir, kind: str, name: str) -> list[str]:
     if kind == "pip":
-        return [str(places.python / "bin" / "pip"), "install", "--quiet", name]
+        return [str(install_dir.python / "bin" / "pip"), "install", "--quiet", name]
     if kind == "npm" and shutil.which("npm"):
-        return ["npm", "install", "--silent", "--no-fund", "--prefix", str(places.node), name]
+        return ["npm", "install", "--silent", "--no-fund", "--prefix", str(install_dir.node), name]
     if kind == "apt" and os.geteuid() == 0 and shutil.which("apt-get"):
         return ["apt-get", "install", "-qq", "-y", name]
     return ["true"]
 
 
-def version(places: Places, peer: Peer) -> str | None:
-    """The version that is installed; nothing if it is not."""
+def version(install_dir: InstallDir, peer: Peer) -> str | None:
+    """Return the installed version of a peer, or None if it is not installed."""
     kind, _, name = peer.source.partition(" ")
     if kind == "here":
         return __version__ if peer.name == OURS else sqlite3.sqlite_version
     if kind == "pip":
-        site = next(places.python.glob("lib/*/site-packages"), places.python)
-        return packaged(site, name)
+        site = next(install_dir.python.glob("lib/*/site-packages"), install_dir.python)
+        return package_version(site, name)
     if kind == "npm":
-        package = places.node / "node_modules" / name / "package.json"
+        package = install_dir.node / "node_modules" / name / "package.json"
         return str(json.loads(package.read_bytes())["version"]) if package.exists() else None
     program = shutil.which(peer.search[0])
     if program is None:
         return None
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    return next(word for word in said.stdout.split() if word[0].isdigit())
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return next(word for word in done.stdout.split() if word[0].isdigit())
 
 
-def packaged(site: Path, name: str) -> str | None:
-    """The version of a package in a directory that Python imports from."""
-    found = site.glob(f"{name.replace('-', '_')}-*.dist-info")
-    return next((one.name.removesuffix(".dist-info").rpartition("-")[2] for one in found), None)
+def package_version(site: Path, name: str) -> str | None:
+    """Return the version of a package in a site-packages directory, or None if it has none."""
+    names = [path.stem for path in site.glob(f"{name.replace('-', '_')}-*.dist-info")]
+    return names[0].rpartition("-")[2] if names else None
 
 
-def command(template: Command, home: Path, word: str = "") -> list[str]:
-    """A command with everything filled in."""
-    return [_filled(part, home, word) for part in template]
+def fill_command(template: Command, home: Path, word: str = "") -> list[str]:
+    """Fill in the placeholders of a command."""
+    return [_fill(part, home, word) for part in template]
 
 
-def environment(places: Places, peer: Peer, home: Path) -> dict[str, str]:
-    """All that a tool gets to know of the world."""
+def make_environment(install_dir: InstallDir, peer: Peer, home: Path) -> dict[str, str]:
+    """Return all environment variables of a tool."""
     return {
-        "PATH": places.path,
+        "PATH": install_dir.path,
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "TMPDIR": str(home),
         "NO_COLOR": "1",
-        **{name: _filled(value, home) for name, value in peer.variables.items()},
+        **{name: _fill(value, home) for name, value in peer.variables.items()},
     }
 
 
-def _filled(text: str, home: Path, word: str = "") -> str:
+def _fill(text: str, home: Path, word: str = "") -> str:
     claude, codex = (str(home / root) for root in ROOTS)
     return text.format(word=word, home=home, claude=claude, codex=codex)

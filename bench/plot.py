@@ -1,6 +1,6 @@
-"""Draws how figures grow, as one SVG of panels: lines on logarithmic axes, labelled where they end.
+"""Draws one SVG of panels: lines on logarithmic axes, labelled at their ends.
 
-Pure: series in, text out. Colours follow the reader's light or dark mode.
+It has no side effects: series in, text out. Colours follow the reader's light or dark mode.
 """
 
 import math
@@ -30,7 +30,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 
 
 class Series(NamedTuple):
-    """A line: its name, its place among the colours, and its points."""
+    """A line. `colour` is an index into the colours."""
 
     name: str
     colour: int
@@ -44,7 +44,7 @@ class Panel(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """A logarithmic axis: from `low` to `high`, drawn from `start` to `end`."""
+    """A logarithmic axis from `low` to `high`, drawn from `start` to `end`."""
 
     low: float
     high: float
@@ -57,7 +57,7 @@ class _Scale(NamedTuple):
 
 
 def draw(title: str, description: str, panels: Sequence[Panel], sizes: Sequence[str]) -> str:
-    """The panels, two in a row. `sizes` are the labels of what all have on their x axis."""
+    """Draw the panels, two per row. `sizes` are the labels of the x axis."""
     rows = math.ceil(len(panels) / 2)
     width, height = 2 * _WIDTH, rows * _HEIGHT
     parts = [
@@ -70,36 +70,36 @@ def draw(title: str, description: str, panels: Sequence[Panel], sizes: Sequence[
     for number, panel in enumerate(panels):
         x, y = number % 2 * _WIDTH, number // 2 * _HEIGHT
         parts.append(f'<g transform="translate({x} {y})">')
-        parts += _panel(panel, sizes)
+        parts += _draw_panel(panel, sizes)
         parts.append("</g>")
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _panel(panel: Panel, sizes: Sequence[str]) -> list[str]:
-    drawn = [one for one in panel.series if one.points]
+def _draw_panel(panel: Panel, sizes: Sequence[str]) -> list[str]:
+    lines = [series for series in panel.series if series.points]
     parts = [f'<text class="title" x="{_LEFT}" y="18">{escape(panel.title)}</text>']
-    if not drawn:
+    if not lines:
         return parts
-    xs = sorted({x for one in drawn for x, _ in one.points})
-    ys = [y for one in drawn for _, y in one.points]
+    xs = sorted({x for series in lines for x, _ in series.points})
+    ys = [y for series in lines for _, y in series.points]
     across = _Scale(xs[0], xs[-1], _LEFT, _WIDTH - _RIGHT)
     low, high = 10 ** math.floor(math.log10(min(ys))), 10 ** math.ceil(math.log10(max(ys)))
     up = _Scale(low, max(high, low * 10), _HEIGHT - _BOTTOM, _TOP)
-    parts += _axes(across, up, xs, sizes, panel.unit)
-    labels = _spread([up.at(one.points[-1][1]) for one in drawn])
-    for one, label in zip(drawn, labels, strict=True):
-        parts += _line(one, across, up, label)
+    parts += _draw_axes(across, up, xs, sizes, panel.unit)
+    labels = _spread([up.at(series.points[-1][1]) for series in lines])
+    for series, label in zip(lines, labels, strict=True):
+        parts += _draw_line(series, across, up, label)
     return parts
 
 
-def _axes(
+def _draw_axes(
     across: _Scale, up: _Scale, xs: Sequence[float], sizes: Sequence[str], unit: str
 ) -> list[str]:
     parts = []
     for power in range(round(math.log10(up.low)), round(math.log10(up.high)) + 1):
         y = up.at(10.0**power)
         parts.append(f'<path class="grid" d="M{across.start} {y:.1f}H{across.end}"/>')
-        label = _tick(10.0**power, unit)
+        label = _format_tick(10.0**power, unit)
         parts.append(
             f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
         )
@@ -111,28 +111,28 @@ def _axes(
     return parts
 
 
-def _line(one: Series, across: _Scale, up: _Scale, label_y: float) -> list[str]:
-    colour = _COLOURS[one.colour % len(_COLOURS)]
-    rank = ' class="first"' if one.colour == 0 else ""
-    points = [(across.at(x), up.at(y)) for x, y in one.points]
+def _draw_line(series: Series, across: _Scale, up: _Scale, label_y: float) -> list[str]:
+    colour = _COLOURS[series.colour % len(_COLOURS)]
+    rank = ' class="first"' if series.colour == 0 else ""
+    points = [(across.at(x), up.at(y)) for x, y in series.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     x, y = points[-1]
     dots = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
-    beside = across.end + 22
+    label_x = across.end + 22
     return [
         f'<polyline{rank} points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>',
         *dots,
-        f'<path d="M{x + 4:.1f} {y:.1f}L{beside - 3:.1f} {label_y:.1f}" fill="none" '
+        f'<path d="M{x + 4:.1f} {y:.1f}L{label_x - 3:.1f} {label_y:.1f}" fill="none" '
         f'stroke="{colour}" stroke-width="0.8" stroke-dasharray="2 2"/>',
-        f'<text{rank} x="{beside:.1f}" y="{label_y + 4:.1f}" '
-        f'style="fill: {colour}; stroke-width: 0">{escape(one.name)}</text>',
+        f'<text{rank} x="{label_x:.1f}" y="{label_y + 4:.1f}" '
+        f'style="fill: {colour}; stroke-width: 0">{escape(series.name)}</text>',
     ]
 
 
-def _spread(wanted: Sequence[float]) -> list[float]:
-    """Heights near those wanted, none so close to the next that labels overlap."""
-    order = sorted(range(len(wanted)), key=lambda number: wanted[number])
-    placed = [wanted[number] for number in order]
+def _spread(heights: Sequence[float]) -> list[float]:
+    """Move heights apart just enough that labels do not overlap."""
+    order = sorted(range(len(heights)), key=lambda number: heights[number])
+    placed = [heights[number] for number in order]
     lowest = _HEIGHT - _BOTTOM
     for number in range(1, len(placed)):
         placed[number] = max(placed[number], placed[number - 1] + _LABEL_GAP)
@@ -140,17 +140,17 @@ def _spread(wanted: Sequence[float]) -> list[float]:
         placed[-1] = lowest
         for number in range(len(placed) - 2, -1, -1):
             placed[number] = min(placed[number], placed[number + 1] - _LABEL_GAP)
-    found = dict(zip(order, placed, strict=True))
-    return [found[number] for number in range(len(wanted))]
+    moved = dict(zip(order, placed, strict=True))
+    return [moved[number] for number in range(len(heights))]
 
 
-def _tick(value: float, unit: str) -> str:
-    """A power of ten; of seconds there are thousands, not sixteen minutes."""
-    return f"{value:,.0f} s" if unit == "s" and value >= 1 else amount(value, unit)
+def _format_tick(value: float, unit: str) -> str:
+    """Format a power of ten, with `1,000 s` rather than `16.7 min`."""
+    return f"{value:,.0f} s" if unit == "s" and value >= 1 else format_amount(value, unit)
 
 
-def amount(value: float, unit: str) -> str:
-    """Seconds or bytes, in three digits at most, as one says them."""
+def format_amount(value: float, unit: str) -> str:
+    """Format seconds or bytes with three digits at most."""
     steps = (
         ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B"))
         if unit == "B"

@@ -1,12 +1,12 @@
-"""How good is the ranking: questions about conversations whose answers' sessions are known.
+"""Measures ranking with questions about conversations whose answering sessions are known.
 
-python bench/relevance.py FILE            a JSON list of conversations with questions, as LoCoMo's
-python bench/relevance.py FILE --explain  and each question whose session was not the first
-python bench/relevance.py FILE --modes words semantic hybrid   the same by meaning, side by side
+python bench/relevance.py FILE            a JSON list of conversations with questions, like LoCoMo
+python bench/relevance.py FILE --explain  also print the questions whose session was not first
+python bench/relevance.py FILE --modes words semantic hybrid   compare modes of search
 
-A conversation's sessions become transcripts of Claude Code, two messages a turn, and are indexed
-alone; each question is asked as typed, and sessions are ranked by their best turn. Questions that
-name no session as evidence are left out.
+The sessions of a conversation become transcripts of Claude Code with two messages per turn, in a
+store of their own. Each question is searched for as typed, and sessions are ranked by their best
+turn. Questions without a session as evidence are skipped.
 """
 
 import argparse
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import msgspec
 
+from bench.budget import Ratio, print_row
 from ccgrep.semantic import ENVIRONMENT
 
 os.environ.update(ENVIRONMENT)
@@ -38,7 +39,7 @@ from ccgrep.search.searcher import SearchOptions
 
 _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):\d+")
-_LEAST: dict[Mode, tuple[float, float]] = {
+_MIN_SHARES: dict[Mode, tuple[float, float]] = {
     "words": (0.70, 0.92),
     "semantic": (0.0, 0.0),
     "hybrid": (0.74, 0.94),
@@ -62,8 +63,8 @@ class Question(msgspec.Struct):
     category: int
 
     def sessions(self) -> set[str]:
-        """The sessions that hold the answer."""
-        return {_id(int(number)) for one in self.evidence for number in _EVIDENCE.findall(one)}
+        """Return the ids of the sessions that hold the answer."""
+        return {_id(int(number)) for text in self.evidence for number in _EVIDENCE.findall(text)}
 
 
 class Conversation(msgspec.Struct):
@@ -74,8 +75,8 @@ class Conversation(msgspec.Struct):
     sample_id: str = ""
 
 
-class Asked(NamedTuple):
-    """A question and its answer; `rank` counts sessions from 1, 0 is not found."""
+class Outcome(NamedTuple):
+    """The result of a question. `rank` counts sessions from 1, and is 0 if none was found."""
 
     question: Question
     rank: int
@@ -86,36 +87,36 @@ class Asked(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--explain", action="store_true", help="name the questions that failed")
-    parser.add_argument("--modes", nargs="+", choices=list(_LEAST), default=["words"])
+    parser.add_argument("--explain", action="store_true", help="print the questions that failed")
+    parser.add_argument("--modes", nargs="+", choices=list(_MIN_SHARES), default=["words"])
     arguments = parser.parse_args()
-    begun = time.monotonic()
-    asked: dict[Mode, list[Asked]] = {mode: [] for mode in arguments.modes}
-    for one in msgspec.json.decode(arguments.file.read_bytes(), type=list[Conversation]):
+    started = time.monotonic()
+    outcomes: dict[Mode, list[Outcome]] = {mode: [] for mode in arguments.modes}
+    for conversation in msgspec.json.decode(arguments.file.read_bytes(), type=list[Conversation]):
         with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as home:
-            config = indexed(one, Path(home))
-            if set(asked) - {"words"}:
+            config = index_conversation(conversation, Path(home))
+            if set(outcomes) - {"words"}:
                 embed_pending(config, days=0)
-            for mode in asked:
-                found = list(ask(config, one.qa, mode))
-                _row(f"{one.sample_id} {mode}", found)
+            for mode, all_of_mode in outcomes.items():
+                own = list(ask(config, conversation.qa, mode))
+                _print_scores(f"{conversation.sample_id} {mode}", own)
                 if arguments.explain:
-                    _explain(found)
-                asked[mode] += found
-    for mode, answers in asked.items():
-        report(mode, answers)
-    print(f"  {time.monotonic() - begun:.1f} s")
+                    _explain(own)
+                all_of_mode.extend(own)
+    for mode, all_of_mode in outcomes.items():
+        report(mode, all_of_mode)
+    print(f"  {time.monotonic() - started:.1f} s")
 
 
-def indexed(one: Conversation, home: Path) -> Config:
-    """A home and a store with the sessions of one conversation."""
+def index_conversation(conversation: Conversation, home: Path) -> Config:
+    """Write the sessions of a conversation as transcripts and ingest them."""
     project = home / ".claude" / "projects" / "-home-sam-talk"
     project.mkdir(parents=True)
-    for name, value in one.conversation.items():
-        if found := _SESSION.fullmatch(name):
+    for name, value in conversation.conversation.items():
+        if match := _SESSION.fullmatch(name):
             messages = msgspec.convert(value, list[Message])
-            started = _time(str(one.conversation[f"{name}_date_time"]))
-            id = _id(int(found[1]))
+            started = _time(str(conversation.conversation[f"{name}_date_time"]))
+            id = _id(int(match[1]))
             records = _records(id, messages, started)
             (project / f"{id}.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(records))
     config = make_config({"HOME": str(home), "CCGREP_DIR": str(home / "store")})
@@ -123,16 +124,16 @@ def indexed(one: Conversation, home: Path) -> Config:
     return config
 
 
-def ask(config: Config, questions: Sequence[Question], mode: Mode) -> Iterator[Asked]:
+def ask(config: Config, questions: Sequence[Question], mode: Mode) -> Iterator[Outcome]:
     for question in questions:
-        gold = question.sessions()
-        if gold:
+        expected = question.sessions()
+        if expected:
             request = Request(patterns=(question.question,), mode=mode, limit=0)
             result = search(config, request, SearchOptions())
             answer = result.answer
             ranking = list(dict.fromkeys(hit.place.session for hit in answer.hits))
-            ranks = [rank for rank, id in enumerate(ranking, 1) if id in gold]
-            yield Asked(question, ranks[0] if ranks else 0, answer.tier, answer.hits)
+            ranks = [rank for rank, id in enumerate(ranking, 1) if id in expected]
+            yield Outcome(question, ranks[0] if ranks else 0, answer.tier, answer.hits)
 
 
 def _id(number: int) -> str:
@@ -140,12 +141,12 @@ def _id(number: int) -> str:
 
 
 def _time(text: str) -> datetime:
-    """From `1:56 pm on 8 May, 2023`."""
+    """Parse a time such as `1:56 pm on 8 May, 2023`."""
     return datetime.strptime(text.upper(), "%I:%M %p ON %d %B, %Y").replace(tzinfo=UTC)
 
 
 def _records(id: str, messages: Sequence[Message], started: datetime) -> list[dict[str, object]]:
-    """The lines of a transcript; the first of two messages is the user's."""
+    """Return the records of a transcript. The user and the assistant take turns."""
     records: list[dict[str, object]] = []
     for number, message in enumerate(messages):
         text = str(message)
@@ -153,9 +154,9 @@ def _records(id: str, messages: Sequence[Message], started: datetime) -> list[di
         content: object = text
         if role == "assistant":
             content = [{"type": "text", "text": text}]
-        made: dict[str, object] = {"role": role, "content": content}
+        body: dict[str, object] = {"role": role, "content": content}
         if role == "assistant":
-            made |= {"id": f"msg_{number:016x}", "type": "message", "model": "claude-opus-4-6"}
+            body |= {"id": f"msg_{number:016x}", "type": "message", "model": "claude-opus-4-6"}
         at = started + timedelta(seconds=20 * number)
         records.append(
             {
@@ -168,33 +169,31 @@ def _records(id: str, messages: Sequence[Message], started: datetime) -> list[di
                 "type": role,
                 "uuid": _id(number + 1),
                 "timestamp": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-                "message": made,
+                "message": body,
             }
         )
     return records
 
 
-def report(mode: Mode, asked: Sequence[Asked]) -> None:
+def report(mode: Mode, outcomes: Sequence[Outcome]) -> None:
     print(f"\n{mode}")
-    for category in sorted({one.question.category for one in asked}):
+    for category in sorted({each.question.category for each in outcomes}):
         name = _CATEGORIES.get(category, str(category))
-        _row(name, [one for one in asked if one.question.category == category])
+        _print_scores(name, [each for each in outcomes if each.question.category == category])
     print()
-    for tier in sorted({one.tier for one in asked}):
-        _row(f"{tier} words", [one for one in asked if one.tier == tier])
+    for tier in sorted({each.tier for each in outcomes}):
+        _print_scores(f"{tier} words", [each for each in outcomes if each.tier == tier])
     print()
-    _row("all", asked)
-    first, within, _ = scores(asked)
-    for what, share, least in zip(
-        ("rank 1", "within 5"), (first, within), _LEAST[mode], strict=True
+    _print_scores("all", outcomes)
+    for label, share, limit in zip(
+        ("rank 1", "within 5"), scores(outcomes), _MIN_SHARES[mode], strict=False
     ):
-        verdict = "ok" if share >= least else "UNDER"
-        print(f"  {what:<20}{share:>8.1%} of at least {least:.0%}  {verdict}")
+        print_row(label, f"{share:.1%}", Ratio(share, limit, "of all questions", is_minimum=True))
 
 
-def scores(asked: Sequence[Asked]) -> tuple[float, float, float]:
-    """The share at rank 1, within 5, and the mean reciprocal rank."""
-    ranks = [one.rank for one in asked]
+def scores(outcomes: Sequence[Outcome]) -> tuple[float, float, float]:
+    """Return the share at rank 1, the share within 5, and the mean reciprocal rank."""
+    ranks = [each.rank for each in outcomes]
     first = sum(rank == 1 for rank in ranks)
     within = sum(1 <= rank <= 5 for rank in ranks)
     reciprocal = sum(1 / rank for rank in ranks if rank)
@@ -202,19 +201,19 @@ def scores(asked: Sequence[Asked]) -> tuple[float, float, float]:
     return first / count, within / count, reciprocal / count
 
 
-def _row(what: str, asked: Sequence[Asked]) -> None:
-    first, within, mrr = scores(asked)
+def _print_scores(label: str, outcomes: Sequence[Outcome]) -> None:
+    first, within, mrr = scores(outcomes)
     figures = f"{first:>8.1%} rank 1{within:>8.1%} within 5{mrr:>8.3f} MRR"
-    print(f"  {what:<20}{len(asked):>5} questions{figures}")
+    print(f"  {label:<20}{len(outcomes):>5} questions{figures}")
 
 
-def _explain(asked: Sequence[Asked]) -> None:
-    for one in asked:
-        if one.rank != 1:
-            gold = " ".join(sorted(str(int(id[:8], 16)) for id in one.question.sessions()))
-            found = " ".join(f"{int(h.place.session[:8], 16)}:{h.score:.3f}" for h in one.hits[:5])
-            print(f"    {one.rank or '-':>3} {one.tier:<5}{one.question.question}")
-            print(f"        wanted {gold}; found {found or 'nothing'} of {len(one.hits)} turns")
+def _explain(outcomes: Sequence[Outcome]) -> None:
+    for question, rank, tier, hits in outcomes:
+        if rank != 1:
+            expected = " ".join(sorted(str(int(id[:8], 16)) for id in question.sessions()))
+            best = " ".join(f"{int(h.place.session[:8], 16)}:{h.score:.3f}" for h in hits[:5])
+            print(f"    {rank or '-':>3} {tier:<5}{question.question}")
+            print(f"        expected {expected}, found {best or 'nothing'} of {len(hits)} turns")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""What a comparison found, as it is kept: one JSON file a scale, in `bench/results`.
+"""The results of a comparison, kept in `bench/results` as one JSON file per scale.
 
-A figure is the median, the 95th percentile and the number of runs; what is measured once has one
-run. Seconds and bytes, nothing else.
+A figure is the median, the 95th percentile and the number of runs, in seconds or bytes.
 """
 
 import os
@@ -19,13 +18,13 @@ from bench.measure import percentile
 
 RESULTS = Path(__file__).parent / "results"
 OURS = "ccgrep"
-_REST_S = 180
+_IDLE_TIMEOUT_S = 180
 
 Unit = Literal["s", "B"]
 
 
 class Axis(NamedTuple):
-    """What is measured of every tool."""
+    """A quantity that is measured for every tool."""
 
     key: str
     title: str
@@ -33,25 +32,25 @@ class Axis(NamedTuple):
 
 
 AXES = (
-    Axis("search", "search, a word said once", "s"),
-    Axis("first_byte", "its first byte", "s"),
-    Axis("common", "search, a frequent word", "s"),
-    Axis("cold", "search, nothing cached", "s"),
-    Axis("appended", "search after a turn was appended", "s"),
-    Axis("no_op", "refresh, nothing changed", "s"),
+    Axis("search", "search, rare word", "s"),
+    Axis("first_byte", "search, first byte", "s"),
+    Axis("common", "search, frequent word", "s"),
+    Axis("cold", "search, cold caches", "s"),
+    Axis("appended", "search after an append", "s"),
+    Axis("no_op", "refresh, nothing new", "s"),
     Axis("build", "first build", "s"),
     Axis("build_memory", "peak memory, build", "B"),
-    Axis("build_anonymous", "of it anonymous", "B"),
+    Axis("build_anonymous", "anonymous memory, build", "B"),
     Axis("search_memory", "peak memory, search", "B"),
-    Axis("search_anonymous", "of it anonymous", "B"),
+    Axis("search_anonymous", "anonymous memory, search", "B"),
     Axis("disk", "disk", "B"),
 )
 KINDS = ("prompts", "answers", "thinking", "tool input", "tool output", "sub-agents", "Codex")
-"""Where a word may be."""
-MEANING_AXES = (
+"""The kinds of text in which a tool may find a word."""
+SEMANTIC_AXES = (
     Axis("search", "query", "s"),
     Axis("search_memory", "peak memory", "B"),
-    Axis("search_anonymous", "of it anonymous", "B"),
+    Axis("search_anonymous", "anonymous memory", "B"),
     Axis("disk", "disk", "B"),
 )
 
@@ -63,9 +62,9 @@ class Figure(Struct, frozen=True, array_like=True):
 
 
 class Tool(Struct):
-    """One tool's figures, by the keys of `AXES`; and what kept it from having others.
+    """A tool's figures by the keys of `AXES`, and notes on why others are missing.
 
-    `answers` is what it prints, `covers` in which kinds of text it was seen to find a word.
+    `answers` describes what it prints. `covers` has the kinds of text in which it found a word.
     """
 
     name: str
@@ -85,7 +84,7 @@ class Machine(Struct, frozen=True):
 
 
 class Corpus(Struct, frozen=True):
-    """What was searched. `size` is what a plot has on its axis: bytes, or vectors."""
+    """What was searched. `size` counts bytes of transcripts, or vectors."""
 
     name: str
     size: int
@@ -94,7 +93,7 @@ class Corpus(Struct, frozen=True):
 
 
 class Result(Struct):
-    """One scale."""
+    """The results of one scale."""
 
     scale: str
     date: str
@@ -102,22 +101,23 @@ class Result(Struct):
     corpus: Corpus
     tools: list[Tool]
     is_complete: bool = False
-    cold: str = ""  # how it was made sure that nothing is cached
-    load: float | None = None  # how many processes wanted to run when it began
+    cold: str = ""  # how the caches were emptied
+    load: float | None = None  # the load average before the first measurement
 
 
-def figure(values: Sequence[float]) -> Figure:
+def make_figure(values: Sequence[float]) -> Figure:
     p50, p95 = percentile(values, 0.5), percentile(values, 0.95)
     return Figure(float(f"{p50:.4g}"), float(f"{p95:.4g}"), len(values))
 
 
-def machine() -> Machine:
+def describe_machine() -> Machine:
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     system = f"{platform.system()} {platform.release()}"
-    return Machine(_cpu(), os.cpu_count() or 1, pages, system, platform.python_version())
+    return Machine(_cpu_name(), os.cpu_count() or 1, pages, system, platform.python_version())
 
 
-def _cpu() -> str:
+def _cpu_name() -> str:
+    """Return the model name on Linux, and the architecture elsewhere."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -126,10 +126,9 @@ def _cpu() -> str:
     return next(names, platform.machine())
 
 
-def load_at_rest() -> float:
-    """How many processes want to run. What was measured just before still counts among them for a
-    while, which is waited for."""
-    deadline = time.monotonic() + _REST_S
+def wait_for_idle() -> float:
+    """Return the load average, once what was measured before no longer contributes to it."""
+    deadline = time.monotonic() + _IDLE_TIMEOUT_S
     while os.getloadavg()[0] > (os.cpu_count() or 1) / 4 and time.monotonic() < deadline:
         time.sleep(1)
     return round(os.getloadavg()[0], 1)
@@ -142,9 +141,9 @@ def today() -> str:
 def save(result: Result, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     encoded = msgspec.json.format(msgspec.json.encode(result), indent=1)
-    fresh = directory / f".{result.scale}.json"
-    fresh.write_bytes(encoded + b"\n")
-    fresh.replace(directory / f"{result.scale}.json")
+    temporary = directory / f".{result.scale}.json"
+    temporary.write_bytes(encoded + b"\n")
+    temporary.replace(directory / f"{result.scale}.json")
 
 
 def read_result(path: Path) -> Result:
@@ -152,6 +151,6 @@ def read_result(path: Path) -> Result:
 
 
 def read_results(directory: Path = RESULTS) -> list[Result]:
-    """Every scale, the smallest first."""
-    found = [read_result(path) for path in directory.glob("*.json")]
-    return sorted(found, key=lambda result: (result.corpus.size, result.scale))
+    """Return the results of every scale, the smallest first."""
+    results = [read_result(path) for path in directory.glob("*.json")]
+    return sorted(results, key=lambda result: (result.corpus.size, result.scale))

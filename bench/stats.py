@@ -1,10 +1,10 @@
-"""How long does `ccgrep stats` take at a million turns? On tallies that are made up.
+"""Measures `ccgrep stats` on made-up tallies of a million turns, which must take one second.
 
     python bench/stats.py [--turns N] [--rounds N]
 
-The shape is that of real transcripts: five turns a session, eight API messages and nine tool
-calls a turn, a tenth of the turns at two places. What is measured is the whole command, warm, as
-seconds and as a ratio to `python -c pass`.
+The tallies are shaped like those of real transcripts: five turns per session, eight API messages
+and nine tool calls per turn, and a tenth of the turns in two places. The figures are those of the
+whole command, warm.
 """
 
 import argparse
@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench.measure import best
+from bench.budget import Ratio, print_row
+from bench.measure import run_best
 from ccgrep.stats.column_file import Array, encode
 from ccgrep.stats.safety import RULES_VERSION
 from ccgrep.stats.shard_tally import SCHEMA, WORD_KINDS, ShellUse
@@ -29,8 +30,9 @@ from ccgrep.store.manifest import Shard, SourceFile
 from ccgrep.store.store import Store
 
 _SHARDS = 256
-_TURNS_A_SESSION = 5
-_PER_TURN = {"model": 1, "tool": 4, "bash": 3, "usage": 1, "key": 8}
+_MAX_SECONDS = 1
+_TURNS_PER_SESSION = 5
+_ROWS_PER_TURN = {"model": 1, "tool": 4, "bash": 3, "usage": 1, "key": 8}
 _WORDS = {
     "project": [f"/home/sam/src/project-{n}" for n in range(40)],
     "branch": ["", *(f"fix/{n}" for n in range(60))],
@@ -40,19 +42,19 @@ _WORDS = {
 }
 
 
-def shard_columns(rng: np.random.Generator, turns: int) -> bytes:
-    """The tally of a shard with so many turns."""
-    sessions = max(turns // _TURNS_A_SESSION, 1)
+def make_tally(rng: np.random.Generator, turns: int) -> bytes:
+    """Return the tally of a shard."""
+    sessions = max(turns // _TURNS_PER_SESSION, 1)
     sizes = {"session": sessions, "turn": turns}
-    sizes |= {table: turns * times for table, times in _PER_TURN.items()}
+    sizes |= {table: turns * times for table, times in _ROWS_PER_TURN.items()}
     columns: dict[str, Array] = {}
     for table, names in SCHEMA.items():
         for name, dtype in names.items():
-            columns[f"{table}.{name}"] = _column(rng, table, name, dtype, sizes)
+            columns[f"{table}.{name}"] = _make_column(rng, table, name, dtype, sizes)
     return encode(columns, _WORDS)
 
 
-def _column(
+def _make_column(
     rng: np.random.Generator, table: str, name: str, dtype: str, sizes: dict[str, int]
 ) -> Array:
     size = sizes[table]
@@ -65,7 +67,7 @@ def _column(
     if name == "started":
         return rng.integers(1_700_000_000_000, 1_790_000_000_000, size).astype(dtype)
     if name in ("object", "key"):
-        # Of ten, one is taken from few enough that another shard has it too.
+        # A tenth comes from a range so small that other shards have the same values.
         values = rng.integers(0, 2**63, size, dtype=np.uint64)
         shared = rng.random(size) < 0.1
         values[shared] = rng.integers(0, size * 10, int(shared.sum()), dtype=np.uint64)
@@ -75,7 +77,7 @@ def _column(
 
 
 def make_store(directory: str, turns: int) -> Store:
-    """A store whose snapshot has empty shards, and tallies that say otherwise."""
+    """Make a store of empty shards with tallies that claim they have turns."""
     store = create_store(directory)
     rng = np.random.default_rng(7)
     with Commit(store) as commit:
@@ -85,7 +87,7 @@ def make_store(directory: str, turns: int) -> Store:
         commit.commit(1, hints=(mark,))
     folder = os.path.join(tally_files.tallies_dir(store), tally_files.version_name(RULES_VERSION))
     for name in tally_files.shard_files(store.snapshot()).values():
-        tally_files.publish(store, folder, name, shard_columns(rng, turns // _SHARDS))
+        tally_files.publish(store, folder, name, make_tally(rng, turns // _SHARDS))
     return store
 
 
@@ -93,23 +95,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as top:
-        make_store(f"{top}/store", given.turns)
+        make_store(f"{top}/store", arguments.turns)
         source = str(Path(__file__).parents[1] / "src")
         environment = {"PATH": os.environ["PATH"], "HOME": top, "CCGREP_DIR": f"{top}/store"}
         environment["PYTHONPATH"] = source
-        python = best([sys.executable, "-c", "pass"], environment, 5).seconds
         ccgrep = [sys.executable, "-m", "ccgrep", "stats", "--no-refresh"]
-        first = best(ccgrep, environment, 1)
-        print(f"{given.turns:,} turns; what is shared found in {first.seconds:.2f} s, once")
+        print(f"{arguments.turns:,} turns")
+        first = run_best(ccgrep, environment, 1)
+        print_row("stats, finding duplicates once", f"{first.seconds:.2f} s")
         for words in ((), ("tools",), ("bash",), ("tokens",), ("bash", "--suggest")):
-            done = best([*ccgrep, *words], environment, given.rounds)
-            name = " ".join(["stats", *words])
-            print(
-                f"{name:<22} {done.seconds:6.2f} s  {done.seconds / python:5.1f} × python  "
-                f"{done.peak}"
-            )
+            run = run_best([*ccgrep, *words], environment, arguments.rounds)
+            ratio = Ratio(run.seconds / _MAX_SECONDS, 1, f"{_MAX_SECONDS} s")
+            print_row(" ".join(["stats", *words]), f"{run.seconds:.2f} s", ratio)
+            print_row("  memory", str(run.peak))
 
 
 if __name__ == "__main__":

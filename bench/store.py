@@ -1,7 +1,7 @@
-"""How fast, how small: building the store, against decoding every line once.
+"""Measures building the store against decoding every line once, and the size of the packs.
 
-python bench/store.py [HOME]       a home with .claude and .codex; made when not given
-python bench/store.py --bytes 1e8  a smaller one
+python bench/store.py [HOME]       a home with .claude and .codex (default: a generated one)
+python bench/store.py --bytes 1e8  a smaller generated home
 """
 
 import argparse
@@ -16,12 +16,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
+from bench.budget import Ratio, milliseconds, print_memory, print_row
 from bench.generate import generate
 
 _DECODE = """
 import msgspec, os, sys, time
 decode = msgspec.json.Decoder().decode
-begun = time.monotonic()
+started = time.monotonic()
 for folder, _, names in os.walk(sys.argv[1]):
     for name in names:
         if name.endswith(".jsonl"):
@@ -31,7 +32,7 @@ for folder, _, names in os.walk(sys.argv[1]):
                         decode(line)
                     except (msgspec.MsgspecError, UnicodeDecodeError):
                         pass
-print(time.monotonic() - begun)
+print(time.monotonic() - started)
 """
 
 
@@ -67,13 +68,13 @@ def report(home: Path, store: Path) -> None:
     stat = _stat_seconds(paths)
 
     print(f"{len(paths):,} files, {size / 1e6:,.0f} MB")
-    _row("decode every line once", f"{decode:.2f} s")
-    _row("index", f"{build.seconds:.2f} s", build.seconds / decode, 8)
-    _row("index, anonymous memory", str(build.peak), build.peak.anonymous / 400e6, 1)
-    _row("packs", f"{packs / 1e6:.1f} MB", packs / size, 0.12)
-    _row("stat of every file", f"{stat * 1e3:.0f} ms")
-    _row("index, nothing changed", f"{no_op * 1e3:.0f} ms")
-    _row("  bytes parsed, objects added", f"{counts['bytes_parsed']}, {counts['new_objects']}")
+    print_row("decode every line once", f"{decode:.2f} s")
+    print_row("index", f"{build.seconds:.2f} s", Ratio(build.seconds / decode, 8, "the above"))
+    print_memory("index, anonymous memory", build.peak, 400)
+    print_row("packs", f"{packs / 1e6:.1f} MB", Ratio(packs / size, 0.12, "transcripts"))
+    print_row("stat of every file", milliseconds(stat))
+    print_row("index, nothing changed", milliseconds(no_op))
+    print_row("  bytes parsed, objects added", f"{counts['bytes_parsed']}, {counts['new_objects']}")
     shutil.rmtree(store)
 
 
@@ -82,17 +83,10 @@ def _seconds(command: list[str]) -> float:
 
 
 def _stat_seconds(paths: list[Path]) -> float:
-    begun = time.monotonic()
+    started = time.monotonic()
     for path in paths:
         path.stat()
-    return time.monotonic() - begun
-
-
-def _row(what: str, figure: str, ratio: float | None = None, budget: float | None = None) -> None:
-    verdict = ""
-    if ratio is not None and budget is not None:
-        verdict = f"{ratio:8.2f} of at most {budget:g}  {'ok' if ratio <= budget else 'OVER'}"
-    print(f"  {what:<32}{figure:>24}{verdict:>32}")
+    return time.monotonic() - started
 
 
 if __name__ == "__main__":

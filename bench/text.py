@@ -1,7 +1,7 @@
-"""Made-up text: words, prose, code and the output of commands, as one session holds them.
+"""Generates the text of a session: words, prose, code and the output of commands.
 
-Compression is what has to be right: a real turn shrinks about 3.6 times under zstd -3, because
-names, phrases and whole lines come back. Sizes are approximate; nothing here means anything.
+The text must compress like that of real turns, about 3.6 times with zstd -3. So names, phrases and
+whole lines recur. Sizes are approximate.
 """
 
 import functools
@@ -33,8 +33,8 @@ _CODAS = ["", "", "", "n", "r", "s", "l", "t", "m", "x", "nd", "rk", "st"]
 _SUFFIXES = ["", "", "", "", "ing", "ed", "s", "er", "able", "ation", "ly", "ity"]
 _HAN = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对，。"
 
-# Slots: @ name, $ word, ^ path, ¶ sentence; ~ number, ¤ hex, § time. The latter differ from row
-# to row of an output, the former come back.
+# Placeholders: @ name, $ word, ^ path, ¶ sentence, which recur in the rows of an output, and
+# ~ number, ¤ hex, § time, which differ from row to row.
 _ANY = re.compile("[@$^¶~¤§]")
 _STABLE = re.compile("[@$^¶]")
 _VARYING = re.compile("[~¤§]")
@@ -93,7 +93,7 @@ def _pseudo_word(rng: random.Random) -> str:
 
 @functools.cache
 def vocabulary() -> list[str]:
-    """All words, most frequent first; the same for every seed, so that queries can name them."""
+    """Return all words, most frequent first: the same for every seed, so queries can use them."""
     rng = random.Random("vocabulary")
     common = TERMS + [_pseudo_word(rng) for _ in range(3 * len(TERMS))]
     rng.shuffle(common)
@@ -113,17 +113,16 @@ def _identifier(rng: random.Random, words: Sequence[str]) -> str:
 
 @functools.cache
 def lexicon() -> list[str]:
-    """Words to draw from without weights: what is frequent is in it more often."""
+    """Return words to draw from without weights, because frequent ones occur more often in it."""
     ranked = vocabulary()
     weights = [(rank + 2.7) ** -1.1 for rank in range(len(ranked))]
     return random.Random("lexicon").choices(ranked, weights, k=1 << 18)
 
 
-class Scribe:
-    """Text of one session: prose, code and tool output around the names of one project."""
+class TextWriter:
+    """Writes the text of one session: prose, code and tool output about one project."""
 
     def __init__(self, rng: random.Random, project: str) -> None:
-        """`project` is what sessions of one repository have in common."""
         self.rng = rng
         home = random.Random(project)
         stems = [w for w in home.sample(vocabulary()[200:6_000], 60) if w.isascii()] + TERMS[:40]
@@ -163,28 +162,28 @@ class Scribe:
     def hex(self, digits: int = 12) -> str:
         return f"{self.rng.getrandbits(4 * digits):0{digits}x}"
 
-    def slot(self, found: re.Match[str]) -> str:
-        return self.slots[found[0]]()
+    def fill_slot(self, match: re.Match[str]) -> str:
+        return self.slots[match[0]]()
 
     def line(self, form: str) -> str:
-        return _ANY.sub(self.slot, form)
+        return _ANY.sub(self.fill_slot, form)
 
     def record(self, form: str) -> dict[str, object]:
-        """A form that is JSON."""
+        """Fill a JSON form and decode it."""
         return msgspec.json.decode(self.line(form), type=dict[str, object])
 
-    def settle(self) -> None:
-        """Chooses the names that the next file or output is about."""
+    def choose_names(self) -> None:
+        """Choose the names that the next file or output is about."""
         self.local = self.rng.choices(self.names, k=20)
 
     def fill(self, size: int, make: Callable[[], str], joint: str = "\n") -> str:
-        """As many pieces as fit in about that many bytes, at least one."""
-        pieces = [make()]
-        length = len(pieces[0])
+        """Join as many parts as fit in about this many bytes, at least one."""
+        parts = [make()]
+        length = len(parts[0])
         while length < size:
-            pieces.append(make())
-            length += len(pieces[-1]) + len(joint)
-        return joint.join(pieces)
+            parts.append(make())
+            length += len(parts[-1]) + len(joint)
+        return joint.join(parts)
 
     def sentence(self) -> str:
         rng = self.rng
@@ -202,7 +201,7 @@ class Scribe:
         return self.fill(size, self.sentence, " ")
 
     def markdown(self, size: int) -> str:
-        """An answer as models write it: paragraphs, lists and some code."""
+        """Write an answer like those of models: paragraphs, lists and some code."""
 
         def part() -> str:
             most, pick = min(size, 600), self.rng.random()
@@ -215,8 +214,8 @@ class Scribe:
         return self.fill(size, part, "\n\n")
 
     def source(self, count: int) -> list[str]:
-        """Lines of code in blocks, indented as code is."""
-        self.settle()
+        """Write indented blocks of code."""
+        self.choose_names()
         lines: list[str] = []
         while len(lines) < count:
             lines += [self.line(_CODE[0]), "    " + self.line(_CODE[1])]
@@ -229,7 +228,7 @@ class Scribe:
         return "\n".join(self.source(max(2, size // 55)))
 
     def open_source(self, is_new: bool) -> tuple[str, list[str]]:
-        """A file of the working set, so that what is read comes back in edits and searches."""
+        """Return a file of the working set, so lines recur in reads, edits and searches."""
         if self.sources and not is_new:
             return self.rng.choice(self.sources)
         entry = (f"{self.cwd}/{self.path()}", self.source(self.size(135, 0.85, 1_500) + 8))
@@ -242,8 +241,8 @@ class Scribe:
         start = self.rng.randint(0, len(lines) - count)
         return path, start, lines[start : start + count]
 
-    def changed(self, lines: Sequence[str]) -> list[str]:
-        """Lines of a patch: context, removals and what replaces them."""
+    def patch(self, lines: Sequence[str]) -> list[str]:
+        """Return a patch of lines: context, removals and replacements."""
         patch: list[str] = []
         for line in lines:
             if self.rng.random() < 0.8:
@@ -253,32 +252,32 @@ class Scribe:
         return patch
 
     def output(self, kind: str, size: int) -> str:
-        """What a command of that kind prints."""
-        self.settle()
+        """Write the output of a kind of command."""
+        self.choose_names()
         if kind in _ROWS:
             return self.rows(_ROWS[kind], size)
         path, _, lines = self.excerpt(size)
         if kind == "matches":
             return self.fill(size, lambda: self.line(f"{path}:~:") + self.rng.choice(lines))
-        return "\n".join(self.changed(lines) if kind == "diff" else lines)
+        return "\n".join(self.patch(lines) if kind == "diff" else lines)
 
     def rows(self, form: str, size: int) -> str:
-        known = [_STABLE.sub(self.slot, form)]
+        known = [_STABLE.sub(self.fill_slot, form)]
 
         def row() -> str:
             if self.rng.random() < _NEW_ROWS:
-                known.append(_STABLE.sub(self.slot, form))
-            return _VARYING.sub(self.slot, self.rng.choice(known))
+                known.append(_STABLE.sub(self.fill_slot, form))
+            return _VARYING.sub(self.fill_slot, self.rng.choice(known))
 
         return self.fill(size, row)
 
     def command(self) -> tuple[str, str]:
-        """The kind of output of a shell command, and the command."""
+        """Return a kind of output, and a shell command that prints it."""
         kind, form = self.rng.choice(_COMMANDS)
         return kind, self.line(form)
 
-    def typed(self) -> str:
-        """What a person types: mostly short, now and then with something pasted."""
+    def prompt(self) -> str:
+        """Write a prompt like those of people: mostly short, sometimes with pasted text."""
         size = self.size(130, 1.1, 6_000)
         text = "".join(self.rng.choices(_HAN, k=size // 3 + 8)) if self.is_cjk else self.prose(size)
         if self.rng.random() < 0.22:

@@ -1,7 +1,7 @@
-"""What Claude Code and Codex transcripts have in common: families, time, ids and lines.
+"""What the generators of Claude Code and Codex transcripts share: families, time, ids and lines.
 
-A family is the unit of work. Its randomness comes from the seed and its own number, so that
-it does not matter which process writes it, or when.
+A family is the unit of work. Its random numbers depend on the seed and its own index only, so any
+process can write it at any time.
 """
 
 import base64
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.text import Scribe
+from bench.text import TextWriter
 
 Record = dict[str, object]
 
@@ -25,7 +25,7 @@ _BASE62 = string.digits + string.ascii_letters
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What was written; `turns` counts distinct turns."""
+    """Counts of what was written. `turns` counts distinct turns."""
 
     files: int
     bytes: int
@@ -33,7 +33,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Family(msgspec.Struct, frozen=True):
-    """One main session or rollout, with the files that hang on it."""
+    """A main session or rollout, with the files that belong to it."""
 
     source: str
     index: int
@@ -53,33 +53,33 @@ class Family(msgspec.Struct, frozen=True):
         return random.Random(f"{seed}:{self.source}:{self.index}")
 
     def turn_ends(self, rng: random.Random) -> Iterator[int]:
-        """How large the file is to be after each turn."""
-        return itertools.accumulate(split(self.max_bytes, skewed(rng, self.turns, 0.8)))
+        """Yield the intended size of the file after each turn."""
+        return itertools.accumulate(split(self.max_bytes, random_weights(rng, self.turns, 0.8)))
 
 
-def total(summaries: Iterable[Summary]) -> Summary:
+def add_up(summaries: Iterable[Summary]) -> Summary:
     files, sizes, turns = zip(*map(msgspec.structs.astuple, summaries), strict=True)
     return Summary(sum(files), sum(sizes), sum(turns))
 
 
 def split(whole: int, weights: Sequence[float]) -> list[int]:
-    """Divides a whole number in proportion to the weights, exactly."""
+    """Divide a whole number in proportion to the weights. The parts add up to it."""
     scale = whole / (sum(weights) or 1.0)
     bounds = [round(scale * upto) for upto in itertools.accumulate(weights)]
     return [upper - lower for lower, upper in zip([0, *bounds], bounds, strict=False)]
 
 
-def skewed(rng: random.Random, count: int, sigma: float) -> list[float]:
+def random_weights(rng: random.Random, count: int, sigma: float) -> list[float]:
     return [rng.lognormvariate(0, sigma) for _ in range(count)]
 
 
 class Transcript:
-    """The lines of one file; `now` is the time of the next."""
+    """The lines of a transcript. `now` is the time of the next one."""
 
-    def __init__(self, path: Path, scribe: Scribe, now: float) -> None:
+    def __init__(self, path: Path, writer: TextWriter, now: float) -> None:
         self.path = path
-        self.scribe = scribe
-        self.rng = scribe.rng
+        self.writer = writer
+        self.rng = writer.rng
         self.now = now
         self.lines: list[bytes] = []
         self.size = 0
@@ -96,7 +96,7 @@ class Transcript:
         return prefix + "".join(self.rng.choices(_BASE62, k=length))
 
     def noise(self, size: int) -> str:
-        """Base64 of about that many characters: signatures, images, encrypted reasoning."""
+        """Return random base64, as in signatures, images and encrypted reasoning."""
         return base64.b64encode(self.rng.randbytes(max(3, size * 3 // 4))).decode()
 
     def add_line(self, line: bytes) -> None:

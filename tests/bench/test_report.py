@@ -1,28 +1,29 @@
-"""Tables and plots are made of results alone, and the documents are what the results make."""
+"""Tables, plots and documents follow from the results, and measuring works as described."""
 
+import os
 import re
 import select
+import subprocess
 import sys
-import threading
-import time
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import measure, plot, report
-from bench.results import Corpus, Figure, Machine, Result, Tool, figure, read_results, save
+from bench import budget, measure, plot, report
+from bench.results import Corpus, Figure, Machine, Result, Tool, make_figure, read_results, save
 
 ROOT = Path(__file__).parents[2]
 MACHINE = Machine("a processor", 2, 8_000_000_000, "Linux 6", "3.11")
 FLOATS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=60)
 
 
-def result(scale: str = "1", size: int = 10**9, **figures: float) -> Result:
+def make_result(scale: str = "1", size: int = 10**9, **figures: float) -> Result:
     ours = Tool("ccgrep", "1", "turns", figures={"search": Figure(0.05, 0.06, 50)})
     other = {key: Figure(value, value, 3) for key, value in figures.items()}
     tools = [ours, Tool("grep", "3.8", "files", ["prompts"], other, ["a | note\n<b>"])]
@@ -30,76 +31,85 @@ def result(scale: str = "1", size: int = 10**9, **figures: float) -> Result:
 
 
 @pytest.mark.parametrize("path", [report.PAGE, report.PLOT, report.README])
-def test_documents_are_what_the_results_make(path: str) -> None:
-    made = report.files(read_results())[path]
-    hint = f"{path} is not what bench/results make: run python -m bench.report"
-    assert (ROOT / path).read_text(encoding="utf-8") == made, hint
+def test_documents_match_the_results(path: str) -> None:
+    expected = report.make_documents(read_results())[path]
+    hint = f"{path} does not match bench/results: run python -m bench.report"
+    assert (ROOT / path).read_text(encoding="utf-8") == expected, hint
 
 
-def test_documents_have_every_place_for_figures() -> None:
+def test_documents_have_every_table() -> None:
     text = "".join((ROOT / path).read_text("utf-8") for path in (report.PAGE, report.README))
-    places = set(re.findall(r"<!-- figures: (\w+) -->", text))
-    assert places == {"machine", "ratios", "meaning", "tools", "figures", "short"}
+    tables = set(re.findall(r"<!-- figures: (\w+) -->", text))
+    assert tables == {"machine", "ratios", "meaning", "tools", "figures", "short"}
 
 
-def test_filling_in_again_changes_nothing() -> None:
-    once = report.fill("a\n<!-- figures: short -->\n<!-- end of figures -->\nb", [result(search=1)])
+def test_filling_tables_again_changes_nothing() -> None:
+    once = report.fill_tables(
+        "a\n<!-- figures: short -->\n<!-- end of figures -->\nb", [make_result(search=1)]
+    )
     assert "× 20" in once
-    assert report.fill(once, [result(search=1)]) == once
+    assert report.fill_tables(once, [make_result(search=1)]) == once
 
 
-def test_ratios_are_to_ours_and_what_is_missing_is_a_dash() -> None:
-    head, ours, grep = report.ratios(result(search=0.5, build=2.0))
-    assert head[1:] == ["search, a word said once", "first build"]
+def test_ratios_relate_to_ccgrep_and_missing_figures_are_dashes() -> None:
+    head, ours, grep = report.ratio_rows(make_result(search=0.5, build=2.0))
+    assert head[1:] == ["search, rare word", "first build"]
     assert grep[1:] == ["× 10", "2 s"]
     assert ours[1:] == ["50 ms", "–"]
 
 
 @pytest.mark.parametrize(
-    ("load", "said"),
-    [(None, "load not recorded"), (0.4, "load 0.4 when it began."), (9, "a **busy machine**.")],
+    ("load", "text"),
+    [(None, "load not recorded"), (0.4, "load 0.4 at the start."), (9, "a **busy machine**.")],
 )
-def test_machine_that_was_busy_is_called_so(load: float | None, said: str) -> None:
-    one = result(search=1)
-    one.load = load
-    made = report.fill("<!-- figures: machine -->\n<!-- end of figures -->", [one])
-    assert said in made
-    assert ("busy" in made) == (load == 9)
+def test_busy_machine_is_marked(load: float | None, text: str) -> None:
+    result = make_result(search=1)
+    result.load = load
+    line = report.fill_tables("<!-- figures: machine -->\n<!-- end of figures -->", [result])
+    assert text in line
+    assert ("busy" in line) == (load == 9)
 
 
-def test_notes_stay_in_their_cell() -> None:
-    made = report.fill("<!-- figures: tools -->\n<!-- end of figures -->", [result(search=1)])
-    assert r"a \| note &lt;b>" in made
+def test_notes_are_escaped_for_tables() -> None:
+    table = report.fill_tables(
+        "<!-- figures: tools -->\n<!-- end of figures -->", [make_result(search=1)]
+    )
+    assert r"a \| note &lt;b>" in table
 
 
-def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
+def test_saved_results_can_be_read(tmp_path: Path) -> None:
     for scale, size in (("10", 10**10), ("1", 10**9)):
-        save(result(scale, size, search=1.5), tmp_path)
-    assert read_results(tmp_path) == [result("1", search=1.5), result("10", 10**10, search=1.5)]
+        save(make_result(scale, size, search=1.5), tmp_path)
+    assert read_results(tmp_path) == [
+        make_result("1", search=1.5),
+        make_result("10", 10**10, search=1.5),
+    ]
 
 
 @given(FLOATS, st.floats(0.01, 1))
-def test_percentile_is_the_least_that_covers_its_share(values: list[float], share: float) -> None:
-    found = measure.percentile(values, share)
-    assert found in values
-    assert sum(value <= found for value in values) >= share * len(values) - 1e-6
-    assert sum(value < found for value in values) < share * len(values)
+def test_percentile_is_the_least_value_to_cover_its_share(
+    values: list[float], share: float
+) -> None:
+    result = measure.percentile(values, share)
+    assert result in values
+    assert sum(value <= result for value in values) >= share * len(values) - 1e-6
+    assert sum(value < result for value in values) < share * len(values)
 
 
-def test_figure_is_median_and_95th_of_its_runs() -> None:
-    assert figure([float(number) for number in range(1, 101)]) == Figure(50, 95, 100)
+def test_figure_has_median_and_95th_percentile() -> None:
+    assert make_figure([float(number) for number in range(1, 101)]) == Figure(50, 95, 100)
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "shown"),
+    ("value", "unit", "text"),
     [
         (0.0521, "s", "52.1 ms"), (0.9999, "s", "1 s"), (59.9, "s", "59.9 s"), (600, "s", "10 min"),
         (1e-6, "s", "1 µs"), (85_400_000, "B", "85.4 MB"), (1e9, "B", "1 GB"), (0, "B", "0 B"),
         (999, "B", "999 B"),
     ],
 )  # fmt: skip
-def test_amounts_are_said_in_three_digits(value: float, unit: str, shown: str) -> None:
-    assert plot.amount(value, unit) == shown
+def test_amounts_have_at_most_three_digits(value: float, unit: str, text: str) -> None:
+    assert plot.format_amount(value, unit) == text
 
 
 @given(st.lists(st.lists(st.floats(1e-4, 1e4), max_size=3), min_size=1, max_size=12))
@@ -108,93 +118,133 @@ def test_plot_is_well_formed_and_no_labels_overlap(lines: list[list[float]]) -> 
         plot.Series(f"<{at}>", at, [(10.0**x, y) for x, y in enumerate(line, 1)])
         for at, line in enumerate(lines)
     ]
-    made = plot.draw("a & b", "c", [plot.Panel("t", "s", series)], ["one", "two", "three"])
-    root = ET.fromstring(made)
-    assert [one.text for one in root[:2]] == ["a & b", "c"]
-    texts = [one for one in root.iter("{http://www.w3.org/2000/svg}text") if one.text]
-    heights = sorted(float(one.attrib["y"]) for one in texts if (one.text or "")[0] == "<")
+    svg = plot.draw("a & b", "c", [plot.Panel("t", "s", series)], ["one", "two", "three"])
+    root = ET.fromstring(svg)
+    assert [element.text for element in root[:2]] == ["a & b", "c"]
+    texts = [each for each in root.iter("{http://www.w3.org/2000/svg}text") if each.text]
+    heights = sorted(float(each.attrib["y"]) for each in texts if (each.text or "")[0] == "<")
     assert len(heights) == sum(bool(line) for line in lines)
     assert all(b - a >= 13 for a, b in pairwise(heights))
 
 
-def test_plot_names_each_line_in_each_panel() -> None:
-    made = report.growth([result("1", search=1, build=2), result("10", 10**10, search=9, build=20)])
-    assert made.count(">grep</text>") == 2
-    assert made.count(">ccgrep</text>") == 1
-    assert ">1 GB</text>" in made
-    assert ">10 GB</text>" in made
+def test_plot_labels_each_line_in_each_panel() -> None:
+    svg = report.draw_growth(
+        [make_result("1", search=1, build=2), make_result("10", 10**10, search=9, build=20)]
+    )
+    assert svg.count(">grep</text>") == 2
+    assert svg.count(">ccgrep</text>") == 1
+    assert ">1 GB</text>" in svg
+    assert ">10 GB</text>" in svg
 
 
 # Measuring.
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc")
-def test_first_byte_and_peak_are_measured_while_the_command_runs(
+class Clock:
+    """A clock that tests advance. `on_read` is called at each reading with its number."""
+
+    def __init__(self, on_read: Callable[[int], None] = lambda _: None) -> None:
+        self.now = 0.0
+        self._readings = 0
+        self._on_read = on_read
+
+    def monotonic(self) -> float:
+        self._readings += 1
+        self._on_read(self._readings)
+        return self.now
+
+
+def test_first_byte_is_timed_before_the_command_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command ends only after its first byte was seen and its memory was sampled."""
-    mark, sampled = tmp_path / "mark", threading.Event()
-    wait, sample = select.select, measure.tree_memory
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
 
-    def sample_memory(pid: int) -> measure.Memory:
-        memory = sample(pid)
-        if memory.anonymous > 1_000_000:
-            sampled.set()
-        return memory
+    def on_read(number: int) -> None:
+        clock.now += 1
+        if number == 2:  # the first byte has arrived: let the command end
+            fifo.write_text("go")
 
-    def wait_for_byte(*arguments: Any) -> Any:
-        ready = wait(*arguments)
-        assert sampled.wait(60)
-        mark.touch()
-        return ready
-
-    monkeypatch.setattr(measure, "tree_memory", sample_memory)
-    monkeypatch.setattr(select, "select", wait_for_byte)
-    script = (
-        "import os, sys, time; print('x', flush=True)\n"
-        "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
-        "print('y')"
-    )
-    run = measure.run([sys.executable, "-c", script, str(mark)])
+    clock = Clock(on_read)
+    monkeypatch.setattr(measure, "time", clock)
+    run = measure.run(["sh", "-c", f"echo x; cat {fifo} >/dev/null; echo y"], timeout_s=60)
     assert run.output == "x\ny\n"
-    assert 0 < run.first_s < run.seconds
-    assert run.peak.resident > run.peak.anonymous > 1_000_000
+    assert (run.first_s, run.seconds) == (1, 2)
 
 
-def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    mark = tmp_path / "late"
-    begun = time.monotonic()
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of processes from /proc")
+def test_memory_is_sampled_at_least_once() -> None:
+    memory = measure.tree_memory(os.getpid())
+    assert memory.resident > memory.anonymous > 1_000_000
+    with measure._MemorySampler(os.getpid()) as sampler:
+        pass
+    assert sampler.peak.resident > sampler.peak.anonymous > 1_000_000
+
+
+def test_command_that_takes_too_long_fails() -> None:
+    with pytest.raises(measure.FailedError, match="took more than 0 s"):
+        measure.run(["sleep", "600"], timeout_s=0.01)
+
+
+def test_timeout_kills_all_processes_of_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+
+    def time_out(child: subprocess.Popen[bytes], *_: object) -> NoReturn:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        raise subprocess.TimeoutExpired(child.args, 1)
+
+    monkeypatch.setattr(measure, "_read_output", time_out)
     with pytest.raises(measure.FailedError, match="took more than 1 s"):
-        measure.run(["sh", "-c", f"(sleep 2; touch {mark}) & sleep 60"], timeout_s=1)
-    assert time.monotonic() - begun < 30
-    time.sleep(1.5)
-    assert not mark.exists()
+        measure.run(["sh", "-c", f"(exec 9>{fifo}; echo ready; sleep 600) & wait"], timeout_s=1)
+    # The grandchild holds the other end of the FIFO until it dies.
+    assert select.select([reader], [], [], 60)[0] == [reader]
+    assert os.read(reader, 1) == b""
+    os.close(reader)
 
 
-def test_what_fails_is_an_error_with_what_it_said() -> None:
+def test_failing_command_raises_its_error_output() -> None:
     with pytest.raises(measure.FailedError, match="no luck"):
         measure.run(["sh", "-c", "echo no luck >&2; exit 3"])
     assert measure.run(["sh", "-c", "exit 1"], codes=(0, 1)).output == ""
 
 
-def test_tools_take_turns_until_their_time_is_up() -> None:
+def test_cases_take_turns_until_their_budget_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(measure, "time", clock)
     calls: list[str] = []
 
-    def case(name: str, seconds: float, answer: float | None = 1.0) -> float | None:
+    def case(name: str, seconds: float, result: float | None = 1.0) -> float | None:
         calls.append(name)
-        time.sleep(seconds)
-        return answer
+        clock.now += seconds
+        return result
 
     cases = {
         "quick": lambda: case("quick", 0),
-        "slow": lambda: case("slow", 0.06),
+        "slow": lambda: case("slow", 60),
         "broken": lambda: case("broken", 0, None),
     }
-    found = measure.interleaved(cases, 6, budget_s=0.05)
-    assert {name: len(values) for name, values in found.items()} == {
+    results = measure.run_interleaved(cases, 6, budget_s=50)
+    assert {name: len(values) for name, values in results.items()} == {
         "quick": 6,
-        "slow": 3,  # the least that says anything
+        "slow": measure._MIN_RUNS,
         "broken": 0,
     }
     assert calls[:5] == ["quick", "slow", "broken", "quick", "slow"]
     assert calls.count("broken") == 1
+
+
+def test_ratio_says_whether_the_limit_is_kept() -> None:
+    assert str(budget.Ratio(1.5, 2, "python")).split() == "1.5 of at most 2 ok python".split()
+    assert "FAILED" in str(budget.Ratio(2.5, 2))
+    assert "FAILED" in str(budget.Ratio(0.5, 0.9, is_minimum=True))
+    assert "FAILED" not in str(budget.Ratio(0.95, 0.9, is_minimum=True))
+
+
+def test_unmeasured_memory_has_no_ratio(capsys: pytest.CaptureFixture[str]) -> None:
+    budget.print_memory("index", measure.Memory(0, 0), 400)
+    assert capsys.readouterr().out.split() == "index not measured".split()

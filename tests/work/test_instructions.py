@@ -14,8 +14,8 @@ NAMES = (*instructions.COMMANDS, instructions.APPENDED) if scale.IS_LONG else in
 MOST = 1.05
 """Other processors have other instructions for copying and comparing: a few in a hundred."""
 
-WHY_NOT = instructions.why_not() or (
-    "" if instructions.accepted() else f"there are no figures for {instructions.key()}"
+WHY_NOT = instructions.why_impossible() or (
+    "" if instructions.read_accepted() else f"no accepted counts for {instructions.platform_key()}"
 )
 
 
@@ -23,8 +23,8 @@ WHY_NOT = instructions.why_not() or (
 def test_commands_take_no_more_instructions_than_were_accepted(
     figure: Callable[[str], None],
 ) -> None:
-    now = instructions.counted([instructions.PASS, *NAMES])
-    lines = list(instructions.grown(instructions.accepted(), now, MOST))
+    now = instructions.count_instructions([instructions.PASS, *NAMES])
+    lines = list(instructions.describe_growth(instructions.read_accepted(), now, MOST))
     assert not lines, "\n".join(lines)
     ratios = {name: now[name] / now[instructions.PASS] for name in NAMES}
     said = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
@@ -35,5 +35,5 @@ def test_a_command_that_grew_is_named_with_before_and_after() -> None:
     was = {instructions.PASS: 100, "ccgrep": 300, "ccgrep list": 500}
     now = {instructions.PASS: 200, "ccgrep": 660, "ccgrep list": 1000, "ccgrep new": 1}
     said = ["ccgrep grew from 3.000 to 3.300 times python -c pass"]
-    assert list(instructions.grown(was, now, MOST)) == said
-    assert list(instructions.grown(was, now, 1.11)) == []
+    assert list(instructions.describe_growth(was, now, MOST)) == said
+    assert list(instructions.describe_growth(was, now, 1.11)) == []
