@@ -1,11 +1,14 @@
-# What each does is in scripts/. Arguments: make bench ARGS='--scales 0.1'
-.PHONY: test long bench demo
+# Shortcuts for scripts/. Arguments: make bench ARGS='--scales 0.1'
+.PHONY: test long matrix bench demo
 
 test:
 	sh scripts/test $(ARGS)
 
 long:
 	sh scripts/long $(ARGS)
+
+matrix:
+	sh scripts/matrix $(ARGS)
 
 bench:
 	sh scripts/bench $(ARGS)
