@@ -1,4 +1,4 @@
-"""The documents say what is so: commands, options, files and links."""
+"""The documents name commands, options, files and tests that exist."""
 
 import re
 from pathlib import Path
@@ -82,6 +82,23 @@ def test_changelog_keeps_its_form_and_knows_this_version() -> None:
     assert re.fullmatch(rf"\[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d", versions[1])
     sections = {title for level, title in headings if level == "###"}
     assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_reliability_names_tests_that_exist_and_every_fault_suite() -> None:
+    document = text("docs/reliability.md")
+    files = set(re.findall(r"`((?:[a-z_]+/)*test_[a-z_0-9]+\.py)`", document))
+    assert {name for name in files if not (ROOT / "tests" / name).exists()} == set()
+    suites = {f"faults/{path.name}" for path in (ROOT / "tests" / "faults").glob("test_*.py")}
+    assert suites - files == set()
+    sources = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    defined = {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.M)}
+    assert set(re.findall(r"`(test_[a-z_0-9]+)`", document)) - defined == set()
+
+
+def test_documents_name_only_scripts_that_exist() -> None:
+    for path in DOCUMENTS:
+        named = re.findall(r"\bscripts/([a-z]+)\b", path.read_text(encoding="utf-8"))
+        assert {name for name in named if not (ROOT / "scripts" / name).exists()} == set(), path
 
 
 def test_format_document_names_the_format_and_what_snapshots_hold() -> None:

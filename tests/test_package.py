@@ -1,27 +1,32 @@
-"""What `pip install` puts where: the manual and the completions are found by those who look."""
+"""What the wheel installs, what the source archive contains, and what the metadata says."""
 
 import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
 from pathlib import Path
 
 import pytest
 
+from ccgrep import __version__
 from tests.helpers.terminal import need
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory into which the wheel was installed."""
+    """The directory of an environment in which the wheel is installed."""
     directory = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*pip, "wheel", *options, "-w", directory, ROOT], check=True)
     (wheel,) = directory.glob("*.whl")
-    # An environment of its own: pip would take away the ccgrep that is installed in this one.
+    # pip would replace the ccgrep in this environment.
     target = directory / "prefix"
     venv.create(target)
     other = ["--python", str(target / "bin" / "python")]
@@ -43,7 +48,7 @@ def test_man_finds_the_pages(prefix: Path, page: str) -> None:
     assert "SYNOPSIS" in done.stdout and f"{page.upper()}(1)" in done.stdout
 
 
-def test_completions_are_where_shells_look(prefix: Path) -> None:
+def test_completions_are_installed_where_shells_find_them(prefix: Path) -> None:
     share = prefix / "share"
     for installed, source in (
         ("bash-completion/completions/ccgrep", "ccgrep.bash"),
@@ -53,12 +58,52 @@ def test_completions_are_where_shells_look(prefix: Path) -> None:
         assert (share / installed).read_bytes() == (ROOT / "completions" / source).read_bytes()
 
 
-def test_keys_come_with_the_package(prefix: Path) -> None:
+def test_package_contains_the_key_bindings(prefix: Path) -> None:
     assert {p.name for p in prefix.rglob("keys/*")} == {"ccgrep.bash", "ccgrep.zsh", "ccgrep.fish"}
 
 
-def test_the_program_imports_nothing_before_ccgrep(prefix: Path) -> None:
+def test_program_imports_nothing_before_ccgrep(prefix: Path) -> None:
     installed = prefix / "bin" / "ccgrep"
     first, *rest = installed.read_text().splitlines()
     assert first.startswith(f"#!{prefix}/bin/python") and os.access(installed, os.X_OK)
     assert rest == (ROOT / "bin" / "ccgrep").read_text().splitlines()[1:]
+
+
+def tracked_files() -> set[str]:
+    done = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode or not (ROOT / ".git").exists():
+        pytest.skip("this is no git checkout")
+    return {name for name in done.stdout.splitlines() if (ROOT / name).exists()}
+
+
+def test_source_archive_contains_every_tracked_file(tmp_path: Path) -> None:
+    tracked = tracked_files()
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (path,) = tmp_path.iterdir()
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert path.name == f"ccgrep-{__version__}.tar.gz"
+    assert tracked - names == set()
+
+
+def test_python_versions_are_the_same_everywhere() -> None:
+    classifier = "Programming Language :: Python :: "
+    listed = [text.removeprefix(classifier) for text in PROJECT["classifiers"]]
+    versions = [version for version in listed if re.fullmatch(r"3\.\d+", version)]
+    assert PROJECT["requires-python"] == f">={versions[0]}"
+    matrix = (ROOT / "scripts" / "matrix").read_text(encoding="utf-8")
+    assert f"for version in {' '.join(versions)}; do" in matrix
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    quoted = ", ".join(f'"{version}"' for version in versions)
+    assert f"python: [{quoted}]" in workflow
+    assert "run: sh scripts/test" in workflow
+
+
+def test_no_dependency_is_listed_twice() -> None:
+    extras = PROJECT["optional-dependencies"].values()
+    listed = [*PROJECT["dependencies"], *(name for names in extras for name in names)]
+    names = [re.split(r"[^\w.-]", dependency)[0].lower() for dependency in listed]
+    assert len(names) == len(set(names))
