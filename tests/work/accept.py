@@ -1,17 +1,17 @@
-"""Takes what is done now for what is to be done: `python -m tests.work.accept`.
+"""Writes the current counts to the table: `python -m tests.work.accept`.
 
-The table is part of the repository, so whoever reviews the change sees which counts it moves.
+The table is in the repository, so that a reviewer sees which counts a change moves.
 """
 
 import tempfile
 from pathlib import Path
 
 from tests.work import table
-from tests.work.operations import MEANING, PLAIN, Story, counted
+from tests.work.operations import PLAIN, SEMANTIC, Story, count_steps
 
 if __name__ == "__main__":
-    old = table.accepted() if table.PATH.exists() else {}
+    old = table.read_accepted() if table.PATH.exists() else {}
     with tempfile.TemporaryDirectory() as directory:
-        new = dict(counted(Story(Path(directory)), PLAIN + MEANING))
+        new = dict(count_steps(Story(Path(directory)), PLAIN + SEMANTIC))
     table.accept(old, new)
-    print("\n".join(table.differences(old, new)) or "nothing has changed")
+    print("\n".join(table.differences(old, new)) or "no count has changed")

@@ -1,7 +1,7 @@
-"""What is counted: a story of commands in one home, each beginning where the last one ended.
+"""The commands whose work is counted: a story in one home, each step continuing the last.
 
-bytes parsed, objects, documents, vectors   what a command added, by its report and the store
-everything else                             what it asked of the system, by `tests/work/strace.py`
+bytes parsed, objects, documents, vectors   what a command added, from its report and the store
+everything else                             its system calls, from `tests/work/strace.py`
 """
 
 import json
@@ -25,10 +25,10 @@ _PATH_CHARS = 120
 
 
 class Story:
-    """A home of `sessions` sessions of Claude Code, a sub-agent and one of Codex."""
+    """A home with sessions of Claude Code, a sub-agent and a session of Codex."""
 
     def __init__(self, directory: Path, sessions: int = 5) -> None:
-        # Paths are written too, so they are of one length wherever this runs.
+        # ccgrep writes paths, so they have the same length on every machine.
         self.home = Home(directory / "home".ljust(_PATH_CHARS - len(str(directory)), "-"))
         self.files: list[ClaudeFile] = []
         self._python = python_modules(self.home)
@@ -47,29 +47,29 @@ class Story:
         for each in (*self.files, agent, codex):
             self.write(each)
         self.home.rest()
-        self._settle(self.files[-1].path)  # what will grow is what grew last
+        self._settle(self.files[-1].path)  # the transcript that grows is the newest
 
     def write(self, file: Lines) -> None:
-        """Writes a file anew; a new one changes its folder."""
+        """Write a whole transcript, which also changes its directory."""
         self._settle(file.write())
         self._settle(file.path.parent)
 
     def append(self, words: str) -> None:
-        """One more turn in the last session."""
+        """Append a turn to the last session."""
         file = self.files[-1]
         file.turn(f"prompt {words}", f"answer to {words}")
         self._settle(file.append())
 
     def _settle(self, path: Path) -> None:
-        """Makes it look changed, though not in the last seconds: that would be looked at twice."""
+        """Set an mtime that differs but is not recent: ccgrep reads recent files twice."""
         self._last_s += 1
         os.utime(path, (self._last_s, self._last_s))
 
     def count(self, *command: str) -> Counts:
-        """Runs a command, and counts what it did."""
-        before = _Held.by(self.home)
+        """Run a command and return the counts of its work."""
+        before = _Content.of(self.home)
         traced = trace(self.home, *command)
-        after = _Held.by(self.home)
+        after = _Content.of(self.home)
         counts = Counter(traced.counts)
         if command[0] == "index":
             counts["bytes parsed"] = json.loads(traced.output)["bytes_parsed"]
@@ -83,7 +83,7 @@ class Story:
         return dict(sorted((name, number) for name, number in counts.items() if number))
 
 
-class _Held(NamedTuple):
+class _Content(NamedTuple):
     """What a store holds."""
 
     objects: frozenset[bytes]
@@ -91,7 +91,7 @@ class _Held(NamedTuple):
     vectors: int
 
     @classmethod
-    def by(cls, home: Home) -> "_Held":
+    def of(cls, home: Home) -> "_Content":
         if not home.store_dir.exists():
             return cls(frozenset(), {}, 0)
         objects = frozenset(id for pack in home.store.packs() for id in pack.ids())
@@ -108,7 +108,7 @@ class _Held(NamedTuple):
 Step = tuple[str, Callable[[Story], None], tuple[str, ...]]
 
 
-def _nothing(story: Story) -> None:
+def _change_nothing(story: Story) -> None:
     pass
 
 
@@ -151,26 +151,26 @@ def _embed(story: Story) -> None:
 _INDEX = ("index", "--json")
 
 PLAIN: tuple[Step, ...] = (
-    ("first index", _nothing, _INDEX),
-    ("index, nothing new", _nothing, _INDEX),
-    ("search --no-refresh", _nothing, ("--no-refresh", "two", "words")),
-    ("search, nothing new", _nothing, ("two", "words")),
-    ("search -F", _nothing, ("-F", "two words")),
-    ("list", _nothing, ("list",)),
-    ("show", _nothing, ("show", "b8a1abcd")),
-    ("stats, the first time", _nothing, ("stats",)),
-    ("stats, nothing new", _nothing, ("stats",)),
+    ("first index", _change_nothing, _INDEX),
+    ("index, nothing new", _change_nothing, _INDEX),
+    ("search --no-refresh", _change_nothing, ("--no-refresh", "two", "words")),
+    ("search, nothing new", _change_nothing, ("two", "words")),
+    ("search -F", _change_nothing, ("-F", "two words")),
+    ("list", _change_nothing, ("list",)),
+    ("show", _change_nothing, ("show", "b8a1abcd")),
+    ("stats, the first time", _change_nothing, ("stats",)),
+    ("stats, nothing new", _change_nothing, ("stats",)),
     ("search, one turn appended", _append, ("two", "words")),
     ("index, one turn appended", _append_again, _INDEX),
     ("index, one transcript rewritten", _rewrite, _INDEX),
     ("index, a fork added", _fork, _INDEX),
     ("index, a copy added", _copy, _INDEX),
-    ("gc", _nothing, ("gc",)),
-    ("search, text index lost", _lose_text, ("two", "words")),
+    ("gc", _change_nothing, ("gc",)),
+    ("search, full-text index lost", _lose_text, ("two", "words")),
 )
-MEANING: tuple[Step, ...] = (
+SEMANTIC: tuple[Step, ...] = (
     ("index, everything embedded", _embed, ("index", "--json", "--embed-all")),
-    ("search --semantic", _nothing, ("--semantic", "how do the steps work")),
+    ("search --semantic", _change_nothing, ("--semantic", "how do the steps work")),
     (
         "index, one turn appended and embedded",
         _append_new_words,
@@ -178,15 +178,15 @@ MEANING: tuple[Step, ...] = (
     ),
 )
 GROWTH: tuple[Step, ...] = (
-    ("index, nothing new", _nothing, _INDEX),
-    ("search --no-refresh", _nothing, ("--no-refresh", "two", "words")),
-    ("search, nothing new", _nothing, ("two", "words")),
+    ("index, nothing new", _change_nothing, _INDEX),
+    ("search --no-refresh", _change_nothing, ("--no-refresh", "two", "words")),
+    ("search, nothing new", _change_nothing, ("two", "words")),
     ("search, one turn appended", _append, ("two", "words")),
     ("index, one turn appended", _append_again, _INDEX),
 )
 
 
-def counted(story: Story, steps: tuple[Step, ...]) -> Iterator[tuple[str, Counts]]:
+def count_steps(story: Story, steps: tuple[Step, ...]) -> Iterator[tuple[str, Counts]]:
     for name, prepare, command in steps:
         prepare(story)
         yield name, story.count(*command)

@@ -1,8 +1,7 @@
-"""Runs a command under strace and counts what it asked of the system.
+"""Runs a command under strace and counts its system calls.
 
-Files of the store and of the agents count; of what else is opened, only modules do. A thread of
-tantivy looks twice a second whether its index has changed: what that opens each time counts in
-main threads alone.
+Only files of the store, files of the agents and imported modules count. A thread of tantivy checks
+twice a second whether its index has changed: files that it opens count in main threads only.
 """
 
 import re
@@ -23,7 +22,7 @@ TRACED = (
     "clone,clone3,fork,vfork"
 )
 PROGRAM = "from ccgrep.cli import entry; entry()"
-"""What the installed script does; `python -m` would count runpy too."""
+"""The installed script; `python -m` would also count runpy."""
 
 _WATCHED = ("/meta.json", "/.managed.json", ".lock")
 _LINE = re.compile(r"(\w+)\((.*)\) += (-?\d+)(?:<(.*)>)?")
@@ -51,7 +50,7 @@ class Traced(NamedTuple):
 
 
 def why_not() -> str:
-    """Why nothing can be traced here; empty if it can."""
+    """Return why strace does not work here; empty if it does."""
     if not shutil.which("strace"):
         return "strace is not installed"
     tried = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False)
@@ -59,16 +58,16 @@ def why_not() -> str:
 
 
 def trace(home: Home, *arguments: str) -> Traced:
-    """What `ccgrep` does with these arguments."""
-    return _traced(home, [sys.executable, "-P", "-c", PROGRAM, *arguments])
+    """Trace `ccgrep` with these arguments."""
+    return _trace(home, [sys.executable, "-P", "-c", PROGRAM, *arguments])
 
 
 def python_modules(home: Home) -> frozenset[str]:
-    """What Python imports by itself."""
-    return _traced(home, [sys.executable, "-P", "-c", "pass"]).modules
+    """Return the modules that Python itself imports."""
+    return _trace(home, [sys.executable, "-P", "-c", "pass"]).modules
 
 
-def _traced(home: Home, command: list[str]) -> Traced:
+def _trace(home: Home, command: list[str]) -> Traced:
     with tempfile.TemporaryDirectory() as directory:
         strace = ["strace", "-ff", "-y", "-s", "0", "--seccomp-bpf", "-o", f"{directory}/of"]
         done = subprocess.run(
@@ -82,7 +81,7 @@ def _traced(home: Home, command: list[str]) -> Traced:
         assert done.returncode == 0, done.stderr
         files = {int(path.suffix[1:]): path.read_text() for path in Path(directory).iterdir()}
     calls = list(_calls(files))
-    return Traced(_counted(calls, home), frozenset(_modules(calls)), done.stdout)
+    return Traced(_count(calls, home), frozenset(_modules(calls)), done.stdout)
 
 
 def _calls(files: Mapping[int, str]) -> Iterator[Call]:
@@ -96,12 +95,12 @@ def _calls(files: Mapping[int, str]) -> Iterator[Call]:
     for number, lines in found.items():
         for line in lines:
             if line and int(line[3]) >= 0:
-                path = line[4] or _named(line[2])
+                path = line[4] or _path(line[2])
                 yield Call(line[1], line[2], int(line[3]), path, number not in started)
 
 
-def _named(arguments: str) -> str:
-    """The path that a call names, or that of the descriptor that it was given."""
+def _path(arguments: str) -> str:
+    """Return the path in a call's arguments, or the path of its descriptor."""
     names = _PATH.findall(arguments)
     if names and names[-1]:
         return str(names[-1])
@@ -109,7 +108,7 @@ def _named(arguments: str) -> str:
     return descriptor[1] if descriptor else ""
 
 
-def _counted(calls: list[Call], home: Home) -> Counter[str]:
+def _count(calls: list[Call], home: Home) -> Counter[str]:
     counts: Counter[str] = Counter()
     for call in calls:
         if call.name in ("clone", "clone3", "fork", "vfork"):
@@ -125,12 +124,12 @@ def _count_in_store(counts: Counter[str], call: Call) -> None:
     match call.name:
         case "openat" | "open" | "creat":
             if "O_EXCL" in call.arguments:
-                counts["files made"] += 1
+                counts["files created"] += 1
             elif call.is_main or not call.path.endswith(_WATCHED):
                 is_folder = "O_DIRECTORY" in call.arguments
-                counts["store folders opened" if is_folder else "store files opened"] += 1
+                counts["store directories opened" if is_folder else "store files opened"] += 1
         case "stat" | "lstat" | "newfstatat" | "statx":
-            counts["store files looked at"] += _is_by_path(call)
+            counts["store stat calls"] += _is_by_path(call)
         case "write" | "pwrite64" | "writev":
             counts["bytes written"] += call.result
         case "fsync" | "fdatasync" | "sync_file_range" | "msync":
@@ -145,9 +144,9 @@ def _count_in_home(counts: Counter[str], call: Call) -> None:
     match call.name:
         case "openat" | "open":
             is_folder = "O_DIRECTORY" in call.arguments
-            counts["source folders opened" if is_folder else "source files opened"] += 1
+            counts["source directories opened" if is_folder else "source files opened"] += 1
         case "stat" | "lstat" | "newfstatat" | "statx":
-            counts["source files looked at"] += _is_by_path(call)
+            counts["source stat calls"] += _is_by_path(call)
         case "read" | "pread64":
             counts["source bytes read"] += call.result
         case _:
@@ -155,12 +154,12 @@ def _count_in_home(counts: Counter[str], call: Call) -> None:
 
 
 def _is_by_path(call: Call) -> bool:
-    """Not a look at a file that is open: that costs next to nothing, and Python does it often."""
+    """Return whether a stat is by path: one of an open file costs little, and Python makes many."""
     return "AT_EMPTY_PATH" not in call.arguments
 
 
 def _modules(calls: list[Call]) -> Iterator[str]:
-    """Modules by path, whether they were compiled before or not."""
+    """Yield modules by path, compiled or not."""
     for call in calls:
         if call.name in ("openat", "open") and (found := _MODULE.search(call.path)):
             yield call.path[: found.start()] + found[1]
