@@ -5,16 +5,18 @@ from pathlib import Path
 import pytest
 
 from ccgrep.fulltext import writer as writer_module
-from ccgrep.fulltext.document import Content, Document, Fields, to_fields
+from ccgrep.fulltext.document import Content, Fields, document_fields
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.writer import CHANGE, NEW_LARGE, TextWriter
+from ccgrep.model import Entry, ObjectId, Session
 
 WORDS = " ".join(f"word{number}" for number in range(2000))
 
 
 def document(turn: int) -> Fields:
     content = Content([], [], WORDS, {}, [])
-    return to_fields(Document("session", turn, "0" * 64, "main", "", 0, "", {}, content))
+    entry = Entry(turn=ObjectId(bytes(32)), start=0, end=0)
+    return document_fields(Session("session", "codex"), turn, entry, content)
 
 
 def test_writer_commits_when_much_text_is_waiting(

@@ -6,7 +6,7 @@ text, so indexing it twice costs little.
 
 from collections.abc import Iterable, Sequence
 
-from ccgrep.fulltext.document import Content, to_fields, turn_document
+from ccgrep.fulltext.document import Content, document_fields
 from ccgrep.fulltext.sync import Contents, IndexSync, new_generation
 from ccgrep.fulltext.writer import NEW, TextWriter
 from ccgrep.model import Entry, ObjectId, Session
@@ -49,8 +49,8 @@ class DiscussionIndex:
             self._sync.writer.delete_session(session.id)
         self._turn_counts[session.id] = len(entries)
         for number, entry in enumerate(entries):
-            document = turn_document(session, number, entry, contents[entry.turn])
-            self._sync.writer.put(to_fields(document))
+            fields = document_fields(session, number, entry, contents[entry.turn])
+            self._sync.writer.put(fields)
 
     def finish(self) -> None:
         """Make the index searchable."""

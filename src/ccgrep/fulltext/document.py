@@ -36,20 +36,6 @@ class Content(NamedTuple):
     keys: tuple[int, ...] = ()  # of the surfaces prompt, answer and full
 
 
-class Document(NamedTuple):
-    """A turn at a place."""
-
-    session: str
-    turn: int
-    object: str
-    kind: str
-    parent: str
-    started: int
-    title: str
-    exact: dict[str, list[str]]
-    content: Content
-
-
 def turn_text(turn: Turn, kind: TextKind) -> str:
     """Return the text of one text kind."""
     match kind:
@@ -138,54 +124,38 @@ def restrict_kinds(content: Content, kinds: Collection[str]) -> Content:
     return content._replace(words=words, partial=sorted({*content.partial, *missing}))
 
 
-def turn_document(
+def document_fields(
     session: Session, number: int, entry: Entry, content: Content, is_superseded: bool = False
-) -> Document:
+) -> Fields:
     """Return the document of a turn at one of its places."""
     branch = entry.branch or session.branch
-    return Document(
-        session=session.id,
-        turn=number,
-        object=entry.turn.hex(),
-        kind="superseded" if is_superseded else session.kind,
-        parent=session.parent,
-        started=entry.started or session.started or 0,
-        title=session.title if number == 0 else "",
-        exact={
-            "source": [session.source],
-            "project": [session.project],
-            "branch": [branch] if branch else [],
-            "model": content.models,
-            "tool_name": content.tools,
-            "partial": content.partial,
-        },
-        content=content,
-    )
-
-
-def to_fields(document: Document) -> Fields:
-    content = document.content
+    title = session.title if number == 0 else ""
     prompt_key, answer_key, full_key = content.keys or (NO_TEXT,) * 3
     fields: Fields = {
-        "place": format_place(document.session, document.turn),
-        "session": document.session,
-        **document.exact,
-        "session_key": _hash_session_id(document.session),
-        "parent_key": _hash_session_id(document.parent),
-        "object_key": int(document.object[:14], 16),
-        "turn": document.turn,
-        "kind": KINDS.index(document.kind),
-        "started": document.started,
+        "place": format_place(session.id, number),
+        "session": session.id,
+        "source": [session.source],
+        "project": [session.project],
+        "branch": [branch] if branch else [],
+        "model": content.models,
+        "tool_name": content.tools,
+        "partial": content.partial,
+        "session_key": _hash_session_id(session.id),
+        "parent_key": _hash_session_id(session.parent),
+        "object_key": int.from_bytes(entry.turn[:7]),
+        "turn": number,
+        "kind": KINDS.index("superseded" if is_superseded else session.kind),
+        "started": entry.started or session.started or 0,
         "prompt_key": prompt_key,
         "answer_key": answer_key,
         "full_key": full_key,
-        "title_key": text_key(document.title),
+        "title_key": text_key(title),
         "said": content.discussion,
         **content.words,
     }
-    if document.title:
-        fields["title"] = expand(document.title)
-        fields["shown_title"] = document.title[:_MAX_TITLE_CHARS]
+    if title:
+        fields["title"] = expand(title)
+        fields["shown_title"] = title[:_MAX_TITLE_CHARS]
     if content.discussion or content.words:
         # A document of the discussion alone is soon replaced: compressing it is wasted time.
         is_compressed = bool(content.words)

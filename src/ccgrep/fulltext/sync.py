@@ -20,13 +20,7 @@ from ccgrep.errors import (
     WriteError,
 )
 from ccgrep.fulltext import generations, recent_commits, verification
-from ccgrep.fulltext.document import (
-    Content,
-    restrict_kinds,
-    to_fields,
-    turn_content,
-    turn_document,
-)
+from ccgrep.fulltext.document import Content, document_fields, restrict_kinds, turn_content
 from ccgrep.fulltext.document_id import format_place
 from ccgrep.fulltext.generations import Generation
 from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_document
@@ -288,8 +282,8 @@ class IndexSync:
         if content is None:
             return
         content = restrict_kinds(content, self._kinds)
-        document = turn_document(row.session, number, entry, content, row.is_superseded)
-        self.writer.put(to_fields(document))
+        fields = document_fields(row.session, number, entry, content, row.is_superseded)
+        self.writer.put(fields)
         if not self._is_new:
             self._written.append(format_place(row.session.id, number))
 
