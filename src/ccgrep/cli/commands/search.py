@@ -17,7 +17,6 @@ from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.light_typing import SimpleNamespace as Arguments
 from ccgrep.ops.search import Result, search
 from ccgrep.output import record_line
-from ccgrep.output.style import Style
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.search.request import SEMANTIC_MODES, Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher, SearchOptions
@@ -42,20 +41,20 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
         result = search(config, request, options, refresh)
     finally:
         clear_progress_bar()
-    searcher = result.searcher
     _warn(result, context, arguments.quiet)
     if arguments.explain and not arguments.quiet:
-        _explain(result, searcher, context)
+        _explain(result, context)
     budget = Budget(arguments.budget)
+    printer = _Printer(arguments, context, budget)
     if arguments.files_without_match:
-        code = _print_sessions_without_hit(arguments, context, request, result, searcher, budget)
+        code = 0 if printer.print_sessions_without_hit(request, result) else 1
     elif arguments.quiet:
         code = 0 if result.answer.hits else 1
     else:
-        _print(arguments, context, request, result, searcher, budget)
+        printer.print(request, result)
         code = 0 if result.answer.hits else 1
         if code and request.mode == "words" and context.is_terminal and not arguments.json:
-            _print_similar(arguments, context, config, request, budget)
+            _print_similar(printer, context, config, request)
         if code and arguments.pattern and context.is_error_terminal:
             _suggest_command(arguments.pattern, context)
     if note := budget.note():
@@ -166,46 +165,12 @@ def _warn(result: Result, context: Context, is_quiet: bool) -> None:
         context.warn(f"no turn has all words; these have most of: {words}")
 
 
-def _explain(result: Result, searcher: Searcher, context: Context) -> None:
-    short = searcher.short_ids(hit.place.session for hit in result.answer.hits)
+def _explain(result: Result, context: Context) -> None:
+    short = result.searcher.short_ids(hit.place.session for hit in result.answer.hits)
     for hit in result.answer.hits:
         parts = "".join(f"  {name} {value:.3f}" for name, value in hit.parts)
         place = f"{short[hit.place.session]}:{hit.place.turn}"
         context.warn(f"{place}  score {record_line.format_score(hit.score)}{parts}")
-
-
-def _print(
-    arguments: Arguments,
-    context: Context,
-    request: Request,
-    result: Result,
-    searcher: Searcher,
-    budget: Budget,
-) -> None:
-    if arguments.json or arguments.jsonl:
-        from ccgrep.output import search_json  # noqa: PLC0415 - imports msgspec
-
-        found = result.found(request.types)
-        answer = search_json.search_fields(result, found, searcher, context.config(), request)
-        if arguments.jsonl:
-            context.write_lines(budget.records(search_json.encode_hits(answer)))
-        else:
-            count = len(answer["results"])
-            context.write(
-                budget.document(lambda kept: search_json.encode_search(answer, kept), count)
-            )
-        return
-    style = context.style_for(arguments.color)
-    end = "\0" if arguments.null else "\n"
-    if arguments.files_with_matches or arguments.count:
-        _write(_session_lines(arguments, result, searcher, style), end, budget)
-    elif context.is_terminal and not _is_record(arguments):
-        found = result.found(request.types)
-        lines = _block_lines(context, result, found, searcher, style)
-        context.write_lines(budget.records(lines))
-    else:
-        found = result.found(request.types)
-        _write(_record_lines(arguments, found, searcher, style), end, budget)
 
 
 def _suggest_command(words: list[str], context: Context) -> None:
@@ -216,9 +181,7 @@ def _suggest_command(words: list[str], context: Context) -> None:
         context.warn(f"no turn matches{question}")
 
 
-def _print_similar(
-    arguments: Arguments, context: Context, config: Config, request: Request, budget: Budget
-) -> None:
+def _print_similar(printer: _Printer, context: Context, config: Config, request: Request) -> None:
     """Print semantic hits after a word search without hits, if turns are embedded."""
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
         return
@@ -230,117 +193,125 @@ def _print_similar(
         return  # The user did not ask for it, so a missing model is not an error.
     if result.answer.hits:
         context.warn("no turn has these words; the closest in meaning:")
-        _print(arguments, context, request, result, result.searcher, budget)
+        printer.print(request, result)
 
 
-def _is_record(arguments: Arguments) -> bool:
-    """Return whether an option requires record lines even on a terminal."""
-    context = (arguments.after_context, arguments.before_context, arguments.context)
-    return bool(arguments.only_matching or arguments.null or arguments.width or any(context))
+class _Printer:
+    """Prints results in the format that the options select."""
 
+    def __init__(self, arguments: Arguments, context: Context, budget: Budget) -> None:
+        self._arguments = arguments
+        self._context = context
+        self._budget = budget
+        self._style = context.style_for(arguments.color)
+        self._width: int = arguments.width or record_line.WIDTH
 
-def _write(lines: Iterator[str], end: str, budget: Budget) -> None:
-    for line in budget.records(lines, end):
-        sys.stdout.write(line + end)
-
-
-def _record_lines(
-    arguments: Arguments,
-    hits: list[FoundHit],
-    searcher: Searcher,
-    style: Style,
-) -> Iterator[str]:
-    width = arguments.width or record_line.WIDTH
-    before, after = parse_context(arguments)
-    printed = {found.hit.place for found in hits}
-    for position, found in enumerate(hits):
-        if position and (before or after):
-            yield style.cyan("--")
-        place = found.hit.place
-        yield from _around(arguments, searcher, found, range(-before, 0), printed, style)
-        id = place.session if arguments.full_id else found.short_id
-        if arguments.only_matching:
-            for match in record_line.match_lines(found):
-                yield record_line.format_record(
-                    id, place.turn, found.hit.score, style.red(match), style
-                )
+    def print(self, request: Request, result: Result) -> None:
+        arguments = self._arguments
+        if arguments.json or arguments.jsonl:
+            self._print_json(request, result)
+        elif arguments.files_with_matches or arguments.count:
+            self._write(self._session_lines(result))
+        elif self._context.is_terminal and not self._is_record():
+            lines = self._block_lines(result, result.found(request.types))
+            self._context.write_lines(self._budget.records(lines))
         else:
-            text = record_line.hit_snippet(found, width, style)
-            yield record_line.format_record(id, place.turn, found.hit.score, text, style)
-        yield from _around(arguments, searcher, found, range(1, after + 1), printed, style)
+            self._write(self._record_lines(result.found(request.types), result.searcher))
 
+    def print_sessions_without_hit(self, request: Request, result: Result) -> bool:
+        """Print the ids, and return whether there are any."""
+        hits = result.answer.hits
+        matching = {place.session for hit in hits for place in (hit.place, *hit.also_in)}
+        ids = [id for id in result.searcher.sessions(request.filters) if id not in matching]
+        ids = ids[: self._arguments.limit or None]
+        if not self._arguments.quiet:
+            self._write(iter(self._names(ids, result.searcher)))
+        return bool(ids)
 
-def _around(
-    arguments: Arguments,
-    searcher: Searcher,
-    found: FoundHit,
-    offsets: range,
-    printed: set[Place],
-    style: Style,
-) -> Iterator[str]:
-    """Yield the turns around a hit. Skip hits and turns that were already printed."""
-    id = found.hit.place.session if arguments.full_id else found.short_id
-    for offset in offsets:
-        place = Place(found.hit.place.session, found.hit.place.turn + offset)
-        if place.turn < 0 or place in printed:
-            continue
-        stored = searcher.stored(place)
-        if stored is None:
-            continue
-        printed.add(place)
-        text = record_line.plain_snippet(
-            stored.prompt.strip() or stored.answer, arguments.width or record_line.WIDTH
-        )
-        yield record_line.format_record(id, place.turn, 0.0, text, style, "-")
+    def _print_json(self, request: Request, result: Result) -> None:
+        from ccgrep.output import search_json  # noqa: PLC0415 - imports msgspec
 
+        found = result.found(request.types)
+        config = self._context.config()
+        answer = search_json.search_fields(result, found, result.searcher, config, request)
+        if self._arguments.jsonl:
+            self._context.write_lines(self._budget.records(search_json.encode_hits(answer)))
+            return
+        count = len(answer["results"])
+        document = self._budget.document(lambda n: search_json.encode_search(answer, n), count)
+        self._context.write(document)
 
-def _session_lines(
-    arguments: Arguments, result: Result, searcher: Searcher, style: Style
-) -> Iterator[str]:
-    """Yield the id of each session with a hit, the best first, and with -c its count."""
-    counts: dict[str, int] = {}
-    for hit in result.answer.hits:
-        for place in (hit.place, *hit.also_in):
-            counts[place.session] = counts.get(place.session, 0) + 1
-    ids = list(counts)[: arguments.limit or None]
-    short = searcher.short_ids(ids)
-    for id in ids:
-        name = style.magenta(id if arguments.full_id else short[id])
-        yield f"{name}{style.cyan(':')}{counts[id]}" if arguments.count else name
+    def _is_record(self) -> bool:
+        """Return whether an option requires record lines even on a terminal."""
+        arguments = self._arguments
+        context = (arguments.after_context, arguments.before_context, arguments.context)
+        return bool(arguments.only_matching or arguments.null or arguments.width or any(context))
 
+    def _write(self, lines: Iterator[str]) -> None:
+        end = "\0" if self._arguments.null else "\n"
+        for line in self._budget.records(lines, end):
+            sys.stdout.write(line + end)
 
-def _print_sessions_without_hit(
-    arguments: Arguments,
-    context: Context,
-    request: Request,
-    result: Result,
-    searcher: Searcher,
-    budget: Budget,
-) -> int:
-    with_hit = {place.session for hit in result.answer.hits for place in (hit.place, *hit.also_in)}
-    ids = [id for id in searcher.sessions(request.filters) if id not in with_hit]
-    ids = ids[: arguments.limit or None]
-    short = searcher.short_ids(ids)
-    style = context.style_for(arguments.color)
-    if not arguments.quiet:
-        names = (style.magenta(id if arguments.full_id else short[id]) for id in ids)
-        _write(names, "\0" if arguments.null else "\n", budget)
-    return 0 if ids else 1
+    def _names(self, ids: list[str], searcher: Searcher) -> list[str]:
+        short = searcher.short_ids(ids)
+        return [self._style.magenta(id if self._arguments.full_id else short[id]) for id in ids]
 
+    def _session_lines(self, result: Result) -> Iterator[str]:
+        """Yield the id of each session with a hit, the best first, and with -c its count."""
+        counts: dict[str, int] = {}
+        for hit in result.answer.hits:
+            for place in (hit.place, *hit.also_in):
+                counts[place.session] = counts.get(place.session, 0) + 1
+        ids = list(counts)[: self._arguments.limit or None]
+        for id, name in zip(ids, self._names(ids, result.searcher), strict=True):
+            count = f"{self._style.cyan(':')}{counts[id]}" if self._arguments.count else ""
+            yield f"{name}{count}"
 
-def _block_lines(
-    context: Context, result: Result, shown: list[FoundHit], searcher: Searcher, style: Style
-) -> Iterator[str]:
-    from ccgrep.output import hit_block  # noqa: PLC0415 - only on a terminal
+    def _record_lines(self, hits: list[FoundHit], searcher: Searcher) -> Iterator[str]:
+        arguments, style = self._arguments, self._style
+        before, after = parse_context(arguments)
+        printed = {found.hit.place for found in hits}
+        for position, found in enumerate(hits):
+            if position and (before or after):
+                yield style.cyan("--")
+            (session, turn), score = found.hit.place, found.hit.score
+            id = session if arguments.full_id else found.short_id
+            if arguments.only_matching:
+                texts = [style.red(match) for match in record_line.match_lines(found)]
+            else:
+                texts = [record_line.hit_snippet(found, self._width, style)]
+            yield from self._context_lines(id, found, range(-before, 0), printed, searcher)
+            for text in texts:
+                yield record_line.format_record(id, turn, score, text, style)
+            yield from self._context_lines(id, found, range(1, after + 1), printed, searcher)
 
-    for rank, found in enumerate(shown, 1):
-        place = found.hit.place
-        before = searcher.stored(Place(place.session, place.turn - 1)) if place.turn else None
-        after = searcher.stored(Place(place.session, place.turn + 1))
-        near = hit_block.Neighbours(before.answer if before else "", after.prompt if after else "")
-        title = searcher.title(place.session)
-        yield from hit_block.block_lines(
-            rank, found, title, near, context.now_ms, context.width, style
-        )
-    if shown:
-        yield from hit_block.summary_lines(len(shown), result.seconds, style)
+    def _context_lines(
+        self, id: str, found: FoundHit, offsets: range, printed: set[Place], searcher: Searcher
+    ) -> Iterator[str]:
+        """Yield the turns around a hit. Skip hits and turns that were already printed."""
+        for offset in offsets:
+            place = found.hit.place._replace(turn=found.hit.place.turn + offset)
+            stored = searcher.stored(place) if place.turn >= 0 and place not in printed else None
+            if stored is not None:
+                printed.add(place)
+                text = stored.prompt.strip() or stored.answer
+                text = record_line.plain_snippet(text, self._width)
+                yield record_line.format_record(id, place.turn, 0.0, text, self._style, "-")
+
+    def _block_lines(self, result: Result, hits: list[FoundHit]) -> Iterator[str]:
+        from ccgrep.output import hit_block  # noqa: PLC0415 - only on a terminal
+
+        searcher, context = result.searcher, self._context
+        for rank, found in enumerate(hits, 1):
+            (session, turn) = found.hit.place
+            before = searcher.stored(Place(session, turn - 1)) if turn else None
+            after = searcher.stored(Place(session, turn + 1))
+            title = searcher.title(session)
+            near = hit_block.Neighbours(
+                before.answer if before else "", after.prompt if after else ""
+            )
+            yield from hit_block.block_lines(
+                rank, found, title, near, context.now_ms, context.width, self._style
+            )
+        if hits:
+            yield from hit_block.summary_lines(len(hits), result.seconds, self._style)
