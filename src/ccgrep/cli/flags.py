@@ -62,7 +62,7 @@ class Command(NamedTuple):
     options: tuple[Option, ...] = ()
     arguments: tuple[Argument, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
-    exit_status: tuple[tuple[int, str], ...] = ((0, "success"), (2, "error"))
+    exit_status: tuple[tuple[int, str], ...] = ((0, "success"),)  # 2 is always an error
     common: tuple[str, ...] = ()
 
 
@@ -284,7 +284,7 @@ _TABLE = (
                 "choose among the hits",
             ),
         ),
-        exit_status=((0, "a turn matched"), (1, "no turn matched"), (2, "error")),
+        exit_status=((0, "a turn matched"), (1, "no turn matched")),
         common=tuple("-F -E -t -p --since --tool --semantic -n -l --json".split()),
     ),
     Command(
@@ -309,11 +309,7 @@ _TABLE = (
             ("ccgrep pick flaky | ccgrep show -", "pick a turn and read it"),
             ("ccgrep pick --commands --tool Bash", "find a command from last month"),
         ),
-        exit_status=(
-            (0, "a line was picked"),
-            (2, "error, or fzf is not installed"),
-            (130, "nothing was picked"),
-        ),
+        exit_status=((0, "a line was picked"), (130, "nothing was picked")),
         common=tuple("--commands --semantic -t -p --here --since --session".split()),
     ),
     Command(
@@ -349,7 +345,7 @@ _TABLE = (
             ("ccgrep index", "bring the store up to date"),
             ("ccgrep index --root /mnt/backup/home/me", "ingest the sessions of a backup"),
         ),
-        exit_status=((0, "success"), (2, "error"), (130, "interrupted")),
+        exit_status=((0, "success"), (130, "interrupted")),
         common=tuple("--full --recreate --watch --no-embed --root --source -q -v".split()),
     ),
     Command(
@@ -474,11 +470,7 @@ _TABLE = (
             ("ccgrep blame src/auth/jwt.ts", "see who touched a file and why"),
             ("ccgrep blame -L 21 src/auth/jwt.ts | ccgrep show - --tools", "see why"),
         ),
-        exit_status=(
-            (0, "a turn was found"),
-            (1, "no turn was found, or the line has no known author"),
-            (2, "error"),
-        ),
+        exit_status=((0, "a turn was found"), (1, "no turn, or no known author of the line")),
         common=tuple("-L -p --since --tool --session -n --json".split()),
     ),
     Command(
@@ -530,7 +522,7 @@ _TABLE = (
             ("ccgrep stats tokens --by day -p shopfront", "see a project's tokens by day"),
             ("ccgrep stats bash --suggest", "find commands to allow without asking"),
         ),
-        exit_status=((0, "success"), (1, "no project matches"), (2, "error")),
+        exit_status=((0, "success"), (1, "no project matches")),
         common=tuple("--by --suggest -p --here --since --until -n --json".split()),
     ),
     Command(
@@ -540,11 +532,7 @@ _TABLE = (
         (Option(("--exec",), "run the command instead of printing it"), NO_REDACT),
         (Argument("REF", "a session, or a turn of it", completion="session"),),
         examples=(("ccgrep resume f8a5fac0 --exec", "continue where you left off"),),
-        exit_status=(
-            (0, "the session can be resumed"),
-            (1, "its transcript or directory is gone"),
-            (2, "error"),
-        ),
+        exit_status=((0, "resumable"), (1, "the transcript or directory is gone")),
     ),
     Command(
         "mcp",
@@ -647,7 +635,7 @@ _TABLE = (
             ("ccgrep fsck", "check the store for damage"),
             ("ccgrep fsck --repair", "repair the store"),
         ),
-        exit_status=((0, "the store is intact"), (1, "turns are lost"), (2, "error")),
+        exit_status=((0, "the store is intact"), (1, "turns are lost")),
     ),
     Command(
         "gc",
@@ -668,7 +656,7 @@ _TABLE = (
             ("ccgrep secrets --since 30d", "find the secrets of the last month"),
             ("ccgrep secrets | cut -d: -f3 | sort | uniq -c", "count them by kind"),
         ),
-        exit_status=((0, "secrets were found"), (1, "no secrets were found"), (2, "error")),
+        exit_status=((0, "secrets were found"), (1, "no secrets were found")),
         common=tuple("-p --here --since --session --full-id --json".split()),
     ),
     Command(

@@ -6,7 +6,7 @@ import re
 
 from ccgrep import __version__
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
-from ccgrep.cli.help import long_help, sentence, synopsis
+from ccgrep.cli.help import exit_status, long_help, sentence, synopsis
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.settings import KEYS, Key
 
@@ -94,7 +94,7 @@ def _page(
         ".SH EXAMPLES",
         "\n.PP\n".join(_example(typed, what) for typed, what in command.examples),
         ".SH EXIT STATUS",
-        *(line for code, what in command.exit_status for line in (".TP", str(code), _text(what))),
+        *(line for code, what in exit_status(command) for line in (".TP", str(code), _text(what))),
         ".SH ENVIRONMENT",
         *_environment(keys),
         ".SH FILES",

@@ -31,6 +31,10 @@ def sentence(text: str) -> str:
     return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
+def exit_status(command: Command) -> list[tuple[int, str]]:
+    return sorted([*command.exit_status, (2, "error")])
+
+
 def long_help(option: Option) -> str:
     return sentence(option.help) + (" Can be repeated." if option.is_repeatable else "")
 
@@ -43,7 +47,7 @@ def help_text(command: Command, width: int = MAX_WIDTH) -> str:
     if command.arguments:
         parts.append("\n".join(_item(a.name, sentence(a.help), width) for a in command.arguments))
     parts.append(_options(command, width))
-    codes = (f"  {code:<4} {meaning}" for code, meaning in command.exit_status)
+    codes = (f"  {code:<4} {meaning}" for code, meaning in exit_status(command))
     parts.append("\n".join(["exit status:", *codes]))
     return "\n\n".join(parts)
 
