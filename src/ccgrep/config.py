@@ -9,7 +9,7 @@ import os
 
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.settings import Setting, config_path, read_settings
+from ccgrep.settings import Setting, home_dir, read_settings
 from ccgrep.sources.scan import CLAUDE_DIRS, Root, find_roots
 from ccgrep.text import one_line
 
@@ -49,16 +49,6 @@ class Config(NamedTuple):
     model_variables: Mapping[str, str]  # The environment that tells where models are.
 
 
-def load_settings(environment: Mapping[str, str]) -> dict[str, Setting]:
-    """Return the value of every key, from the environment and the configuration file."""
-    return read_settings(environment, _home(environment))
-
-
-def settings_path(environment: Mapping[str, str]) -> str:
-    """Return the path of the configuration file, which may be missing."""
-    return config_path(environment, _home(environment))
-
-
 def make_config(
     environment: Mapping[str, str],
     roots: list[str] | None = None,
@@ -66,8 +56,8 @@ def make_config(
     settings: Mapping[str, Setting] | None = None,
 ) -> Config:
     """Return the configuration. `roots` from the command line replace all others."""
-    home = _home(environment)
-    settings = settings or read_settings(environment, home)
+    home = home_dir(environment)
+    settings = settings or read_settings(environment)
     if not os.path.isabs(home) and settings["store"].origin == "default":
         raise UsageError("HOME is not set: set it, or CCGREP_DIR and --root")
     values: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
@@ -82,10 +72,6 @@ def make_config(
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
     )
-
-
-def _home(environment: Mapping[str, str]) -> str:
-    return environment.get("HOME") or os.path.expanduser("~")
 
 
 def _claude_dirs(environment: Mapping[str, str], home: str) -> list[str]:

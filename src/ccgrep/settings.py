@@ -97,9 +97,14 @@ _TABLE = (
 KEYS = {key.name: key for key in _TABLE}
 
 
-def read_settings(environment: Mapping[str, str], home: str) -> dict[str, Setting]:
+def home_dir(environment: Mapping[str, str]) -> str:
+    return environment.get("HOME") or os.path.expanduser("~")
+
+
+def read_settings(environment: Mapping[str, str]) -> dict[str, Setting]:
     """Return the value of every key with its origin."""
-    path, file_values = _read_file(environment, home)
+    home = home_dir(environment)
+    path, file_values = _read_file(environment)
     settings = {}
     for key in KEYS.values():
         variable = next((name for name in key.environment if environment.get(name)), None)
@@ -115,16 +120,16 @@ def read_settings(environment: Mapping[str, str], home: str) -> dict[str, Settin
     return settings
 
 
-def config_path(environment: Mapping[str, str], home: str) -> str:
+def config_path(environment: Mapping[str, str]) -> str:
     """Return the path of the configuration file, which may be missing."""
     if path := environment.get("CCGREP_CONFIG"):
         return os.path.abspath(path)
-    base = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    base = environment.get("XDG_CONFIG_HOME") or os.path.join(home_dir(environment), ".config")
     return os.path.join(base, "ccgrep", "config.toml")
 
 
-def _read_file(environment: Mapping[str, str], home: str) -> tuple[str, dict[str, Any]]:
-    path = config_path(environment, home)
+def _read_file(environment: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    path = config_path(environment)
     try:
         with open(path, "rb") as file:
             data = file.read()

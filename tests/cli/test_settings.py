@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.config import Config, load_settings
+from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.output.report_text import settings_lines
-from ccgrep.settings import KEYS
+from ccgrep.settings import KEYS, read_settings
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
 from tests.helpers.imports import imported_modules
@@ -179,11 +179,11 @@ def test_messages_about_a_file_are_inert(home: Home) -> None:
         for line in (f'"{quoted}" = 1', f'color = "{quoted}"', typed):
             configure(home, line)
             with pytest.raises(UsageError) as raised:
-                load_settings(home.environment)
+                read_settings(home.environment)
             assert acting(str(raised.value), also="") == [], name
         configure(home, f'model = "{quoted}"')
         for is_terminal in (True, False):
-            lines = list(settings_lines(load_settings(home.environment), is_terminal))
+            lines = list(settings_lines(read_settings(home.environment), is_terminal))
             assert (len(lines), acting("".join(lines), also="\t")) == (len(KEYS), []), name
 
 

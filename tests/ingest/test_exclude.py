@@ -31,7 +31,7 @@ from tests.helpers.homes import Home, assert_same_as_fresh
     ],
 )
 def test_a_pattern_means_a_directory_and_all_below(pattern: str, is_meant: bool) -> None:
-    settings = read_settings({"CCGREP_EXCLUDE": pattern}, "/home/sam")
+    settings = read_settings({"CCGREP_EXCLUDE": pattern, "HOME": "/home/sam"})
     patterns = settings["exclude"].value
     assert isinstance(patterns, tuple)
     assert is_excluded("/home/sam/work/client/api", patterns) == is_meant
@@ -49,7 +49,7 @@ def test_what_is_no_list_of_patterns_is_refused(home: Home) -> None:
     for text in ("exclude = 'x'", "exclude = [1]", "exclude = ['']"):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UsageError, match="list of paths"):
-            read_settings({}, str(home.directory))
+            read_settings({"HOME": str(home.directory)})
 
 
 class Shop(Home):

@@ -6,11 +6,11 @@ import os
 import sys
 import time
 
-from ccgrep.config import Config, load_settings, make_config
+from ccgrep.config import Config, make_config
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.output.style import Style
-from ccgrep.settings import Setting
+from ccgrep.settings import Setting, read_settings
 from ccgrep.text import escape
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Context:
     def settings(self) -> dict[str, Setting]:
         """Return all settings, read on first use."""
         if self._settings is None:
-            self._settings = load_settings(self.environment)
+            self._settings = read_settings(self.environment)
         return self._settings
 
     def shows_secrets(self, no_redact: bool) -> bool:

@@ -32,13 +32,9 @@ def list_sessions(
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     short = refs.short_ids(row.session.id for row in rows)
     passing = _passing_sessions(config, filters)
-    listed = [
-        row
-        for row in rows
-        if row.session.turns
-        and not row.is_superseded
-        and (passing is None or row.session.id in passing)
-    ]
+    listed = [row for row in rows if row.session.turns and not row.is_superseded]
+    if passing is not None:
+        listed = [row for row in listed if row.session.id in passing]
     listed.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
     if is_tree:
         nodes = read_consistently(

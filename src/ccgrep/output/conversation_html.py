@@ -6,6 +6,7 @@ module writes elements and attributes. `safe_html` renders all text from transcr
 
 import base64
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
@@ -24,44 +25,7 @@ from ccgrep.text import clip, one_line
 
 _AGENTS = {"claude_code": "Claude", "codex": "Codex"}
 _MAX_TURNS_WITHOUT_CONTENTS = 3
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1f2328; --dim: #59636e; --paper: #ffffff;
-  --line: #d1d9e0; --soft: #f6f8fa; --you: #0b7285; --agent: #1a7f37; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --dim: #9198a1; --paper: #0d1117;
-  --line: #3d444d; --soft: #161b22; --you: #66d9e8; --agent: #56d364; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 16px/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
-main { max-width: 54rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; }
-h2 { font-size: .85rem; font-weight: normal; color: var(--dim); margin: 2.5rem 0 1rem;
-  padding-top: .6rem; border-top: 1px solid var(--line); }
-h2 a { color: inherit; }
-.who { font-size: .8rem; font-weight: 600; margin: 1.2rem 0 .3rem; }
-.you { color: var(--you); }
-.agent { color: var(--agent); }
-.facts, .note, .blob { color: var(--dim); font-size: .875rem; margin: .2rem 0; }
-.said > :first-child { margin-top: 0; }
-.said > :last-child { margin-bottom: 0; }
-.said h1, .said h2, .said h3, .said h4, .said h5, .said h6 { font-size: 1.05rem; font-weight: 600;
-  color: inherit; border: 0; padding: 0; margin: 1.2rem 0 .4rem; }
-.typed { white-space: pre-wrap; background: var(--soft); border-left: 3px solid var(--you);
-  border-radius: 4px; padding: .7rem .9rem; }
-pre.code { background: var(--soft); border: 1px solid var(--line); border-radius: 6px;
-  padding: .7rem .9rem; overflow: auto; max-height: 32rem; margin: .6rem 0; }
-code { font: .85em/1.5 ui-monospace, monospace; }
-:not(pre) > code { background: var(--soft); border-radius: 4px; padding: .1em .3em; }
-details { border: 1px solid var(--line); border-radius: 6px; margin: .6rem 0; padding: 0 .8rem; }
-summary { cursor: pointer; color: var(--dim); font: .85rem/1.5 ui-monospace, monospace;
-  padding: .45rem 0; }
-blockquote { margin: .6rem 0; padding-left: .9rem; border-left: 3px solid var(--line);
-  color: var(--dim); }
-table { border-collapse: collapse; display: block; overflow: auto; }
-th, td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; }
-article + article { margin-top: 4rem; }
-a { color: var(--you); }
-@media print { details > pre.code { max-height: none; } }
-"""
+_STYLESHEET = os.path.join(os.path.dirname(__file__), "conversation.css")
 
 
 def html_lines(conversations: Sequence[Conversation], include: Include) -> Iterator[str]:
@@ -84,8 +48,10 @@ def _title(conversation: Conversation) -> str:
 
 
 def _page_head(title: str) -> Iterator[str]:
+    with open(_STYLESHEET, encoding="utf-8") as file:
+        own = file.read()
     dark = f"@media (prefers-color-scheme: dark) {{\n{highlighting_css('github-dark')}\n}}"
-    style = "\n".join([_STYLE, highlighting_css("default"), dark])
+    style = "\n".join(["", own, highlighting_css("default"), dark])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield '<!doctype html><html><head><meta charset="utf-8">'

@@ -3,14 +3,14 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.config import settings_path
 from ccgrep.output.json_document import encode_document, settings_fields
 from ccgrep.output.report_text import settings_lines
+from ccgrep.settings import config_path
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     if arguments.json:
-        path = settings_path(context.environment)
+        path = config_path(context.environment)
         context.write(encode_document(settings_fields(context.settings, path)))
     else:
         context.write_lines(settings_lines(context.settings, context.is_terminal))

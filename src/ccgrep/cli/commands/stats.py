@@ -22,7 +22,6 @@ from ccgrep.stats.tallies import Progress
 from ccgrep.text import one_line
 
 _ON_TERMINAL = 10
-_KINDS = ("", "tools", "bash", "tokens")
 _DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "day", "week")
 
 
@@ -52,7 +51,7 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
     warn = make_feedback(arguments, context).warn
     request = ops.StatsRequest(config, filters, on_progress, warn, refresh)
     try:
-        lines = _lines(kind, request, _format(arguments, context))
+        lines = _REPORTS[kind](request, _format(arguments, context))
     finally:
         clear_progress_bar()
     context.write_lines(lines)
@@ -62,7 +61,7 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
 def _kind(arguments: Arguments) -> str:
     words = arguments.what
     kind = words[0] if words else ""
-    if kind not in _KINDS or len(words) > 1:
+    if kind not in ("", "tools", "bash", "tokens") or len(words) > 1:
         typed = one_line(" ".join(words))
         raise UsageError(
             f"invalid value '{typed}' for WHAT: use tools, bash, tokens or nothing, or search for "
@@ -88,19 +87,6 @@ def _format(arguments: Arguments, context: Context) -> _Format:
     return _Format(
         arguments.json, is_terminal, limit, context.width, style, arguments.by, arguments.settings
     )
-
-
-def _lines(kind: str, request: ops.StatsRequest, format: _Format) -> Iterable[str]:
-    match kind:
-        case "tools":
-            return _tools(request, format)
-        case "suggest":
-            return _suggestions(request, format)
-        case "bash":
-            return _bash(request, format)
-        case "tokens":
-            return _tokens(request, format)
-    return _overview(request, format)
 
 
 def _overview(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
@@ -149,3 +135,8 @@ def _suggestions(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     if format.is_terminal:
         return stats_charts.suggestions(found, format.limit, format.style)
     return stats_lines.suggestions(found)
+
+
+_REPORTS = {
+    "": _overview, "tools": _tools, "bash": _bash, "tokens": _tokens, "suggest": _suggestions,
+}  # fmt: skip
