@@ -52,7 +52,7 @@ _FILL_TABLE = """
 vectors = np.load(sys.argv[2], mmap_mode="r")
 db.execute(f"CREATE VIRTUAL TABLE near USING vec0(v float[{vectors.shape[1]}])")
 with db:
-    rows = ((n, one.tobytes()) for n, one in enumerate(vectors))
+    rows = ((n, vector.tobytes()) for n, vector in enumerate(vectors))
     db.executemany("INSERT INTO near (rowid, v) VALUES (?, ?)", rows)
 """
 _ENCODE_QUERY = """
@@ -95,8 +95,8 @@ def compare(scale: str, install_dir: InstallDir, runs: int, load: float) -> Resu
         ways = [_ccgrep(bench), *_numpy(bench, vectors, real[0])]
         ways += _sqlite_vec(bench, site, environment)
         cases = {way.name: partial(_run, way, environment) for way in ways}
-        found = measure.run_interleaved(cases, min(runs, _RUNS), _BUDGET_S)
-    tools = [Tool(way.name, way.version, "", [], _figures(way, found[way.name])) for way in ways]
+        results = measure.run_interleaved(cases, min(runs, _RUNS), _BUDGET_S)
+    tools = [Tool(way.name, way.version, "", [], _figures(way, results[way.name])) for way in ways]
     corpus = Corpus("vectors", number)
     return Result(scale, today(), describe_machine(), corpus, tools, is_complete=True, load=load)
 

@@ -75,9 +75,11 @@ def report_query(directory: str, runs: int) -> None:
         name: partial(measure.run, [sys.executable, *command], environment)
         for name, command in commands.items()
     }
-    found = measure.run_interleaved(cases, runs)
-    seconds = {name: statistics.median(run.seconds for run in own) for name, own in found.items()}
-    peak = max((run.peak for run in found["light"]), key=lambda peak: peak.anonymous)
+    runs_by_name = measure.run_interleaved(cases, runs)
+    seconds = {
+        name: statistics.median(run.seconds for run in own) for name, own in runs_by_name.items()
+    }
+    peak = max((run.peak for run in runs_by_name["light"]), key=lambda peak: peak.anonymous)
 
     print("one query, cold")
     print_row("python -c pass", milliseconds(seconds["python"]))

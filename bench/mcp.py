@@ -118,8 +118,8 @@ def report(home: Path, store: Path, runs: int) -> None:
             assert server.search(words)["results"]
             return time.monotonic() - started
 
-    found = measure.run_interleaved({"sdk": list_tools, "ccgrep": search}, runs)
-    sdk, first = (statistics.median(seconds) for seconds in found.values())
+    times = measure.run_interleaved({"sdk": list_tools, "ccgrep": search}, runs)
+    sdk, first = (statistics.median(seconds) for seconds in times.values())
     print_row("the SDK alone, tools/list", milliseconds(sdk))
     ratio = Ratio(first / sdk, 3, "the above")
     print_row("ccgrep mcp, first search", milliseconds(first), ratio)

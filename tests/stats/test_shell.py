@@ -72,8 +72,8 @@ CASES: dict[str, tuple[str, str, bool]] = {
 
 @pytest.mark.parametrize("script", CASES, ids=lambda script: script[:40])
 def test_main_command_of_script(script: str) -> None:
-    found = parse(script)
-    assert (found.base, found.sub, found.is_compound) == CASES[script]
+    parsed = parse(script)
+    assert (parsed.base, parsed.sub, parsed.is_compound) == CASES[script]
 
 
 @pytest.mark.parametrize("script", ["sudo apt update", "sudo -E env A=1 make", "doas reboot"])
@@ -84,8 +84,8 @@ def test_sudo_and_doas_mark_a_script_as_privileged(script: str) -> None:
 
 def test_long_heredoc_does_not_hide_the_command() -> None:
     body = "print('a | b && c')\n" * 1000
-    found = parse(f"cd x && cat > a.py <<'EOF'\n{body}EOF\n")
-    assert (found.base, found.is_compound, found.is_plain) == ("cat", True, False)
+    parsed = parse(f"cd x && cat > a.py <<'EOF'\n{body}EOF\n")
+    assert (parsed.base, parsed.is_compound, parsed.is_plain) == ("cat", True, False)
     assert parse(f"cat > a.py <<'EOF'\n{body}EOF").is_compound is False
 
 
@@ -167,8 +167,8 @@ def test_no_character_crashes_the_scanner() -> None:
 
 
 def test_words_beyond_ascii_are_kept() -> None:
-    found = parse("cd /tmp/été && git commit -m 'größer 🎉' && ñ=1 ls 中文")
-    assert [part.words for part in found.parts] == [
+    parsed = parse("cd /tmp/été && git commit -m 'größer 🎉' && ñ=1 ls 中文")
+    assert [part.words for part in parsed.parts] == [
         ("cd", "/tmp/été"),
         ("git", "commit", "-m", "größer 🎉"),
         ("ñ=1", "ls", "中文"),

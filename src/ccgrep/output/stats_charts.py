@@ -110,11 +110,11 @@ def _failed(calls: int, errors: int) -> str:
 def tools(
     uses: tuple[ToolUse, ...], limit: int, by_project: bool, width: int, style: Style
 ) -> Iterator[str]:
-    shown = uses[: limit or None]
+    visible = uses[: limit or None]
     if not by_project:
-        yield from chart("Tools (calls)", [_tool(use) for use in shown], width, style)
+        yield from chart("Tools (calls)", [_tool(use) for use in visible], width, style)
         return
-    for use in shown:
+    for use in visible:
         rows = use.projects[: limit or None]
         bars = [Bar(project, calls, _failed(calls, errors)) for project, calls, errors in rows]
         yield from chart(f"{one_line(use.tool)} (calls)", bars, width, style)
@@ -137,8 +137,8 @@ def tokens(report: TokenReport, limit: int, width: int, style: Style) -> Iterato
     yield f"Tokens     {_format_tokens(report.total)}"
     yield f"Messages   {report.total.messages:,}"
     for dimension, rows in report.by.items():
-        shown = limit_rows(dimension, rows, limit)
-        bars = [Bar(name, sum(used[:4]), f"{short(used.output)} out") for name, used in shown]
+        visible = limit_rows(dimension, rows, limit)
+        bars = [Bar(name, sum(used[:4]), f"{short(used.output)} out") for name, used in visible]
         yield from chart(f"By {dimension} (all tokens)", bars, width, style)
 
 
@@ -159,10 +159,10 @@ def suggestions(report: Suggestions, limit: int, style: Style) -> Iterator[str]:
     for level, title in _LEVELS:
         rules = [rule for rule in report.suggestions if rule.confidence == level]
         yield from _rules(title, [(rule.pattern, rule.uses, "") for rule in rules], style)
-    shown = report.skipped[: limit or None]
-    yield from _rules("Not suggested (can destroy, write, or run other programs):", shown, style)
-    if len(report.skipped) > len(shown):
-        yield f"  … and {len(report.skipped) - len(shown):,} more: -n 0 lists all"
+    visible = report.skipped[: limit or None]
+    yield from _rules("Not suggested (can destroy, write, or run other programs):", visible, style)
+    if len(report.skipped) > len(visible):
+        yield f"  … and {len(report.skipped) - len(visible):,} more: -n 0 lists all"
     if report.allowed:
         yield ""
         yield style.dim("→ ccgrep stats bash --suggest --settings")

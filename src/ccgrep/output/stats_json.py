@@ -35,17 +35,17 @@ def overview(report: Overview, coverage: Coverage, limit: int) -> dict[str, Any]
 
 
 def tools(uses: tuple[ToolUse, ...], coverage: Coverage, limit: int) -> dict[str, Any]:
-    shown = []
+    rows = []
     for use in uses[: limit or None]:
         projects = [
             {"project": name or None, **_calls(calls, errors)}
             for name, calls, errors in use.projects
         ]
-        shown.append({**_tool(use), "projects": projects})
+        rows.append({**_tool(use), "projects": projects})
     return {
         "coverage": coverage_fields(coverage),
         **_calls(sum(use.calls for use in uses), sum(use.errors for use in uses)),
-        "tools": shown,
+        "tools": rows,
     }
 
 
