@@ -95,6 +95,7 @@ def read_places(path: str) -> tuple[str, list[Place]]:
     from ccgrep.sources.codex import CodexReader  # noqa: PLC0415
     from ccgrep.sources.identity import identify  # noqa: PLC0415
     from ccgrep.sources.jsonl import Mark  # noqa: PLC0415
+    from ccgrep.sources.reading import Input  # noqa: PLC0415
     from ccgrep.sources.spills import Spills  # noqa: PLC0415
 
     turns: list[Turn] = []
@@ -105,11 +106,10 @@ def read_places(path: str) -> tuple[str, list[Place]]:
 
     with open(path, "rb") as file:
         if os.path.basename(path).startswith("rollout"):
-            reading = CodexReader(file, Mark(0, 0), identify("codex", path), None, sink).read()
+            reading = CodexReader(Input(file, Mark(0, 0), identify("codex", path), sink)).read()
         else:
-            spills = Spills(path)
-            identity = identify("claude_code", path)
-            reading = ClaudeReader(file, Mark(0, 0), identity, None, sink, spills).read()
+            input = Input(file, Mark(0, 0), identify("claude_code", path), sink)
+            reading = ClaudeReader(input, Spills(path)).read()
     return path, [
         Place(part.session.id, number, tuple(turn_text(turn, kind) for kind in _KINDS))
         for part in reading.sessions

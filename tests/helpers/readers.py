@@ -9,7 +9,7 @@ from ccgrep.model import ObjectId, Turn
 from ccgrep.sources.claude import ClaudeReader
 from ccgrep.sources.codex import CodexReader
 from ccgrep.sources.jsonl import Mark
-from ccgrep.sources.reading import Checkpoint, Reading, SessionIdentity
+from ccgrep.sources.reading import Checkpoint, Input, Reading, SessionIdentity
 from ccgrep.sources.spills import Spills
 from ccgrep.store.objects import make_frame
 
@@ -31,9 +31,10 @@ def read(
     stream = io.BytesIO(data)
     stream.seek(start.offset)
     identity = SessionIdentity("some-session", kind)
+    input = Input(stream, start, identity, turn_id, before or Checkpoint())
     if reader == "codex":
-        return CodexReader(stream, start, identity, before, turn_id).read()
-    return ClaudeReader(stream, start, identity, before, turn_id, _NO_SPILLS).read()
+        return CodexReader(input).read()
+    return ClaudeReader(input, _NO_SPILLS).read()
 
 
 def read_in_pieces(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ccgrep.sources import claude_records, jsonl
+from ccgrep.sources import jsonl
 from ccgrep.sources.claude_records import Record
 from ccgrep.sources.jsonl import MAX_LINE_BYTES, Mark, Records
 from tests.helpers.homes import Home
@@ -26,7 +26,7 @@ def record(number: int, **fields: Any) -> bytes:
 
 
 def read(data: bytes) -> tuple[list[str], list[tuple[int, int, str]]]:
-    records = Records(io.BytesIO(data), Mark(0, 0), Record, claude_records.is_record)
+    records = Records(io.BytesIO(data), Mark(0, 0), Record)
     uuids = [value.uuid[-2:] for _, _, value in records]
     return uuids, [(spot.offset, spot.length, spot.reason) for spot in records.bad]
 
@@ -146,7 +146,7 @@ def test_salvaging_a_hostile_line_has_bounded_effort(monkeypatch: pytest.MonkeyP
             attempts.append(idx)
             return super().raw_decode(s, idx)
 
-    monkeypatch.setattr(jsonl, "_lenient_decoder", CountingDecoder)
+    monkeypatch.setattr(jsonl, "_LENIENT", CountingDecoder())
     line = b'{"a":' * 300 + b'"' + b"x" * 2_000_000 + b"\n"
     assert read(line + record(2) + b"\n")[0] == ["02"]
     assert len(attempts) < 20

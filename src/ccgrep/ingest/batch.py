@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from ccgrep.fulltext.document import Content, discussion_content, turn_content
-from ccgrep.ingest.file_reader import Emit, FileResult, Task, failure, read_file
+from ccgrep.ingest.file_reader import FileResult, Task, failure, read_file
 from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
 from ccgrep.store.objects import Frame, make_frame
@@ -60,9 +60,15 @@ def _bytes_to_parse(task: Task) -> int:
 
 
 def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
-    """Read one file, and pass its objects to `send` in batches."""
+    """Read one file, and pass its objects to `send` in batches.
+
+    A file that breaks its reader is reported and does not end the ingest.
+    """
     batcher = _Batcher(task, send)
-    result = _read_safely(task, batcher.add)
+    try:
+        result = read_file(task, batcher.add)
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        result = failure(task, f"{type(error).__name__}: {error}")
     batcher.flush()
     return result
 
@@ -94,11 +100,3 @@ class _Batcher:
             self._send(self._batch)
         self._batch = Batch(self._path, [], [])
         self._size = 0
-
-
-def _read_safely(task: Task, emit: Emit) -> FileResult:
-    """Read a file; report a file that breaks its reader instead of ending the ingest."""
-    try:
-        return read_file(task, emit)
-    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        return failure(task, f"{type(error).__name__}: {error}")

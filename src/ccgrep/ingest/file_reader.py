@@ -7,28 +7,28 @@ read, so memory holds only the open ones.
 import os
 import time
 import zlib
-from collections.abc import Callable
 from typing import BinaryIO, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.kinds import Level
-from ccgrep.model import BadSpot, ObjectId, Turn
+from ccgrep.model import BadSpot
 from ccgrep.sources.claude import ClaudeReader
+from ccgrep.sources.codex import CodexReader
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import identify
 from ccgrep.sources.jsonl import Mark, Readable
-from ccgrep.sources.reading import Checkpoint, Reading
+from ccgrep.sources.reading import Checkpoint, Input, Reading
 from ccgrep.sources.scan import FoundFile
 from ccgrep.sources.spills import Spills
+from ccgrep.sources.turns import Sink
+from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import SourceFile
 
 _BLOCK_BYTES = 1024 * 1024
 
 Outcome = Literal["read", "appended", "unchanged", "vanished", "failed"]
-Emit = Callable[[Turn], ObjectId]
-"""Stores a complete turn and returns its id."""
 
 
 class Task(Struct, frozen=True, tag="task"):
@@ -56,7 +56,7 @@ def failure(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileRe
     return FileResult(task.found.path, outcome, reason=reason)
 
 
-def read_file(task: Task, emit: Emit) -> FileResult:
+def read_file(task: Task, emit: Sink) -> FileResult:
     """Read the file of `task`, and pass each turn to `emit` as soon as it is complete."""
     try:
         descriptor = open_regular(task.found.path, task.found.root)
@@ -71,7 +71,7 @@ def read_file(task: Task, emit: Emit) -> FileResult:
             return failure(task, error.strerror or str(error))
 
 
-def _read(task: Task, file: BinaryIO, emit: Emit) -> FileResult:
+def _read(task: Task, file: BinaryIO, emit: Sink) -> FileResult:
     found, known = task.found, task.known
     read_ns = time.time_ns()
     info = os.fstat(file.fileno())
@@ -83,26 +83,21 @@ def _read(task: Task, file: BinaryIO, emit: Emit) -> FileResult:
             start = Mark(known.resume, known.resume_crc)
             reading = _parse(file, start, found, task.before, emit)
             return FileResult(found.path, "appended", _set_watermark(stat, reading), reading)
-    reading = _parse(file, Mark(0, 0), found, None, emit)
+    reading = _parse(file, Mark(0, 0), found, Checkpoint(), emit)
     return FileResult(found.path, "read", _set_watermark(stat, reading), reading)
 
 
 def _parse(
-    file: BinaryIO, start: Mark, found: FoundFile, before: Checkpoint | None, emit: Emit
+    file: BinaryIO, start: Mark, found: FoundFile, before: Checkpoint, emit: Sink
 ) -> Reading:
     file.seek(start.offset)
-    identity = identify(found.source, found.path)
+    stream = ZstStream(file, found.size) if _is_compressed(found.path) else file
+    input = Input(stream, start, identify(found.source, found.path), emit, before)
     if found.source == "claude_code":
-        spills = Spills(found.path, found.root)
-        return ClaudeReader(file, start, identity, before, emit, spills).read()
-    from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
-    from ccgrep.sources.zst import ZstStream  # noqa: PLC0415
-
-    if not _is_compressed(found.path):
-        return CodexReader(file, start, identity, before, emit).read()
-    stream = ZstStream(file, found.size)
-    reading = CodexReader(stream, start, identity, before, emit).read()
-    return _add_bad_end(reading, stream.problem) if stream.problem else reading
+        return ClaudeReader(input, Spills(found.path, found.root)).read()
+    reading = CodexReader(input).read()
+    problem = stream.problem if isinstance(stream, ZstStream) else ""
+    return _add_bad_end(reading, problem) if problem else reading
 
 
 def _add_bad_end(reading: Reading, problem: str) -> Reading:
@@ -116,8 +111,6 @@ def _add_bad_end(reading: Reading, problem: str) -> Reading:
 def _has_same_prefix(file: BinaryIO, info: os.stat_result, known: SourceFile) -> bool:
     """Return whether the file still starts with everything that was read before."""
     if _is_compressed(known.path):
-        from ccgrep.sources.zst import ZstStream  # noqa: PLC0415 - only Codex compresses
-
         # Offsets count decompressed bytes. Compressed files do not grow.
         is_same_size = info.st_size == known.size
         return is_same_size and _crc(ZstStream(file, known.size), known.end) == known.end_crc

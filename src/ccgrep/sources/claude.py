@@ -7,70 +7,39 @@ only marks the turns that the user rolled back: following it would lose a third 
 
 from typing import Any, cast
 
-import msgspec
 from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob, Session, Text, Thinking, ToolResult
 from ccgrep.sources.claude_records import (
-    CALL_BLOCKS,
     Record,
-    extract_file_text,
     extract_prompt,
     extract_text,
-    is_human_origin,
-    is_record,
     parse_usage,
     to_blocks,
 )
 from ccgrep.sources.claude_state import PromptForm, State
-from ccgrep.sources.jsonl import Mark, Readable, Records
+from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
-from ccgrep.sources.reading import (
-    Checkpoint,
-    Reading,
-    SessionIdentity,
-    SessionReading,
-    make_reading,
-)
+from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
 from ccgrep.sources.spills import Spills
-from ccgrep.sources.turns import Sink, TurnBuilder
-from ccgrep.sources.values import (
-    append_unique,
-    as_string,
-    block_blob,
-    find_project,
-    parse_time,
-    usage_key,
-    uuid_bytes,
-)
+from ccgrep.sources.turns import TurnBuilder
+from ccgrep.sources.values import as_string, block_blob, find_project, parse_time, uuid_bytes
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
 _MAX_TITLE_CHARS = 400
 
 
 class ClaudeReader:
-    """Reads a stream that is positioned at `start`."""
+    """Reads one transcript."""
 
-    def __init__(
-        self,
-        stream: Readable,
-        start: Mark,
-        identity: SessionIdentity,
-        checkpoint: Checkpoint | None,
-        sink: Sink,
-        spills: Spills,
-    ) -> None:
-        self._start = start
-        self._identity = identity
-        self._records = Records(stream, start, Record, is_record)
+    def __init__(self, input: Input, spills: Spills) -> None:
+        self._input = input
+        self._identity = input.identity
+        self._records = Records(input.stream, input.start, Record)
         self._spills = spills
-        self._sink = sink
-        self._checkpoint = checkpoint or Checkpoint()
-        state = self._checkpoint.state
-        initial = State(parent=identity.parent)
-        self._state = msgspec.msgpack.decode(state, type=State) if state else initial
-        self._main = TurnBuilder(sink, self._records.mark, self._checkpoint.entries)
+        self._state = input.decode_state(State(parent=input.identity.parent))
+        self._main = TurnBuilder(input.sink, self._records.mark, input.checkpoint.entries)
         self._turns = self._main  # of the sidechain while one of its records is read
         self._sidechains: dict[bytes, TurnBuilder] = {}
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
@@ -83,13 +52,13 @@ class ClaudeReader:
             self._read_record(begin, end, record)
         self._begin_injected(None)
         entries, resume = self._main.finish()
-        bad = (*self._checkpoint.bad, *records.bad)
+        bad = (*self._input.checkpoint.bad, *records.bad)
         sessions = [SessionReading(self._make_session(), tuple(entries), bad)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
         if resume is None or self._sidechains:
             # The state does not cover sidechains, so the next run reads the whole file.
             resume = (Mark(0, 0), State(parent=self._identity.parent))
-        return make_reading(records, self._start, sessions, *resume)
+        return make_reading(self._input, records, sessions, *resume)
 
     def _read_record(self, start: int, end: int, record: Record) -> None:
         kind = record.type
@@ -155,17 +124,15 @@ class ClaudeReader:
             self._read_agent_block(block)
         usage = message.get("usage")
         if isinstance(usage, dict):
-            request_key = usage_key(key, as_string(record.requestId))
-            self._turns.add_usage(parse_usage(usage, request_key, model))
-        if model and model not in self._state.models:
-            self._state = replace(self._state, models=append_unique(self._state.models, model))
+            self._turns.add_usage(parse_usage(usage, key, record.requestId, model))
+        self._state = self._state.add_model(model)
 
     def _read_agent_block(self, block: dict[str, Any]) -> None:
         kind = block.get("type")
         if kind in ("text", "thinking"):
             if text := as_string(block.get(kind)):
                 self._turns.add_part(Text(text) if kind == "text" else Thinking(text))
-        elif kind in CALL_BLOCKS:
+        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
             name, call_id = as_string(block.get("name")), as_string(block.get("id"))
             self._turns.add_call(call_id, name, block.get("input"))
         elif isinstance(kind, str) and kind.endswith("tool_result"):
@@ -210,7 +177,7 @@ class ClaudeReader:
             self._add_user_texts(record, texts, tuple(blobs))
 
     def _add_user_texts(self, record: Record, texts: list[str], blobs: tuple[Blob, ...]) -> None:
-        if not is_human_origin(record.origin, record.promptSource):
+        if not record.is_typed():
             self._turns.add_note("notification", "\n".join(texts))
             return
         is_meta = record.isMeta is True
@@ -297,9 +264,7 @@ class ClaudeReader:
         if attachment.type == "queued_command":
             text = extract_text(attachment.prompt)
             blobs = tuple(filter(None, map(block_blob, to_blocks(attachment.prompt))))
-            is_prompt = attachment.commandMode in (None, "prompt", "bash")
-            is_typed = is_prompt and is_human_origin(attachment.origin, None)
-            if attachment.isMeta is True or not is_typed:
+            if not attachment.is_typed():
                 self._turns.add_note("notification", text)
             elif (prompt := extract_prompt(text)) or blobs:
                 self._add_prompt("attachment", prompt, blobs)
@@ -307,8 +272,7 @@ class ClaudeReader:
                 self._add_notes(split_user_text(text))
         elif as_string(attachment.type) in _KEPT_ATTACHMENTS:
             name = as_string(attachment.filename) or as_string(attachment.path)
-            text = extract_file_text(attachment.content)
-            self._turns.add_note("context", f"{name}\n{text}".strip())
+            self._turns.add_note("context", f"{name}\n{attachment.file_text()}".strip())
         else:
             self._turns.touch()
 
@@ -328,7 +292,7 @@ class ClaudeReader:
     def _find_sidechain(self, uuid: bytes, record: Record) -> TurnBuilder:
         root = self._sidechain_by_uuid.get(uuid_bytes(record.parentUuid), uuid)
         self._sidechain_by_uuid[uuid] = root
-        return self._sidechains.setdefault(root, TurnBuilder(self._sink, self._records.mark))
+        return self._sidechains.setdefault(root, TurnBuilder(self._input.sink, self._records.mark))
 
     def _finish_sidechain(self, root: bytes, turns: TurnBuilder) -> SessionReading:
         entries, _ = turns.finish()

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from ccgrep.model import Usage
 from ccgrep.sources.prompts import split_user_text
-from ccgrep.sources.values import as_count, as_string
+from ccgrep.sources.values import as_count, as_string, usage_key
 
 IGNORED_TYPES = frozenset(
     "progress file-history-snapshot file-history-delta last-prompt permission-mode mode"
@@ -21,7 +21,6 @@ _KNOWN_TYPES = IGNORED_TYPES | frozenset(
     "user assistant system attachment queue-operation summary ai-title custom-title"
     " continued-in".split()
 )
-CALL_BLOCKS = frozenset(["tool_use", "server_tool_use", "mcp_tool_use"])
 
 
 class Attachment(Struct):
@@ -33,6 +32,18 @@ class Attachment(Struct):
     filename: Any = None
     path: Any = None
     content: Any = None
+
+    def is_typed(self) -> bool:
+        """Return whether a person typed the prompt, as far as the client's version records it."""
+        is_prompt = self.commandMode in (None, "prompt", "bash")
+        return is_prompt and self.isMeta is not True and _is_human(self.origin)
+
+    def file_text(self) -> str:
+        """Return the text of an attached file, `{type, file: {content}}` since version 2.1.114."""
+        if isinstance(self.content, str):
+            return self.content
+        file = self.content.get("file") if isinstance(self.content, dict) else None
+        return as_string(file.get("content")) if isinstance(file, dict) else ""
 
 
 class Record(Struct):
@@ -66,6 +77,17 @@ class Record(Struct):
     forkedFrom: Any = None
     continuedInSessionId: Any = None
 
+    @staticmethod
+    def is_record(value: dict[str, Any], /) -> bool:
+        """Return whether an object on a damaged line is a record."""
+        kind = value.get("type")
+        has_id = "sessionId" in value or "uuid" in value
+        return isinstance(kind, str) and (kind in _KNOWN_TYPES or has_id)
+
+    def is_typed(self) -> bool:
+        """Return whether a person typed the texts of a `user` record."""
+        return _is_human(self.origin) and self.promptSource != "system"
+
     def api_message(self) -> dict[str, Any]:
         """Return the API message of the record, empty if it has none."""
         return self.message if isinstance(self.message, dict) else {}
@@ -78,17 +100,8 @@ class Record(Struct):
             return Attachment()
 
 
-def is_record(value: dict[str, Any]) -> bool:
-    """Return whether an object on a damaged line is a record."""
-    kind = value.get("type")
-    has_id = "sessionId" in value or "uuid" in value
-    return isinstance(kind, str) and (kind in _KNOWN_TYPES or has_id)
-
-
-def is_human_origin(origin: Any, prompt_source: Any) -> bool:
-    """Return whether a person typed a prompt, as far as the client's version records it."""
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    return kind in (None, "human") and prompt_source != "system"
+def _is_human(origin: Any) -> bool:
+    return not isinstance(origin, dict) or origin.get("kind") in (None, "human")
 
 
 def to_blocks(content: Any) -> list[dict[str, Any]]:
@@ -110,22 +123,14 @@ def extract_text(content: Any) -> str:
     return "\n".join(filter(None, (as_string(block.get("text")) for block in to_blocks(content))))
 
 
-def extract_file_text(content: Any) -> str:
-    """Return the text of an attached file, `{type, file: {content}}` since version 2.1.114."""
-    if isinstance(content, str):
-        return content
-    file = content.get("file") if isinstance(content, dict) else None
-    return as_string(file.get("content")) if isinstance(file, dict) else ""
-
-
 def extract_prompt(text: str) -> str:
     """Return the part of a queued text that a person typed."""
     return "\n".join(part.text for part in split_user_text(text) if part.kind == "prompt")
 
 
-def parse_usage(usage: dict[str, Any], key: bytes, model: str) -> Usage:
+def parse_usage(usage: dict[str, Any], message_id: str, request_id: Any, model: str) -> Usage:
     return Usage(
-        key=key,
+        key=usage_key(message_id, as_string(request_id)),
         model=model,
         input=as_count(usage.get("input_tokens")),
         output=as_count(usage.get("output_tokens")),

@@ -66,6 +66,11 @@ class State(Struct, frozen=True, omit_defaults=True):
             forked_from=self.forked_from or as_string(forked),
         )
 
+    def add_model(self, model: str) -> Self:
+        if not model or model in self.models:
+            return self
+        return replace(self, models=append_unique(self.models, model))
+
     def apply_metadata(self, record: Record) -> Self:
         """Apply a record that describes the session, or count its type as unknown."""
         match record.type:

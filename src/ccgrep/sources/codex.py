@@ -8,7 +8,6 @@ belongs to the session itself. One with another id shows that the parent's histo
 import json
 from typing import Any, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from ccgrep.model import Blob, Session, Text, Thinking, ToolResult, Usage
@@ -23,7 +22,6 @@ from ccgrep.sources.codex_records import (
     extract_branch,
     extract_images,
     extract_texts,
-    is_record,
     is_same_text,
     parse_json,
     parse_lineage,
@@ -31,15 +29,9 @@ from ccgrep.sources.codex_records import (
     subtract,
 )
 from ccgrep.sources.identity import safe_id
-from ccgrep.sources.jsonl import Mark, Readable, Records
-from ccgrep.sources.reading import (
-    Checkpoint,
-    Reading,
-    SessionIdentity,
-    SessionReading,
-    make_reading,
-)
-from ccgrep.sources.turns import Sink, TurnBuilder
+from ccgrep.sources.jsonl import Mark, Records
+from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
+from ccgrep.sources.turns import TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
     as_count,
@@ -61,23 +53,13 @@ _TOKEN_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "total_
 
 
 class CodexReader:
-    """Reads a stream that is positioned at `start`."""
+    """Reads one rollout."""
 
-    def __init__(
-        self,
-        stream: Readable,
-        start: Mark,
-        identity: SessionIdentity,
-        checkpoint: Checkpoint | None,
-        sink: Sink,
-    ) -> None:
-        self._start = start
-        self._identity = identity
-        self._records = Records(stream, start, Record, is_record)
-        self._checkpoint = checkpoint or Checkpoint()
-        state = self._checkpoint.state
-        self._state = msgspec.msgpack.decode(state, type=State) if state else State()
-        self._turns = TurnBuilder(sink, self._records.mark, self._checkpoint.entries)
+    def __init__(self, input: Input) -> None:
+        self._input = input
+        self._records = Records(input.stream, input.start, Record)
+        self._state = input.decode_state(State())
+        self._turns = TurnBuilder(input.sink, self._records.mark, input.checkpoint.entries)
 
     def read(self) -> Reading:
         """Read to the end of the stream."""
@@ -88,9 +70,9 @@ class CodexReader:
             self._turns.start_record(begin, end, state, time, state.turn_cwd, state.branch)
             self._read_record(record)
         entries, resume = self._turns.finish()
-        bad = (*self._checkpoint.bad, *records.bad)
+        bad = (*self._input.checkpoint.bad, *records.bad)
         session = SessionReading(self._make_session(), tuple(entries), bad)
-        return make_reading(records, self._start, [session], *(resume or (Mark(0, 0), State())))
+        return make_reading(self._input, records, [session], *(resume or (Mark(0, 0), State())))
 
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
@@ -358,7 +340,7 @@ class CodexReader:
     def _make_session(self) -> Session:
         state = self._state
         return Session(
-            id=safe_id(state.id) if state.id else self._identity.id,
+            id=safe_id(state.id) if state.id else self._input.identity.id,
             source="codex",
             kind=state.kind,
             parent=state.parent,

@@ -62,6 +62,13 @@ class Record(Struct):
     output: Any = None
     action: Any = None
 
+    @staticmethod
+    def is_record(value: dict[str, Any], /) -> bool:
+        """Return whether an object on a damaged line is a record."""
+        return isinstance(value.get("payload"), dict) or (
+            as_string(value.get("type")) in BARE_ITEMS and "payload" not in value
+        )
+
     def item(self) -> dict[str, Any]:
         """Return the fields of a bare item, as a payload holds them."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
@@ -91,13 +98,6 @@ class State(Struct, frozen=True, omit_defaults=True):
     total_tokens: tuple[int | None, ...] = ()
     answers: int = 0  # prompts and results: texts between two of them are one message
     unpaired: tuple[tuple[str, str, str], ...] = ()  # side, role, text
-
-
-def is_record(value: dict[str, Any]) -> bool:
-    """Return whether an object on a damaged line is a record."""
-    return isinstance(value.get("payload"), dict) or (
-        as_string(value.get("type")) in BARE_ITEMS and "payload" not in value
-    )
 
 
 def parse_lineage(payload: dict[str, Any]) -> tuple[SessionKind, str, str]:

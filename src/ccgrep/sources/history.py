@@ -15,7 +15,6 @@ from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.values import as_string, parse_time
 
 _BARE_COMMAND = re.compile(r"/[\w:-]*")
-_IDS = frozenset(["sessionId", "session_id"])
 _PASTED = re.compile(r"\[Pasted text #(\d+)[^\]]*\]")
 
 
@@ -52,10 +51,14 @@ class HistoryRecord(Struct):
     ts: Any = None
     text: Any = None
 
+    @staticmethod
+    def is_record(value: dict[str, Any], /) -> bool:
+        return "sessionId" in value or "session_id" in value
+
 
 def read_history(stream: Readable, start: Mark) -> tuple[list[TypedPrompt], Mark, int]:
     """Return the prompts of a `history.jsonl` from `start` on, their end and the bytes read."""
-    records = Records(stream, start, HistoryRecord, lambda value: not _IDS.isdisjoint(value))
+    records = Records(stream, start, HistoryRecord)
     prompts: list[TypedPrompt] = []
     for _, _, record in records:
         session_id = as_string(record.sessionId) or as_string(record.session_id)

@@ -6,37 +6,41 @@ the encoding, nor the line length, nor the nesting depth, and its memory is boun
 """
 
 import zlib
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from json import JSONDecoder
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import BadSpot
 
-if TYPE_CHECKING:
-    from json import JSONDecoder
-
 MAX_LINE_BYTES = 64 * 1024 * 1024
 _MANY_VALUES_BYTES = 4 * 1024 * 1024
 """A shorter line cannot hold too many values."""
 _MAX_VALUES = 1_500_000
+"""In memory, a value takes many times its JSON size."""
 _TOO_LONG = "line longer than 64 MiB"
 _BLOCK_BYTES = 1024 * 1024
 _SALVAGE_EFFORT = 8
 """How often, at most, a damaged line is parsed in search of records."""
 
-T = TypeVar("T")
+T = TypeVar("T", bound="_Record")
 _SPACE = b" \t\r\n"
 _SPACES = r"[ \t\r\n]*"
 _RECORD_END = r'[ \t\r\n\0]*(?:\{"|\Z)'
+_LENIENT = JSONDecoder(strict=False, parse_constant=str)
 _LONE_SURROGATE = "[\ud800-\udfff]"
 
 
 class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
+
+
+class _Record(Protocol):
+    @staticmethod
+    def is_record(value: dict[str, Any], /) -> bool: ...
 
 
 class Mark(NamedTuple):
@@ -129,21 +133,15 @@ class Lines:
 class Records(Generic[T]):
     """The complete records of a stream, decoded to `record_type`.
 
-    On damaged lines, `is_record` distinguishes records from objects nested in a record. `end` is
-    the mark behind the last complete record.
+    On damaged lines, its `is_record` distinguishes records from objects nested in a record. `end`
+    is the mark behind the last complete record.
     """
 
-    def __init__(
-        self,
-        stream: Readable,
-        start: Mark,
-        record_type: type[T],
-        is_record: Callable[[dict[str, Any]], bool],
-    ) -> None:
+    def __init__(self, stream: Readable, start: Mark, record_type: type[T]) -> None:
         self.bad: list[BadSpot] = []
         self._lines = Lines(stream, start, self.bad)
         self._decode = msgspec.json.Decoder(record_type).decode
-        self._is_record = is_record
+        self._is_record = record_type.is_record
         self._tail_end: Mark | None = None
 
     @property
@@ -164,7 +162,7 @@ class Records(Generic[T]):
         for start, line in self._lines:
             if line == b"\n":
                 continue  # ten times faster than a decode error, and there may be many
-            if len(line) > _MANY_VALUES_BYTES and _estimate_values(line) > _MAX_VALUES:
+            if len(line) > _MANY_VALUES_BYTES and sum(map(line.count, b"{[,")) > _MAX_VALUES:
                 self.bad.append(BadSpot(start, len(line), "too many values on one line"))
                 continue
             if line[-1] != 0x0A:
@@ -209,7 +207,7 @@ class Records(Generic[T]):
     def _decode_leniently(self, data: bytes, is_part_of_line: bool = False) -> T | None:
         """Decode an object that is JSON except for its encoding or numbers, or return None."""
         try:
-            value = _lenient_decoder().decode(data.decode("utf-8", "replace").lstrip("\ufeff"))
+            value = _LENIENT.decode(data.decode("utf-8", "replace").lstrip("\ufeff"))
             if not isinstance(value, dict) or (is_part_of_line and not self._is_record(value)):
                 return None
             return self._decode(msgspec.json.encode(_clean(value)))
@@ -229,7 +227,7 @@ class Records(Generic[T]):
         begin = text.find('{"')
         while begin >= 0 and effort > 0:
             try:
-                record_end = _lenient_decoder().raw_decode(text, begin)[1]
+                record_end = _LENIENT.raw_decode(text, begin)[1]
                 spaces = compile_pattern(_SPACES).match(text, record_end)
                 end = spaces.end() if spaces is not None else record_end
                 effort -= end - begin
@@ -248,24 +246,12 @@ class Records(Generic[T]):
                 begin = text.find('{"', end)
 
 
-def _estimate_values(line: bytes) -> int:
-    """Estimate how many values a line holds. In memory, a value is many times its JSON size."""
-    return line.count(b"{") + line.count(b"[") + line.count(b",")
-
-
 def _parsed_to(error: Exception, text: str, begin: int) -> int:
     """Return where a decoder that began at `begin` stopped."""
     if str(error).startswith("Unterminated string"):
         return len(text)  # `pos` is where the string starts
     position: int = getattr(error, "pos", begin + _BLOCK_BYTES // 1024)
     return position
-
-
-@cache
-def _lenient_decoder() -> "JSONDecoder":
-    from json import JSONDecoder  # noqa: PLC0415 - 3 ms, only needed for damaged lines
-
-    return JSONDecoder(strict=False, parse_constant=str)
 
 
 def _clean(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The input and output types that the readers of both sources share."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -9,8 +9,11 @@ from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
 from ccgrep.model import BadSpot, Entry, Session
-from ccgrep.sources.jsonl import Mark, Records
+from ccgrep.sources.jsonl import Mark, Readable, Records
+from ccgrep.sources.turns import Sink
 from ccgrep.sources.values import sum_known
+
+S = TypeVar("S", bound=Struct)
 
 
 class SessionIdentity(Struct, frozen=True):
@@ -29,6 +32,24 @@ class Checkpoint(Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     bad: tuple[BadSpot, ...] = ()
     state: bytes = b""
+
+
+class Input(Struct, frozen=True):
+    """A transcript as a stream that is positioned at `start`, and what earlier runs read of it.
+
+    The reader passes each finished turn to `sink`.
+    """
+
+    stream: Readable
+    start: Mark
+    identity: SessionIdentity
+    sink: Sink
+    checkpoint: Checkpoint = Checkpoint()
+
+    def decode_state(self, initial: S) -> S:
+        """Return the state at `start`, which is `initial` in a file that was not read before."""
+        state = self.checkpoint.state
+        return msgspec.msgpack.decode(state, type=type(initial)) if state else initial
 
 
 class SessionReading(Struct, frozen=True):
@@ -58,8 +79,8 @@ class Reading(Struct, frozen=True):
 
 
 def make_reading(
+    input: Input,
     records: Records[Any],
-    start: Mark,
     sessions: Sequence[SessionReading],
     resume: Mark,
     state: Struct,
@@ -70,7 +91,7 @@ def make_reading(
             replace(part, session=add_totals(part.session, part.entries, part.bad))
             for part in sessions
         ),
-        start=start.offset,
+        start=input.start.offset,
         resume=resume.offset,
         resume_crc=resume.crc,
         end=records.end.offset,
