@@ -17,7 +17,6 @@ from ccgrep.errors import LostRaceError
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.sync import sync
 from ccgrep.fulltext.writer import TextWriter
-from ccgrep.ingest import run
 from ccgrep.refresh import update
 from ccgrep.refresh.update import ingest_grown
 from ccgrep.store import refs
@@ -208,13 +207,14 @@ def test_append_uses_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch) -
     home.index()
     files[0].turn("prompt of another", "answer")
     files[0].append()
-    has_one_file = run._has_one_file
+    find_grown_rows = update.find_grown_rows
 
-    def late(*arguments: Any) -> bool:
+    def late(*arguments: Any) -> Any:
+        rows = find_grown_rows(*arguments)
         refs.write_head(home.store.directory, earlier)
-        return has_one_file(*arguments)
+        return rows
 
-    monkeypatch.setattr(run, "_has_one_file", late)
+    monkeypatch.setattr(update, "find_grown_rows", late)
     assert not ingest_grown(home.config, [str(files[0].path)])
     home.index()
     assert_same_as_fresh(home)

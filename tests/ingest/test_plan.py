@@ -46,5 +46,7 @@ def test_every_path_is_in_one_place_and_an_applied_plan_is_empty(
     assert {p for p in after if p in before and after[p] != before[p][0]} == set(todo.changed)
 
     applied = {path: f for path, f in old.items() if path not in todo.gone}
-    applied |= {path: file(path, after[path], NOW) for path in todo.to_read}
+    applied |= {
+        path: file(path, after[path], NOW) for path in (*todo.new, *todo.changed, *todo.suspect)
+    }
     assert plan(applied, scan, NOW) == plan({}, seen({}, []), NOW)

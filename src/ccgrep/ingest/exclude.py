@@ -13,7 +13,6 @@ import msgspec
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import open_side_file
 from ccgrep.sources.identity import identify
-from ccgrep.sources.reading import SessionIdentity
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.sources.values import find_project
 from ccgrep.sources.zst import ZstStream
@@ -71,12 +70,6 @@ def _read_first_cwd(found: FoundFile) -> str:
         return ""
 
 
-def session_ids(paths: Iterable[str], scan: Scan) -> set[str]:
-    """Return the session id of each transcript in `paths`."""
-    files = [scan.files[path] for path in paths]
-    return {identify_session(file).id for file in files}
-
-
 def known_files(rows: Sequence[Row], hints: Sequence[SourceFile]) -> dict[str, SourceFile]:
     """Return every file the store has read, by path."""
     files = {file.path: file for row in rows for file in row.files}
@@ -106,11 +99,6 @@ def _forgotten_keys(found: FoundFile) -> set[bytes]:
     """Return the keys under which a file may have been forgotten."""
     names = {found.path}
     if found.kind == "session":
-        file = identify_session(found)
-        names |= {file.id, file.parent or found.path}
+        session = identify(found.source, found.path)
+        names |= {session.id, session.parent or found.path}
     return set(map(forgotten_key, names))
-
-
-def identify_session(found: FoundFile) -> SessionIdentity:
-    """Return the session that a transcript's path names."""
-    return identify(found.source, found.path)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ccgrep.sources.scan import FoundFile, Scan, is_racy
+from ccgrep.sources.scan import Scan, is_racy
 from ccgrep.store.manifest import SourceFile
 
 
@@ -21,29 +21,22 @@ class Plan(Struct, frozen=True):
     suspect: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
-    @property
-    def to_read(self) -> tuple[str, ...]:
-        return self.new + self.changed + self.suspect
-
 
 def plan(known: Mapping[str, SourceFile], scan: Scan, now_ns: int, is_full: bool = False) -> Plan:
     """Return what has to be read to bring the store to what `scan` found."""
     new, changed, suspect = [], [], []
     for path, found in scan.files.items():
         before = known.get(path)
+        stat = (found.size, found.mtime_ns, found.inode)
         if before is None:
             new.append(path)
-        elif is_full or not _is_same(found, before):
+        elif is_full or stat != (before.size, before.mtime_ns, before.inode):
             changed.append(path)
         elif may_have_changed(before, now_ns):
             suspect.append(path)
     roots = set(scan.complete_roots)
     gone = [p for p, before in known.items() if p not in scan.files and before.root in roots]
     return Plan(tuple(new), tuple(changed), tuple(suspect), tuple(gone))
-
-
-def _is_same(found: FoundFile, before: SourceFile) -> bool:
-    return (found.size, found.mtime_ns, found.inode) == (before.size, before.mtime_ns, before.inode)
 
 
 def may_have_changed(before: SourceFile, now_ns: int) -> bool:

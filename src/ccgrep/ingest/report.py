@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from ccgrep.sources.scan import Root
 
-COMMIT_EVERY_S = 10.0
-
 
 class Options(Struct, frozen=True):
     """How an ingest runs."""
@@ -15,7 +13,7 @@ class Options(Struct, frozen=True):
     wait_s: float = 10.0  # for the writer lock
     is_full: bool = False  # read every transcript again
     cores: int = os.cpu_count() or 1
-    commit_every_s: float = COMMIT_EVERY_S
+    commit_every_s: float = 10.0
     roots: tuple[Root, ...] = ()
     exclude: tuple[str, ...] = ()
     budget_s: float | None = None  # stop reading after this time; the next ingest continues

@@ -14,20 +14,13 @@ from ccgrep.fulltext import expand
 from ccgrep.fulltext.discussion_index import DiscussionIndex
 from ccgrep.fulltext.document import Content
 from ccgrep.ingest.batch import Batch, is_large, read_files
-from ccgrep.ingest.exclude import (
-    drop_excluded,
-    drop_forgotten,
-    excluded_paths,
-    identify_session,
-    known_files,
-    session_ids,
-)
+from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.file_reader import FileResult, Task
 from ccgrep.ingest.merge import Merge
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.model import ObjectId
-from ccgrep.sources.identity import is_agent_transcript
+from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.store.commit import Commit
@@ -38,17 +31,14 @@ def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
     """Return the session of each file, or None if a file may do more than extend its session."""
     rows = []
     for file in found.files.values():
-        row = commit.row(identify_session(file).id)
-        if row is None or not _has_one_file(commit, row) or row.files[0].path != file.path:
+        row = commit.row(identify(file.source, file.path).id)
+        if row is None or [known.path for known in row.files] != [file.path]:
+            return None
+        is_special = row.is_gone or row.is_superseded or row.session.is_prompt_only
+        if is_special or commit.row(f"{row.session.id}~2") is not None:
             return None
         rows.append(row)
     return rows
-
-
-def _has_one_file(commit: Commit, row: Row) -> bool:
-    """Return whether a session has one live file, and shares its id with no other session."""
-    is_alone = len(row.files) == 1 and not (row.is_superseded or row.session.is_prompt_only)
-    return is_alone and not row.is_gone and commit.row(f"{row.session.id}~2") is None
 
 
 class IngestRun:
@@ -70,7 +60,7 @@ class IngestRun:
         self._rows = list(self._store.rows(commit.snapshot)) if rows is None else rows
         found = drop_forgotten(scan, set(commit.snapshot.forgotten))
         self._excluded = excluded_paths(found, self._rows, options.exclude)
-        self._excluded_ids = session_ids(self._excluded, found)
+        self._excluded_ids = {identify(found.files[p].source, p).id for p in self._excluded}
         self.scan = drop_excluded(found, self._rows, self._excluded)
         self.scanned_ns = time.time_ns()
         self.is_forgotten_found = False
@@ -223,7 +213,7 @@ class IngestRun:
                     report.unknown_types[name] = report.unknown_types.get(name, 0) + new
 
     def _tasks(self, todo: Plan) -> Iterator[Task]:
-        for path in todo.to_read:
+        for path in (*todo.new, *todo.changed, *todo.suspect):
             found = self.scan.files[path]
             if found.kind == "session" and path not in self._excluded:
                 yield self._task(found)

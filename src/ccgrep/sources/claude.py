@@ -23,7 +23,7 @@ from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
 from ccgrep.sources.spills import Spills
-from ccgrep.sources.turns import TurnBuilder
+from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import as_string, block_blob, find_project, parse_time, uuid_bytes
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
@@ -68,15 +68,9 @@ class ClaudeReader:
                 return
             if record.isSidechain is True and self._identity.kind == "main":
                 self._turns = self._find_sidechain(uuid, record)
-            self._turns.start_record(
-                start,
-                end,
-                self._state,
-                parse_time(record.timestamp),
-                as_string(record.cwd),
-                as_string(record.gitBranch),
-                uuid,
-            )
+            time, cwd = parse_time(record.timestamp), as_string(record.cwd)
+            branch = as_string(record.gitBranch)
+            self._turns.record = RecordInfo(start, end, self._state, time, cwd, branch, uuid)
             if self._state.injected:
                 self._turns.pin_record()
             self._read_envelope(record)
@@ -90,7 +84,8 @@ class ClaudeReader:
                 self._read_system(record)
             self._turns = self._main
         elif kind == "queue-operation":
-            self._turns.start_record(start, end, self._state, parse_time(record.timestamp))
+            time = parse_time(record.timestamp)
+            self._turns.record = RecordInfo(start, end, self._state, time)
             self._state = self._state.apply_queue_operation(record)
             if self._state.injected:
                 self._turns.pin_record()

@@ -31,7 +31,7 @@ from ccgrep.sources.codex_records import (
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
-from ccgrep.sources.turns import TurnBuilder
+from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
     as_count,
@@ -67,7 +67,7 @@ class CodexReader:
         for begin, end, record in records:
             state = self._state
             time = parse_time(record.timestamp) or state.header_time
-            self._turns.start_record(begin, end, state, time, state.turn_cwd, state.branch)
+            self._turns.record = RecordInfo(begin, end, state, time, state.turn_cwd, state.branch)
             self._read_record(record)
         entries, resume = self._turns.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)

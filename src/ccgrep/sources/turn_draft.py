@@ -75,10 +75,8 @@ class TurnDraft(Struct, eq=False):
                 self.started = time
             if not self.ended or time > self.ended:
                 self.ended = time
-        if not self.cwd:
-            self.cwd = cwd
-        if not self.branch:
-            self.branch = branch
+        self.cwd = self.cwd or cwd
+        self.branch = self.branch or branch
 
     def freeze(self) -> Turn:
         steps = [

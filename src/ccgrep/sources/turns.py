@@ -25,26 +25,33 @@ _MAX_OPEN_TURNS = 4
 Sink = Callable[[Turn], ObjectId]
 """Stores a finished turn and returns its id."""
 
-_RecordInfo = tuple[int, int, object, int | None, str, str, bytes]
-"""A record's start, end, reader's state before it, time, cwd, branch and UUID.
 
-A plain tuple, since the reader makes one per record."""
+class RecordInfo(NamedTuple):
+    """The position and envelope of a record, with the reader's state before it."""
+
+    start: int
+    end: int
+    state: object
+    time: int | None = None
+    cwd: str = ""
+    branch: str = ""
+    uuid: bytes = b""
 
 
 class _HeldNote(NamedTuple):
     """A note that waits for the turn to which it belongs."""
 
     mark: Mark
-    record: _RecordInfo
+    record: RecordInfo
     note: Note
 
 
 class TurnBuilder:
     """The turns of one session, in the order of the file.
 
-    For each record, the reader calls `start_record` and then one method for each part of the
-    record. `earlier` are the entries that earlier runs finished. `mark` returns the mark of the
-    current record.
+    For each record, the reader sets `record` and then calls one method for each part of it.
+    `earlier` are the entries that earlier runs finished. `mark` returns the mark of the current
+    record.
     """
 
     def __init__(
@@ -57,7 +64,7 @@ class TurnBuilder:
         self._message: tuple[TurnDraft, MessageDraft]  # set by `begin_message`
         self._held: list[_HeldNote] = []
         self._held_command: int | None = None
-        self._record: _RecordInfo = (0, 0, None, None, "", "", b"")
+        self.record = RecordInfo(0, 0, None)
         self._pinned: Mark | None = None
         self.turn_by_uuid: dict[bytes, int] = {
             entry.uuids[i : i + 16]: number
@@ -65,25 +72,12 @@ class TurnBuilder:
             for i in range(0, len(entry.uuids), 16)
         }
 
-    def start_record(
-        self,
-        start: int,
-        end: int,
-        state: object,
-        time: int | None = None,
-        cwd: str = "",
-        branch: str = "",
-        uuid: bytes = b"",
-    ) -> None:
-        """Set the record from which the following calls come."""
-        self._record = (start, end, state, time, cwd, branch, uuid)
-
     def pin_record(self) -> None:
         """Keep the mark of this record, in case a turn begins with it after later records.
 
         By then, its checksum can no longer be computed.
         """
-        self._pinned = self._mark(self._record[0])
+        self._pinned = self._mark(self.record.start)
 
     @property
     def count(self) -> int:
@@ -105,7 +99,7 @@ class TurnBuilder:
         self._hold(Note("command", command))
 
     def _hold(self, note: Note) -> None:
-        self._held.append(_HeldNote(self._mark(self._record[0]), self._record, note))
+        self._held.append(_HeldNote(self._mark(self.record.start), self.record, note))
 
     def release_held(self) -> None:
         """Add the held notes to the current turn. Without one, they wait for the first turn."""
@@ -123,7 +117,7 @@ class TurnBuilder:
         """Begin or continue the API message `key`, to which the next texts and calls belong."""
         for draft in self._open:
             if key in draft.messages:
-                self._touch(draft, self._record)
+                self._touch(draft, self.record)
                 self._message = draft, draft.messages[key]
                 return
         if self._held_command is not None:
@@ -168,7 +162,7 @@ class TurnBuilder:
             call = draft.calls.get(call_id)
             if call is not None:
                 call.result = call.result or result
-                self._touch(draft, self._record)
+                self._touch(draft, self.record)
                 return
         self._current().orphans.setdefault(call_id, result)
 
@@ -192,7 +186,7 @@ class TurnBuilder:
     def touch(self) -> None:
         """Extend the current turn to a record that adds no text."""
         if self._open:
-            self._touch(self._open[-1], self._record)
+            self._touch(self._open[-1], self.record)
 
     def roll_back(self, first: int) -> None:
         """Mark the turns from number `first` on as undone by the user."""
@@ -234,30 +228,29 @@ class TurnBuilder:
         self, prompt: str, attached: tuple[Blob, ...] = (), command: _HeldNote | None = None
     ) -> None:
         """Open a turn that begins with the earliest held note or with the prompt's record."""
-        record = command.record if command else self._record
-        mark = command.mark if command else self._mark_of(record)
+        record = command.record if command else self.record
+        if command is not None:
+            mark = command.mark
+        elif self._pinned is not None and self._pinned.offset == record.start:
+            mark = self._pinned
+        else:
+            mark = self._mark(record.start)
         starts = [(mark, record), *((held.mark, held.record) for held in self._held)]
         first_mark, first_record = min(starts, key=lambda start: start[0].offset)
-        draft = TurnDraft(first_mark, first_record[2], prompt, attached, end=first_mark.offset)
+        draft = TurnDraft(first_mark, first_record.state, prompt, attached, end=first_mark.offset)
         self._open.append(draft)
         self._add_held(draft)
         self._touch(draft, record)
-
-    def _mark_of(self, record: _RecordInfo) -> Mark:
-        if self._pinned is not None and self._pinned.offset == record[0]:
-            return self._pinned
-        return self._mark(record[0])
 
     def _current(self) -> TurnDraft:
         if not self._open:
             self._open_turn("")
         draft = self._open[-1]
-        self._touch(draft, self._record)
+        self._touch(draft, self.record)
         return draft
 
-    def _touch(self, draft: TurnDraft, record: _RecordInfo) -> None:
-        _, end, _, time, cwd, branch, uuid = record
-        draft.extend(end, time, cwd, branch)
-        if uuid and uuid not in self.turn_by_uuid:
-            self.turn_by_uuid[uuid] = len(self._entries) + self._open.index(draft)
-            draft.uuids.append(uuid)
+    def _touch(self, draft: TurnDraft, record: RecordInfo) -> None:
+        draft.extend(record.end, record.time, record.cwd, record.branch)
+        if record.uuid and record.uuid not in self.turn_by_uuid:
+            self.turn_by_uuid[record.uuid] = len(self._entries) + self._open.index(draft)
+            draft.uuids.append(record.uuid)
