@@ -17,6 +17,7 @@ from ccgrep.errors import LostRaceError
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.sync import sync
 from ccgrep.fulltext.writer import TextWriter
+from ccgrep.ingest.run import find_grown_rows
 from ccgrep.refresh import update
 from ccgrep.refresh.update import ingest_grown
 from ccgrep.store import refs
@@ -207,8 +208,6 @@ def test_append_uses_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch) -
     home.index()
     files[0].turn("prompt of another", "answer")
     files[0].append()
-    find_grown_rows = update.find_grown_rows
-
     def late(*arguments: Any) -> Any:
         rows = find_grown_rows(*arguments)
         refs.write_head(home.store.directory, earlier)
