@@ -208,6 +208,7 @@ def test_append_uses_one_snapshot(home: Home, monkeypatch: pytest.MonkeyPatch) -
     home.index()
     files[0].turn("prompt of another", "answer")
     files[0].append()
+
     def late(*arguments: Any) -> Any:
         rows = find_grown_rows(*arguments)
         refs.write_head(home.store.directory, earlier)

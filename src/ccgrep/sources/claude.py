@@ -39,7 +39,7 @@ class ClaudeReader:
         self._records = Records(input.stream, input.start, Record)
         self._spills = spills
         self._state = input.decode_state(State(parent=input.identity.parent))
-        self._main = TurnBuilder(input.sink, self._records.mark, input.checkpoint.entries)
+        self._main = TurnBuilder(input.sink, input.checkpoint.entries)
         self._turns = self._main  # of the sidechain while one of its records is read
         self._sidechains: dict[bytes, TurnBuilder] = {}
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
@@ -48,8 +48,8 @@ class ClaudeReader:
     def read(self) -> Reading:
         """Read to the end of the stream."""
         records = self._records
-        for begin, end, record in records:
-            self._read_record(begin, end, record)
+        for mark, end, record in records:
+            self._read_record(mark, end, record)
         self._begin_injected(None)
         entries, resume = self._main.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)
@@ -60,7 +60,7 @@ class ClaudeReader:
             resume = (Mark(0, 0), State(parent=self._identity.parent))
         return make_reading(self._input, records, sessions, *resume)
 
-    def _read_record(self, start: int, end: int, record: Record) -> None:
+    def _read_record(self, mark: Mark, end: int, record: Record) -> None:
         kind = record.type
         if kind in ("user", "assistant", "system", "attachment"):
             uuid = uuid_bytes(record.uuid)
@@ -70,9 +70,7 @@ class ClaudeReader:
                 self._turns = self._find_sidechain(uuid, record)
             time, cwd = parse_time(record.timestamp), as_string(record.cwd)
             branch = as_string(record.gitBranch)
-            self._turns.record = RecordInfo(start, end, self._state, time, cwd, branch, uuid)
-            if self._state.injected:
-                self._turns.pin_record()
+            self._turns.record = RecordInfo(mark, end, self._state, time, cwd, branch, uuid)
             self._read_envelope(record)
             if kind == "assistant":
                 self._read_assistant(record)
@@ -85,10 +83,8 @@ class ClaudeReader:
             self._turns = self._main
         elif kind == "queue-operation":
             time = parse_time(record.timestamp)
-            self._turns.record = RecordInfo(start, end, self._state, time)
+            self._turns.record = RecordInfo(mark, end, self._state, time)
             self._state = self._state.apply_queue_operation(record)
-            if self._state.injected:
-                self._turns.pin_record()
         else:
             self._state = self._state.apply_metadata(record)
 
@@ -287,7 +283,7 @@ class ClaudeReader:
     def _find_sidechain(self, uuid: bytes, record: Record) -> TurnBuilder:
         root = self._sidechain_by_uuid.get(uuid_bytes(record.parentUuid), uuid)
         self._sidechain_by_uuid[uuid] = root
-        return self._sidechains.setdefault(root, TurnBuilder(self._input.sink, self._records.mark))
+        return self._sidechains.setdefault(root, TurnBuilder(self._input.sink))
 
     def _finish_sidechain(self, root: bytes, turns: TurnBuilder) -> SessionReading:
         entries, _ = turns.finish()

@@ -59,15 +59,15 @@ class CodexReader:
         self._input = input
         self._records = Records(input.stream, input.start, Record)
         self._state = input.decode_state(State())
-        self._turns = TurnBuilder(input.sink, self._records.mark, input.checkpoint.entries)
+        self._turns = TurnBuilder(input.sink, input.checkpoint.entries)
 
     def read(self) -> Reading:
         """Read to the end of the stream."""
         records = self._records
-        for begin, end, record in records:
+        for mark, end, record in records:
             state = self._state
             time = parse_time(record.timestamp) or state.header_time
-            self._turns.record = RecordInfo(begin, end, state, time, state.turn_cwd, state.branch)
+            self._turns.record = RecordInfo(mark, end, state, time, state.turn_cwd, state.branch)
             self._read_record(record)
         entries, resume = self._turns.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)

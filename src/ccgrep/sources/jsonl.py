@@ -53,52 +53,39 @@ class Mark(NamedTuple):
 class Lines:
     """The lines of a stream, split on `\\n` alone.
 
-    After the last line, `end` is the mark behind the last complete line: the rest is still being
-    written. Checksums are computed per block and on request, since a checksum per line would take
-    as long as splitting.
+    `end` is the mark of the current line. After the last line, it is the mark behind the last
+    complete line: the rest is still being written.
     """
 
     def __init__(self, stream: Readable, start: Mark, bad: list[BadSpot]) -> None:
         self._stream = stream
         self._bad = bad
         self._buffer = b""
-        self._offset = start.offset  # of the buffer
-        self._last_mark = start
         self.end = start
         self.bytes_read = 0
 
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each line with its offset and newline. The last line may lack the newline."""
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield each line with its newline. The last line may lack it."""
         while self._fill():
-            offset = self._offset
-            end = offset + self._buffer.rfind(b"\n") + 1
+            complete = self._buffer.rfind(b"\n") + 1
+            last = self.end.offset + complete
             for line in BytesIO(self._buffer):
-                if offset == end:
+                if self.end.offset == last:
                     break  # no newline yet
                 if len(line) > MAX_LINE_BYTES:
-                    self._bad.append(BadSpot(offset, len(line), _TOO_LONG))
+                    self._bad.append(BadSpot(self.end.offset, len(line), _TOO_LONG))
                 else:
-                    yield offset, line
-                offset += len(line)
+                    yield line
+                self._advance(line)
             line = b""  # releases a long line before the next block is read
-            self._advance(offset)
+            self._buffer = self._buffer[complete:]
             if len(self._buffer) > MAX_LINE_BYTES:
                 self._skip_rest_of_line()
         if self._buffer:
-            yield self._offset, self._buffer
+            yield self._buffer
 
-    def mark(self, offset: int) -> Mark:
-        """Return the mark of an offset in the current line, not before the last mark."""
-        begin = self._last_mark.offset - self._offset
-        part = memoryview(self._buffer)[begin : offset - self._offset]
-        self._last_mark = Mark(offset, zlib.crc32(part, self._last_mark.crc))
-        return self._last_mark
-
-    def _advance(self, offset: int) -> None:
-        """Drop the buffer up to `offset`."""
-        self.end = self.mark(offset)
-        self._buffer = self._buffer[offset - self._offset :]
-        self._offset = offset
+    def _advance(self, data: bytes) -> None:
+        self.end = Mark(self.end.offset + len(data), zlib.crc32(data, self.end.crc))
 
     def _fill(self) -> bool:
         """Read up to a newline or the line limit, and return whether anything was read.
@@ -119,15 +106,16 @@ class Lines:
 
     def _skip_rest_of_line(self) -> None:
         """Skip a line that is too long. If its end is not written yet, `end` stays before it."""
-        begin, end_before = self._offset, self.end
+        begin = self.end
         while self._buffer:
             newline = self._buffer.find(b"\n") + 1
-            self._advance(self._offset + (newline or len(self._buffer)))
+            self._advance(self._buffer[: newline or None])
             if newline:
-                self._bad.append(BadSpot(begin, self._offset - begin, _TOO_LONG))
+                self._buffer = self._buffer[newline:]
+                self._bad.append(BadSpot(begin.offset, self.end.offset - begin.offset, _TOO_LONG))
                 return
             self._buffer = self._read()
-        self.end = end_before
+        self.end = begin
 
 
 class Records(Generic[T]):
@@ -152,51 +140,47 @@ class Records(Generic[T]):
     def bytes_read(self) -> int:
         return self._lines.bytes_read
 
-    def mark(self, start: int) -> Mark:
-        """Return the mark of the start of the current record."""
-        return self._lines.mark(start)
-
-    def __iter__(self) -> Iterator[tuple[int, int, T]]:
-        """Yield the start, end and value of each record."""
-        decode = self._decode
-        for start, line in self._lines:
+    def __iter__(self) -> Iterator[tuple[Mark, int, T]]:
+        """Yield the mark, end and value of each record."""
+        for line in self._lines:
+            start = self._lines.end
             if line == b"\n":
                 continue  # ten times faster than a decode error, and there may be many
             if len(line) > _MANY_VALUES_BYTES and sum(map(line.count, b"{[,")) > _MAX_VALUES:
-                self.bad.append(BadSpot(start, len(line), "too many values on one line"))
+                self.bad.append(BadSpot(start.offset, len(line), "too many values on one line"))
                 continue
             if line[-1] != 0x0A:
                 yield from self._read_unfinished(start, line)
                 return
-            has_bom = start == 0 and line.startswith(b"\xef\xbb\xbf")
+            has_bom = start.offset == 0 and line.startswith(b"\xef\xbb\xbf")
             try:
-                value = decode(line[3:] if has_bom else line)
+                value = self._decode(line[3:] if has_bom else line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 yield from self._read_damaged(start, line)
                 continue
-            yield start, start + len(line), value
+            yield start, start.offset + len(line), value
 
-    def _read_unfinished(self, start: int, line: bytes) -> Iterator[tuple[int, int, T]]:
+    def _read_unfinished(self, start: Mark, line: bytes) -> Iterator[tuple[Mark, int, T]]:
         """Yield the last line if it lacks only its newline. Otherwise the next run reads it."""
         value = self._decode_leniently(line)
         if value is not None:
-            end = start + len(line)
-            self._tail_end = Mark(end, zlib.crc32(line, self._lines.end.crc))
-            yield start, end, value
+            self._tail_end = Mark(start.offset + len(line), zlib.crc32(line, start.crc))
+            yield start, self._tail_end.offset, value
 
-    def _read_damaged(self, start: int, line: bytes) -> Iterator[tuple[int, int, T]]:
+    def _read_damaged(self, start: Mark, line: bytes) -> Iterator[tuple[Mark, int, T]]:
         if not line.strip(_SPACE):
             return
         value = self._decode_leniently(line)
         if value is not None:
-            yield start, start + len(line), value
+            yield start, start.offset + len(line), value
             return
         lost_from = 0
         for begin, end, value in self._salvage(line):
-            self._add_bad_spot(start, line, lost_from, begin)
+            self._add_bad_spot(start.offset, line, lost_from, begin)
             lost_from = end
-            yield start + begin, start + end, value
-        self._add_bad_spot(start, line, lost_from, len(line))
+            mark = Mark(start.offset + begin, zlib.crc32(line[:begin], start.crc))
+            yield mark, start.offset + end, value
+        self._add_bad_spot(start.offset, line, lost_from, len(line))
 
     def _add_bad_spot(self, start: int, line: bytes, begin: int, end: int) -> None:
         lost = line[begin:end].strip(_SPACE)

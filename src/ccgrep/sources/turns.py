@@ -29,7 +29,7 @@ Sink = Callable[[Turn], ObjectId]
 class RecordInfo(NamedTuple):
     """The position and envelope of a record, with the reader's state before it."""
 
-    start: int
+    mark: Mark
     end: int
     state: object
     time: int | None = None
@@ -41,7 +41,6 @@ class RecordInfo(NamedTuple):
 class _HeldNote(NamedTuple):
     """A note that waits for the turn to which it belongs."""
 
-    mark: Mark
     record: RecordInfo
     note: Note
 
@@ -50,34 +49,22 @@ class TurnBuilder:
     """The turns of one session, in the order of the file.
 
     For each record, the reader sets `record` and then calls one method for each part of it.
-    `earlier` are the entries that earlier runs finished. `mark` returns the mark of the current
-    record.
+    `earlier` are the entries that earlier runs finished.
     """
 
-    def __init__(
-        self, sink: Sink, mark: Callable[[int], Mark], earlier: Iterable[Entry] = ()
-    ) -> None:
+    def __init__(self, sink: Sink, earlier: Iterable[Entry] = ()) -> None:
         self._sink = sink
-        self._mark = mark
         self._entries: list[Entry] = list(earlier)
         self._open: list[TurnDraft] = []
         self._message: tuple[TurnDraft, MessageDraft]  # set by `begin_message`
         self._held: list[_HeldNote] = []
         self._held_command: int | None = None
-        self.record = RecordInfo(0, 0, None)
-        self._pinned: Mark | None = None
+        self.record = RecordInfo(Mark(0, 0), 0, None)
         self.turn_by_uuid: dict[bytes, int] = {
             entry.uuids[i : i + 16]: number
             for number, entry in enumerate(self._entries)
             for i in range(0, len(entry.uuids), 16)
         }
-
-    def pin_record(self) -> None:
-        """Keep the mark of this record, in case a turn begins with it after later records.
-
-        By then, its checksum can no longer be computed.
-        """
-        self._pinned = self._mark(self.record.start)
 
     @property
     def count(self) -> int:
@@ -99,7 +86,7 @@ class TurnBuilder:
         self._hold(Note("command", command))
 
     def _hold(self, note: Note) -> None:
-        self._held.append(_HeldNote(self._mark(self.record.start), self.record, note))
+        self._held.append(_HeldNote(self.record, note))
 
     def release_held(self) -> None:
         """Add the held notes to the current turn. Without one, they wait for the first turn."""
@@ -218,7 +205,7 @@ class TurnBuilder:
         self._entries.append(draft.make_entry(self._sink(draft.freeze()), is_open))
 
     def _add_held(self, draft: TurnDraft) -> None:
-        for _, record, note in self._held:
+        for record, note in self._held:
             draft.steps.append(note)
             self._touch(draft, record)
         self._held.clear()
@@ -229,15 +216,9 @@ class TurnBuilder:
     ) -> None:
         """Open a turn that begins with the earliest held note or with the prompt's record."""
         record = command.record if command else self.record
-        if command is not None:
-            mark = command.mark
-        elif self._pinned is not None and self._pinned.offset == record.start:
-            mark = self._pinned
-        else:
-            mark = self._mark(record.start)
-        starts = [(mark, record), *((held.mark, held.record) for held in self._held)]
-        first_mark, first_record = min(starts, key=lambda start: start[0].offset)
-        draft = TurnDraft(first_mark, first_record.state, prompt, attached, end=first_mark.offset)
+        records = [record, *(held.record for held in self._held)]
+        first = min(records, key=lambda record: record.mark.offset)
+        draft = TurnDraft(first.mark, first.state, prompt, attached, end=first.mark.offset)
         self._open.append(draft)
         self._add_held(draft)
         self._touch(draft, record)
