@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ccgrep.errors import RefError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.text import clip, one_line
+from ccgrep.text import clip, one_line, shared_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -138,13 +138,8 @@ def short_ids(ids: Iterable[str], list_ids: ListIds = lambda _: ()) -> dict[str,
     for prefix, family in families.items():
         ordered = sorted(family.union(list_ids(prefix)))
         # In alphabetical order, an id shares its longest prefix with a neighbour.
-        shared = [0, *map(_shared_length, ordered, ordered[1:]), 0]
+        shared = [0, *map(shared_length, ordered, ordered[1:]), 0]
         for position, id in enumerate(ordered):
             if id in wanted:
                 short[id] = id[: max(*shared[position : position + 2], _SHORTEST - 1) + 1]
     return short
-
-
-def _shared_length(a: str, b: str) -> int:
-    pairs = zip(a, b, strict=False)
-    return next((i for i, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))

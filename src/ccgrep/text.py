@@ -14,7 +14,7 @@ from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 # C0 but TAB and LF, DEL, C1, line and paragraph separators, soft hyphen, bidi controls,
@@ -31,6 +31,7 @@ _UNSAFE = (
 )
 _NARROW_NBSP = "\u202f"  # a space in French and Mongolian text: kept
 _JOINERS = "\u200c\u200d"  # inside emoji and in Indic and Persian words: kept there
+# Arabic and Indic, Burmese, Khmer and Mongolian, Arabic presentation forms
 _JOINING = (("\u0600", "\u0dff"), ("\u1000", "\u109f"), ("\u1780", "\u18af"), ("\ufb50", "\ufdff"))
 _PRESENTATION = "\ufe0e\ufe0f"
 _MARKS = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
@@ -59,12 +60,10 @@ def _is_kept(match: re.Match[str]) -> bool:
         return _joins(text, at)
     if char in _PRESENTATION:
         # It shows a symbol, or a digit in a keycap, as emoji or as text.
-        return at > 0 and (_is_pictured(text[at - 1]) or text[at - 1] in "0123456789#*")
+        before = text[at - 1 : at]
+        is_symbol = before >= "\u2190" and _category(before) in ("So", "Sm", "Sk")
+        return at > 0 and (is_symbol or before in "0123456789#*")
     return char == _NARROW_NBSP
-
-
-def _escape_match(match: re.Match[str]) -> str:
-    return match.group() if _is_kept(match) else _spell(match.group())
 
 
 def _joins(text: str, at: int) -> bool:
@@ -74,24 +73,15 @@ def _joins(text: str, at: int) -> bool:
     before, after = text[at - 1], text[at + 1]
     if before in _PRESENTATION and at > 1:
         before = text[at - 2]
-    is_emoji = all(_category(char) in ("So", "Sk") for char in (before, after))
-    return is_emoji or (_uses_joiners(before) and _uses_joiners(after))
-
-
-def _is_pictured(char: str) -> bool:
-    """Return whether it is an arrow, a symbol, an emoji or a skin tone."""
-    return char >= "\u2190" and _category(char) in ("So", "Sm", "Sk")
+    if all(_category(char) in ("So", "Sk") for char in (before, after)):
+        return True
+    return all(any(low <= char <= high for low, high in _JOINING) for char in (before, after))
 
 
 def _category(char: str) -> str:
     from unicodedata import category  # noqa: PLC0415 - not for plain text
 
     return category(char)
-
-
-def _uses_joiners(char: str) -> bool:
-    """Return whether it is Arabic, Indic, Burmese, Khmer or Mongolian."""
-    return any(low <= char <= high for low, high in _JOINING)
 
 
 _is_redacting = True
@@ -113,17 +103,16 @@ def redact_spans(text: str, spans: Iterable[tuple[int, int]]) -> tuple[str, list
     found = secrets.find(text) if _is_redacting else []
     if not found:
         return text, list(spans)
-    parts, marks, at = [], [], 0
-    for secret in found:
-        marks.append(f"[redacted:{secret.rule}]")
-        parts += [text[at : secret.start], marks[-1]]
-        at = secret.end
     from bisect import bisect_left  # noqa: PLC0415 - few texts have secrets
 
-    starts = [secret.start for secret in found]
-    shifts = [0]
-    for secret, mark in zip(found, marks, strict=True):
+    parts, marks, shifts, at = [], [], [0], 0
+    for secret in found:
+        mark = f"[redacted:{secret.rule}]"
+        marks.append(mark)
+        parts += [text[at : secret.start], mark]
+        at = secret.end
         shifts.append(shifts[-1] + len(mark) - (secret.end - secret.start))
+    starts = [secret.start for secret in found]
 
     def shift(position: int, is_end: bool) -> int:
         number = bisect_left(starts, position)
@@ -167,7 +156,7 @@ def make_visible(text: str) -> str:
     """Return `text`, which is redacted already, with unsafe characters spelled out."""
     if text.isprintable() and (text.isascii() or _is_plain(text)):
         return text
-    return compile_pattern(_UNSAFE).sub(_escape_match, _spell_stacks(text))
+    return _spell_unsafe(text, _spell)
 
 
 def _is_plain(text: str) -> bool:
@@ -189,10 +178,11 @@ def clean(text: str) -> str:
     return redact(compile_pattern(_STACK).sub(lambda match: match[1], plain))
 
 
-def _spell_stacks(text: str) -> str:
-    """Return `text` with the marks of a letter spelled out from the 31st on."""
-    pattern = compile_pattern(_STACK)
-    return pattern.sub(lambda match: match[1] + "".join(map(_spell, match[2])), text)
+def _spell_unsafe(text: str, spell: Callable[[str], str]) -> str:
+    """Spell out unsafe characters, and the marks of a letter from the 31st on."""
+    stack, unsafe = compile_pattern(_STACK), compile_pattern(_UNSAFE)
+    text = stack.sub(lambda match: match[1] + "".join(map(spell, match[2])), text)
+    return unsafe.sub(lambda match: match[0] if _is_kept(match) else spell(match[0]), text)
 
 
 def _spell(char: str) -> str:
@@ -232,9 +222,7 @@ def clip(text: str, width: int) -> str:
 
 def columns(text: str) -> int:
     """Return how many terminal columns `text` occupies."""
-    if _is_narrow(text):
-        return len(text)
-    return sum(map(_char_columns, text))
+    return len(text) if _is_narrow(text) else sum(map(_char_columns, text))
 
 
 def _is_narrow(text: str) -> bool:
@@ -256,17 +244,15 @@ def _char_columns(char: str) -> int:
 
 def json_escape(document: str) -> str:
     """Return a JSON document with unsafe characters as `\\u` escapes."""
-    return compile_pattern(_UNSAFE).sub(
-        _json_escape_match, compile_pattern(_STACK).sub(_json_escape_stack, document)
-    )
+    return _spell_unsafe(document, _spell_json)
 
 
-def _json_escape_stack(match: re.Match[str]) -> str:
-    return match[1] + "".join(f"\\u{ord(char):04x}" for char in match[2])
-
-
-def _json_escape_match(match: re.Match[str]) -> str:
-    if _is_kept(match):
-        return match.group()
-    units = match.group().encode("utf-16-be", "surrogatepass").hex()
+def _spell_json(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def shared_length(a: str, b: str) -> int:
+    """Return how many characters the beginnings of two texts share."""
+    pairs = zip(a, b, strict=False)
+    return next((i for i, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))

@@ -5,9 +5,9 @@ from msgspec import Struct
 from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError
-from ccgrep.search.index_opener import open_current_reader
+from ccgrep.search.index_opener import open_index, open_without_index
 from ccgrep.search.request import Filters
-from ccgrep.search.searcher import make_searcher
+from ccgrep.search.searcher import Searcher
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.lineage import walk_trees
 from ccgrep.store.manifest import Row
@@ -49,6 +49,7 @@ def _passing_sessions(config: Config, filters: Filters) -> set[str] | None:
     if filters == Filters():
         return None
     try:
-        return set(make_searcher(config, open_current_reader(config.store_dir)).sessions(filters))
+        index = open_index(config.store_dir) or open_without_index(config.store_dir, "literal")
+        return set(Searcher(config, index).sessions(filters))
     except NotFoundError:
         return set()

@@ -7,12 +7,7 @@ import time
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError, RefError, TextIndexError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.search.index_opener import (
-    open_current_index,
-    open_latest_index,
-    open_without_index,
-    repair_index,
-)
+from ccgrep.search.index_opener import open_index, open_without_index, repair_index
 from ccgrep.search.request import SEMANTIC_MODES, Answer, Coverage, Request
 from ccgrep.search.searcher import FoundHit, Searcher, SearchOptions
 from ccgrep.search.snippet import MatchFinder
@@ -87,8 +82,7 @@ def _search_index(
     """Search the full-text index as it is; return None if it cannot be used."""
     if not options.use_index:
         return None
-    open_index = open_latest_index if is_latest_enough else open_current_index
-    index = open_index(config.store_dir)
+    index = open_index(config.store_dir, is_latest_enough)
     try:
         return _run(config, request, options, index) if index is not None else None
     except TextIndexError:

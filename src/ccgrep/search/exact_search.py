@@ -13,7 +13,7 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import SUPERSEDED, WORKER, limit_hits, make_hit, rank
+from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
 from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
 from ccgrep.search.request import Answer, Place, Request
 
@@ -59,7 +59,7 @@ def search_exact(
             places[document.session_key, document.turn] = place
             counts[place] = count
             relevance = 1.0 if request.invert else count / (count + 1)
-            factor = _MACHINE_FACTOR if document.kind in (WORKER, SUPERSEDED) else 1.0
+            factor = _MACHINE_FACTOR if document.kind in MACHINE_KINDS else 1.0
             documents.append(document._replace(score=relevance * factor))
 
     is_complete = _run_until(request.deadline, verify_candidates)

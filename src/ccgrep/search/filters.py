@@ -29,7 +29,7 @@ class FilterClauses(NamedTuple):
 
 def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
     """Return the filters as queries on documents."""
-    must = [*_session_queries(reader, filters), *_value_queries(reader, filters)]
+    must = list(_required_queries(reader, filters))
     never: list[Query] = []
     if filters.subagents == "only":
         must.append(reader.term("kind", KINDS.index("subagent")))
@@ -42,7 +42,7 @@ def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
     return FilterClauses(must, never)
 
 
-def _session_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
+def _required_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
     projects = matching_projects(lambda: reader.value_counts("project"), filters)
     if projects is not None:
         yield reader.any_value("project", projects)
@@ -53,9 +53,6 @@ def _session_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
         yield reader.any_value("session", ids)
     if filters.only_ids is not None:
         yield reader.any_value("session", filters.only_ids)
-
-
-def _value_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
     if filters.source is not None:
         yield reader.term("source", filters.source)
     if filters.branch is not None:
@@ -64,7 +61,9 @@ def _value_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
         models = [name for name in reader.value_counts("model") if _contains(name, filters.model)]
         yield reader.any_value("model", models)
     if filters.tool is not None:
-        yield _tool(reader, filters.tool)
+        is_any = filters.tool.lower() == "any"
+        tools = reader.value_counts("tool_name") if is_any else [filters.tool.lower()]
+        yield reader.any_value("tool_name", tools)
 
 
 def matching_projects(
@@ -96,12 +95,6 @@ def _is_related(project: str, directory: str) -> bool:
     """Return whether one path is the other or lies below it."""
     here, there = (to_nfc(path).rstrip("/") + "/" for path in (directory, project))
     return bool(project) and (here.startswith(there) or there.startswith(here))
-
-
-def _tool(reader: TextReader, name: str) -> Query:
-    if name.lower() == "any":
-        return reader.any_value("tool_name", reader.value_counts("tool_name"))
-    return reader.term("tool_name", name.lower())
 
 
 def _most_recent_sessions(reader: TextReader, clauses: FilterClauses, number: int) -> Query:

@@ -1,6 +1,6 @@
 """Opens what a search runs on: the full-text index, a rebuilt one, a temporary one, or the store.
 
-A search never fails for want of an index. Only `open_current_index` is on the path of a normal
+A search never fails for want of an index. Only `open_index` is on the path of a normal
 search; everything else is imported when the index is missing, damaged or behind HEAD.
 """
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.generations import Generation
     from ccgrep.fulltext.reader import StoredTurn
     from ccgrep.kinds import Mode
-    from ccgrep.store.store import Store
 
 _WAIT_S = 0.2
 
@@ -40,58 +39,47 @@ class OpenIndex(NamedTuple):
     is_whole: bool = True
 
 
-def open_current_index(store_dir: str) -> OpenIndex | None:
-    """Return the full-text index if it is whole and reflects HEAD, else None."""
+def open_index(store_dir: str, is_latest_enough: bool = False) -> OpenIndex | None:
+    """Return the full-text index if it is whole and reflects HEAD, else None.
+
+    With `is_latest_enough`, return it even if it is neither.
+    """
     check_usable(store_dir)
     generation = generations.current(store_dir)
-    if generation is None or generation.level != "whole":
+    if generation is None:
         return None
-    if generation.snapshot != read_head(store_dir):
+    is_current = generation.level == "whole" and generation.snapshot == read_head(store_dir)
+    try:
+        return _open(generation) if is_current or is_latest_enough else None
+    except TextIndexError:
         return None
-    return _open(generation)
 
 
 def open_current_reader(store_dir: str) -> TextReader | None:
     """Return a reader of the full-text index if it is whole and reflects HEAD, else None."""
-    index = open_current_index(store_dir)
+    index = open_index(store_dir)
     return index.texts if index is not None and isinstance(index.texts, TextReader) else None
 
 
-def open_latest_index(store_dir: str) -> OpenIndex | None:
-    """Return the full-text index even if it is behind HEAD, or None if there is none."""
-    check_usable(store_dir)
-    generation = generations.current(store_dir)
-    return _open(generation) if generation is not None else None
-
-
-def _open(generation: Generation) -> OpenIndex | None:
-    try:
-        reader = generations.open_reader(generation.path)
-    except TextIndexError:
-        return None
+def _open(generation: Generation | None) -> OpenIndex:
+    if generation is None:
+        raise TextIndexError("there is no full-text index")
+    reader = generations.open_reader(generation.path)
     return OpenIndex(reader, generation.newest, generation.level == "whole")
 
 
-def open_store_texts(store_dir: str) -> OpenIndex:
-    """Return the store itself, searched turn by turn."""
-    from ccgrep.search.store_scan import StoreLookup  # noqa: PLC0415 - not for a normal search
-    from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
-
-    return OpenIndex(StoreLookup(open_store(store_dir)))
-
-
-def build_temporary_index(store_dir: str) -> OpenIndex:
-    """Return an index of the whole store that is gone after this search."""
-    from ccgrep.fulltext.sync import build_temporary  # noqa: PLC0415 - only without a usable index
-    from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
-
-    return OpenIndex(*build_temporary(open_store(store_dir)))
-
-
 def open_without_index(store_dir: str, mode: Mode) -> OpenIndex:
-    """Return what `--no-index` searches: ranked modes need an index, so one is built for them."""
-    is_exact = mode in ("literal", "regex")
-    return open_store_texts(store_dir) if is_exact else build_temporary_index(store_dir)
+    """Return what `--no-index` searches: the store, or for ranked modes a temporary index."""
+    from ccgrep.store.lifecycle import open_store  # noqa: PLC0415 - not for a normal search
+
+    store = open_store(store_dir)
+    if mode in ("literal", "regex"):
+        from ccgrep.search.store_scan import StoreLookup  # noqa: PLC0415
+
+        return OpenIndex(StoreLookup(store))
+    from ccgrep.fulltext.sync import build_temporary  # noqa: PLC0415
+
+    return OpenIndex(*build_temporary(store))
 
 
 def repair_index(store_dir: str, warn: Callable[[str], None]) -> OpenIndex:
@@ -107,35 +95,26 @@ def repair_index(store_dir: str, warn: Callable[[str], None]) -> OpenIndex:
         if generations.current(store_dir) is None and store.snapshot().shards:
             warn("building the full-text index")
         with store.lock(_WAIT_S):
-            _warn_of_damage(store, warn)
+            _warn_of_damage(store_dir, warn)
             sync(store)
-        return _open_latest(store)
+        return _open(generations.current(store_dir))
     except (LockedError, WriteError) as error:
-        return _open_despite(store, error, warn)
+        return _open_despite(store_dir, error, warn)
 
 
-def _warn_of_damage(store: Store, warn: Callable[[str], None]) -> None:
+def _warn_of_damage(store_dir: str, warn: Callable[[str], None]) -> None:
     try:
-        if generations.current(store.directory) is not None:
-            _open_latest(store)
+        if (generation := generations.current(store_dir)) is not None:
+            _open(generation)
     except TextIndexError as error:
         warn(f"{error}: rebuilding it")
 
 
-def _open_latest(store: Store) -> OpenIndex:
-    generation = generations.current(store.directory)
-    if generation is None:
-        raise TextIndexError("there is no full-text index")
-    reader = generations.open_reader(generation.path)
-    return OpenIndex(reader, generation.newest, generation.level == "whole")
-
-
-def _open_despite(store: Store, error: Exception, warn: Callable[[str], None]) -> OpenIndex:
-    try:
-        latest = _open_latest(store)
-    except TextIndexError:
+def _open_despite(store_dir: str, error: Exception, warn: Callable[[str], None]) -> OpenIndex:
+    latest = open_index(store_dir, is_latest_enough=True)
+    if latest is None:
         warn(f"there is no full-text index, so this search takes a while: {error}")
-        return build_temporary_index(store.directory)
+        return open_without_index(store_dir, "words")
     discussion = "the discussion only; tools and sub-agents are still being indexed"
     warn(f"searching {'what is indexed so far' if latest.is_whole else discussion}: {error}")
     return latest

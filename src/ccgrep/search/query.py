@@ -8,12 +8,13 @@ text becomes pairs of adjacent characters.
 from __future__ import annotations
 
 from ccgrep.errors import UsageError
+from ccgrep.fulltext.reader import TOKENS
 from ccgrep.fulltext.terms import camel_parts, cjk_runs, cjk_words, fold, remove_cjk
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Analyze = Callable[[str], list[str]]
 
@@ -55,6 +56,13 @@ class Unit(NamedTuple):
         return len(self.stems) > 1 or len(self.tokens) > 1
 
 
+class Requirement(NamedTuple):
+    """The units of one pattern, and how many of them a turn must have."""
+
+    units: list[Unit]
+    at_least: int
+
+
 def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
     """Return the units of a query, each once."""
     if len(text) > _MAX_CHARS:
@@ -83,8 +91,7 @@ def _split_query(text: str) -> Iterator[tuple[str, bool]]:
 
 def _unit(typed: str, stems: Analyze, tokens: Analyze) -> Unit:
     folded = fold(typed)
-    runs = cjk_runs(folded)
-    grams = [gram for run in runs for gram in _cjk_grams(run)]
+    grams = [gram for run in cjk_runs(folded) for gram in _cjk_grams(run)]
     rest = remove_cjk(folded)
     words = tokens(rest)
     parts = stems(" ".join(camel_parts(rest.strip()))) if len(words) == 1 else []
@@ -128,3 +135,40 @@ def min_units(count: int) -> int:
     far below the best: one rare word says more than three common ones.
     """
     return min(count, 2) if count <= 3 else 1
+
+
+def meets_any(
+    requirements: Sequence[Requirement], texts: Mapping[str, str], stems: Analyze, tokens: Analyze
+) -> bool:
+    """Return whether the texts of a turn's fields meet one of the requirements.
+
+    Only this finds phrases in fields whose word positions are not indexed.
+    """
+    from ccgrep.fulltext.expand import expand  # noqa: PLC0415 - few queries have phrases
+
+    words = {
+        field: tokens(text) if field in TOKENS else stems(expand(text))
+        for field, text in texts.items()
+    }
+    return any(
+        sum(any(_has_unit(words[field], unit, field) for field in words) for unit in one.units)
+        >= one.at_least
+        for one in requirements
+    )
+
+
+def _has_unit(words: list[str], unit: Unit, field: str) -> bool:
+    if field in TOKENS:
+        return _has_sequence(words, unit.tokens)
+    if not set(unit.grams) <= set(words):
+        return False
+    return _has_sequence(words, unit.stems) or (
+        len(unit.parts) > 1 and _has_sequence(words, unit.parts)
+    )
+
+
+def _has_sequence(words: list[str], sequence: Sequence[str]) -> bool:
+    """Return whether `sequence` occurs in `words` without gaps."""
+    wanted = list(sequence)
+    size = len(wanted)
+    return any(words[at : at + size] == wanted for at in range(len(words) - size + 1))

@@ -25,7 +25,9 @@ _SESSION_BONUS = 0.2
 _DIGITS = 5
 """Scores are rounded, because their last digits depend on the order of summation."""
 
-MAIN, SUBAGENT, WORKER, SUPERSEDED = range(len(KINDS))
+_MAIN, _SUBAGENT, _WORKER, _SUPERSEDED = range(len(KINDS))
+MACHINE_KINDS = (_WORKER, _SUPERSEDED)
+"""Sessions that rank below all others."""
 
 
 class RankedHit(NamedTuple):
@@ -69,15 +71,13 @@ def rank(
 
 
 def _add_session_bonus(documents: Sequence[DocumentHit], scores: dict[int, float]) -> None:
-    best_two: dict[int, list[float]] = {}
+    sessions: dict[int, list[float]] = {}
     for one in documents:
-        best = best_two.setdefault(one.session_key, [])
-        best.append(scores[id(one)])
-        best.sort(reverse=True)
-        del best[2:]
+        sessions.setdefault(one.session_key, [0.0]).append(scores[id(one)])
+    best_two = {session: sorted(all_scores)[-2:] for session, all_scores in sessions.items()}
     for one in documents:
         own = scores[id(one)]
-        first, second = (*best_two[one.session_key], 0.0)[:2]
+        second, first = best_two[one.session_key]
         scores[id(one)] = own + _SESSION_BONUS * (second if own == first else first)
 
 
@@ -85,10 +85,10 @@ def _put_below_parents(documents: Sequence[DocumentHit], scores: dict[int, float
     """Rank sub-agents below the best hit of the session that started them."""
     best: dict[int, float] = {}
     for one in documents:
-        if one.kind == MAIN:
+        if one.kind == _MAIN:
             best[one.session_key] = max(best.get(one.session_key, 0.0), scores[id(one)])
     for one in documents:
-        if one.kind == SUBAGENT:
+        if one.kind == _SUBAGENT:
             ceiling = best.get(one.parent_key)
             score = scores[id(one)] * _SUBAGENT_FACTOR
             scores[id(one)] = score if ceiling is None else min(score, ceiling * (1 - 1e-4))
@@ -101,9 +101,6 @@ def _group_by_turn(scored: Iterable[tuple[float, DocumentHit]]) -> list[RankedHi
         groups.setdefault(document.object_key, []).append((score, document))
     ranked = []
     for group in groups.values():
-        if len(group) == 1:
-            ranked.append(RankedHit(*group[0]))
-            continue
         first, *others = sorted((document for _, document in group), key=_recent_first)
         ranked.append(RankedHit(max(score for score, _ in group), first, tuple(others)))
     return sorted(ranked, key=lambda hit: (-hit.score, *_recent_first(hit.document)))
@@ -120,15 +117,8 @@ def merge_places(hit: RankedHit, other: RankedHit) -> RankedHit:
 
 
 def _recent_first(document: DocumentHit) -> tuple[bool, int, int, int]:
-    is_superseded = document.kind == SUPERSEDED  # These come last.
+    is_superseded = document.kind == _SUPERSEDED  # These come last.
     return (is_superseded, -document.started, document.session_key, document.turn)
-
-
-def scale_scores(ranked: Sequence[RankedHit], lowest: float, highest: float) -> list[RankedHit]:
-    """Scale the scores to lie between `lowest` and `highest`, which the best hit gets."""
-    top = max((hit.score for hit in ranked), default=0.0) or 1.0
-    span = highest - lowest
-    return [RankedHit(lowest + span * hit.score / top, hit.document, hit.others) for hit in ranked]
 
 
 def limit_hits(ranked: Iterable[RankedHit], limit: int, per_session: int) -> list[RankedHit]:

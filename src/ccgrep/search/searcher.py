@@ -12,7 +12,7 @@ from ccgrep.fulltext.reader import StoredTurn, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.index_opener import OpenIndex, open_store_texts
+from ccgrep.search.index_opener import OpenIndex
 from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Hit, Place, Request
 from ccgrep.search.snippet import MatchedText, MatchFinder, WordFinder
 from ccgrep.text import redact_spans
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
     from ccgrep.search.request import Embedded, Passage
+    from ccgrep.search.store_scan import StoreScan
     from ccgrep.search.turn_reader import TurnReader
 
 
@@ -99,10 +100,7 @@ class Searcher:
         if isinstance(self._texts, TextReader):
             found = indexed_candidates(self._texts, matcher, request, self.turn_text)
             return search_exact(found, matcher, request, self._newest), finder
-        from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
-        from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
-
-        scan = StoreScan(open_store(self._config.store_dir), request.filters, self._warn_of_loss)
+        scan = self._scan(request.filters)
         return search_exact(scan.candidates(request), matcher, request, scan.newest), finder
 
     def found(
@@ -165,11 +163,13 @@ class Searcher:
         if isinstance(self._texts, TextReader):
             query = filter_clauses(self._texts, filters).apply(self._texts.everything())
             return sorted(self._texts.value_counts("session", "", query))
-        from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415
+        return sorted({place.session for _, place, _ in self._scan(filters).turns()})
+
+    def _scan(self, filters: Filters) -> StoreScan:
+        from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415 - only without an index
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-        scan = StoreScan(open_store(self._config.store_dir), filters)
-        return sorted({one.place.session for one in scan.candidates(Request(()))})
+        return StoreScan(open_store(self._config.store_dir), filters, self._warn_of_loss)
 
     def title(self, session: str) -> str:
         first = self._texts.stored(session, 0)
@@ -212,11 +212,6 @@ class Searcher:
 
         turn = self.turn(place)
         return turn_text(turn, kind) if turn is not None else ""
-
-
-def make_searcher(config: Config, reader: TextReader | None) -> Searcher:
-    """Return a searcher of an open full-text index, or of the store if that is None."""
-    return Searcher(config, OpenIndex(reader) if reader else open_store_texts(config.store_dir))
 
 
 def _find_matches(texts: Iterable[tuple[str, str]], finder: MatchFinder) -> list[MatchedText]:

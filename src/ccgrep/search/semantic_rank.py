@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import SUPERSEDED, WORKER, limit_hits, make_hit, rank, recency
+from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank, recency
 from ccgrep.search.request import Answer, Passage, Place
 from ccgrep.search.word_search import has_known_word, score_words
 
@@ -214,7 +214,7 @@ def _rank_machines_last(documents: Iterable[DocumentHit], newest: int) -> list[R
     """Rank the turns; those of worker and superseded sessions come below all others."""
     groups: tuple[list[DocumentHit], list[DocumentHit]] = ([], [])
     for one in documents:
-        groups[one.kind in (WORKER, SUPERSEDED)].append(one)
+        groups[one.kind in MACHINE_KINDS].append(one)
     first, machine = (rank(group, newest) for group in groups)
     factor = min((hit.score for hit in first), default=1.0) * _MACHINE_FACTOR
     known = {hit.document.object_key for hit in first}

@@ -10,7 +10,7 @@ from itertools import islice
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.query import Unit
-from ccgrep.text import redact_spans
+from ccgrep.text import redact_spans, shared_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,12 +80,13 @@ def _if_same_length(changed: str, text: str) -> str:
 class _UnitFinder:
     """Finds one unit of a query.
 
-    It searches for the prefix that all forms of the first word share, then checks the rest.
+    It searches for the prefix that all forms of the first word share, then checks the rest:
+    `flaki` and `flaky` share `flak`.
     """
 
     def __init__(self, unit: Unit) -> None:
         pairs = zip(unit.stems, unit.words, strict=False)
-        self._prefixes = [_shared_prefix(stem, word) for stem, word in pairs]
+        self._prefixes = [word[: max(shared_length(stem, word), 1)] for stem, word in pairs]
         self._runs = cjk_runs(fold(unit.typed))
 
     def find(self, text: str, lower: str) -> Iterator[tuple[int, int]]:
@@ -131,16 +132,6 @@ def _drop_overlaps(spans: list[Span]) -> list[Span]:
         if not kept or span.start >= kept[-1].end:
             kept.append(span)
     return kept
-
-
-def _shared_prefix(stem: str, word: str) -> str:
-    """Return what `flaki` and `flaky` both start with."""
-    length = 0
-    for a, b in zip(stem, word, strict=False):
-        if a != b:
-            break
-        length += 1
-    return word[: max(length, 1)]
 
 
 class PatternFinder:

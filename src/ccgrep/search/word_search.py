@@ -15,25 +15,17 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.phrases import PhraseVerifier, Requirement
-from ccgrep.search.query import Unit, content_units, min_units, parse
-from ccgrep.search.rank import (
-    SUPERSEDED,
-    WORKER,
-    RankedHit,
-    limit_hits,
-    make_hit,
-    merge_places,
-    rank,
-    scale_scores,
-)
+from ccgrep.search.query import Requirement, Unit, content_units, meets_any, min_units, parse
+from ccgrep.search.rank import MACHINE_KINDS, RankedHit, limit_hits, make_hit, merge_places, rank
 from ccgrep.search.request import Answer, Filters, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ccgrep.kinds import TextKind, Tier
-    from ccgrep.search.phrases import LoadField
+
+    LoadField = Callable[[Place, str], str]
+    """Returns the text of a field of the turn at a place."""
 
 _TITLE_BOOST = 0.6
 _NEAR_SCORE = 0.7  # constant, because Tantivy scores proximity differently in each segment
@@ -101,12 +93,13 @@ def score_words(
     queries = _parse_patterns(reader, request)
     if not queries:
         return []
-    search = _WordSearch(reader, request)
     required = [
         Requirement(units, min_units(len(units)) if needs_most else 1)
         for units in map(content_units, queries)
     ]
-    return search.score_discussion(required, _stop_words(queries), limit)
+    search = _WordSearch(reader, request)
+    discussion, *_ = search.bands(required, _stop_words(queries))
+    return reader.search(search.clauses.apply(discussion.query), limit)
 
 
 def has_known_word(reader: TextReader, request: Request) -> bool:
@@ -136,20 +129,23 @@ class _WordSearch:
     ) -> None:
         self._reader = reader
         self._request = request
-        self._clauses = filter_clauses(reader, request.filters)
+        self.clauses = filter_clauses(reader, request.filters)
         self._newest = newest
-        self._phrases = PhraseVerifier(reader, load)
+        self._load = load
         self._limit = 0 if request.needs_total else request.limit
 
     def answer(
         self, tier: Tier, required: list[Requirement], stop_words: Sequence[Unit] = ()
     ) -> Answer:
         ranked: dict[int, RankedHit] = {}
-        for band in self._bands(required, stop_words):
+        for band in self.bands(required, stop_words):
             found = self._search(band, required, tier)
-            for hit in scale_scores(found, band.lowest, band.highest):
-                known = ranked.get(hit.document.object_key)
-                ranked[hit.document.object_key] = merge_places(known, hit) if known else hit
+            top = max((hit.score for hit in found), default=0.0) or 1.0
+            span = band.highest - band.lowest
+            for score, document, others in found:
+                hit = RankedHit(band.lowest + span * score / top, document, others)
+                known = ranked.get(document.object_key)
+                ranked[document.object_key] = merge_places(known, hit) if known else hit
             if self._is_enough(ranked.values()):
                 break
         kept = limit_hits(ranked.values(), self._request.limit, self._request.per_session)
@@ -158,12 +154,6 @@ class _WordSearch:
             make_hit(one, place_of)._replace(parts=(("words", one.document.score),)) for one in kept
         ]
         return Answer(hits, len(ranked), tier)
-
-    def score_discussion(
-        self, required: list[Requirement], stop_words: Sequence[Unit], limit: int
-    ) -> list[DocumentHit]:
-        query = self._bands(required, stop_words)[0].query
-        return self._reader.search(self._clauses.apply(query), limit)
 
     def _is_enough(self, ranked: Iterable[RankedHit]) -> bool:
         return bool(self._limit) and len(self._first(ranked)) == self._limit
@@ -181,7 +171,7 @@ class _WordSearch:
 
     def _search(self, band: Band, required: list[Requirement], tier: Tier) -> list[RankedHit]:
         """Return the hits of a band, at least as many as the limit if there are that many."""
-        query = self._clauses.apply(band.query, never=band.never)
+        query = self.clauses.apply(band.query, never=band.never)
         has_phrase = any(unit.is_phrase for one in required for unit in one.units)
         fetch = max(_FIRST_FETCH, 4 * self._limit) if self._limit else 0
         while True:
@@ -208,14 +198,16 @@ class _WordSearch:
         """Return the hits whose text has the phrases, until they are enough."""
         kept: list[RankedHit] = []
         for hit in ranked:
-            if self._phrases.is_match(self._place(hit.document), required, fields):
+            place = self._place(hit.document)
+            texts = {field: self._load(place, field) for field in fields}
+            if meets_any(required, texts, self._reader.stems, self._reader.tokens):
                 kept.append(hit)
                 if self._is_enough(kept):
                     break
         return kept
 
-    def _bands(self, required: list[Requirement], stop_words: Sequence[Unit]) -> list[Band]:
-        machine = tuple(self._reader.term("kind", kind) for kind in (WORKER, SUPERSEDED))
+    def bands(self, required: list[Requirement], stop_words: Sequence[Unit]) -> list[Band]:
+        machine = tuple(self._reader.term("kind", kind) for kind in MACHINE_KINDS)
         if self._request.types:
             fields = tuple(field for kind in self._request.types for field in _FIELDS[kind])
             query = self._query(required, lambda unit: self._in_any(fields, unit))
@@ -266,12 +258,11 @@ class _WordSearch:
         return whole
 
     def _word(self, field: str, word: str) -> Query:
-        match field:
-            case "user":
-                return self._reader.in_prompt(word)
-            case "assistant":
-                return self._reader.in_answer(word)
-        return self._reader.term(field, word)
+        if field == "user":
+            return self._reader.in_prompt(word)
+        return (
+            self._reader.in_answer(word) if field == "assistant" else self._reader.term(field, word)
+        )
 
     def _near(self, units: Sequence[Unit]) -> list[Query]:
         """Return queries that add a little score if adjacent words of the query are close."""
