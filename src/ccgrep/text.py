@@ -14,8 +14,8 @@ from ccgrep.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, AnyStr
 
 # C0 but TAB and LF, DEL, C1, line and paragraph separators, soft hyphen, bidi controls,
 # zero-width and invisible characters, variation-selector supplement, tags, interlinear
@@ -250,6 +250,14 @@ def json_escape(document: str) -> str:
 def _spell_json(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def find_all(part: AnyStr, text: AnyStr) -> Iterator[tuple[int, int]]:
+    """Yield where `part` occurs in `text`, without overlaps."""
+    end = 0
+    while (start := text.find(part, end)) >= 0:
+        end = start + len(part)
+        yield start, end
 
 
 def shared_length(a: str, b: str) -> int:

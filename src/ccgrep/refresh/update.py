@@ -21,6 +21,7 @@ from ccgrep.refresh.change_detector import detect_changes
 from ccgrep.refresh.seen_file import describe_locations, describe_scan, read_seen, update_seen
 from ccgrep.sources.scan import Scan, scan, scan_paths
 from ccgrep.store.commit import Commit
+from ccgrep.store.gc import collect_garbage
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.manifest import SourceFile
 from ccgrep.store.store import Store
@@ -86,8 +87,7 @@ def refresh(config: Config, feedback: Feedback) -> Refreshed:
             f"{report.behind_files:,} files ({report.behind_bytes / 1e6:,.1f} MB) are not indexed "
             "yet, the oldest ones: run `ccgrep index`"
         )
-    is_fresh = not report.behind_files
-    return Refreshed(True, is_fresh, report.behind_files, report.behind_bytes)
+    return Refreshed(True, not report.behind_files, report.behind_files, report.behind_bytes)
 
 
 def make_options(config: Config, wait_s: float) -> Options:
@@ -108,7 +108,7 @@ def build(
             configure_kinds(store, options.kinds)
         if store.snapshot().must_collect:
             purge(store)
-            _collect_garbage(store)
+            collect_garbage(store)
         files = None if options.is_full else _count_unchanged(store, options)
         if files is not None:
             report = IndexReport(files_seen=files, documents=sync(store))
@@ -159,9 +159,8 @@ def ingest_grown(
 ) -> bool:
     """Ingest transcripts that only grew, without scanning the roots; return whether that worked.
 
-    Report as soon as they can be searched, and tidy up after that.
-
-    Anything else, such as a copied or rewritten transcript, is left to `refresh`.
+    Report as soon as they can be searched, and tidy up after that. Anything else, such as a copied
+    or rewritten transcript, is left to `refresh`.
     """
     found = scan_paths(list(config.roots), paths)
     if found is None or sum(file.size for file in found.files.values()) > _MAX_GROWN_BYTES:
@@ -201,12 +200,6 @@ def _tidy(store: Store, is_forgotten_found: bool = False) -> None:
     garbage = store.snapshot().garbage_bytes
     is_much = garbage > max(_GARBAGE_ALWAYS_BYTES, _GARBAGE_SHARE * packed)
     if is_much or is_forgotten_found:
-        _collect_garbage(store)
+        collect_garbage(store)
     elif len(store.packs()) > _MANY_PACKS:
         store.fold()
-
-
-def _collect_garbage(store: Store) -> None:
-    from ccgrep.store.gc import collect_garbage  # noqa: PLC0415 - rare, and a search may be waiting
-
-    collect_garbage(store)

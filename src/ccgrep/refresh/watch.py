@@ -59,10 +59,7 @@ def _lock_path(config: Config) -> str:
 
 
 def _watch(
-    config: Config,
-    stop: Event,
-    warn: Callable[[str], None],
-    on_ingested: Callable[[], None],
+    config: Config, stop: Event, warn: Callable[[str], None], on_ingested: Callable[[], None]
 ) -> None:
     _ingest(config, warn, on_ingested)
     folders = _folders(config)
@@ -77,31 +74,25 @@ def _watch(
 
 def _changes(folders: list[str], stop: Event, warn: Callable[[str], None]) -> Iterator[bool]:
     """Yield whether something changed, at least once per tick."""
-    try:
-        yield from _reported_changes(folders, stop)
-    except (OSError, RuntimeError) as error:
-        # The kernel limits the number of watched folders per user.
-        warn(f"cannot watch for changes ({error}): checking every second instead")
-        while not stop.wait(_TICK_MS / 1000):
-            yield True
-
-
-def _reported_changes(folders: list[str], stop: Event) -> Iterator[bool]:
-    if not folders:
-        while not stop.wait(_TICK_MS / 1000):
-            yield False
-        return
-    for found in watch(
-        *folders,
-        watch_filter=lambda _change, path: path.endswith(_NAMES) or os.path.isdir(path),
-        debounce=_DEBOUNCE_MS,
-        step=_STEP_MS,
-        stop_event=stop,
-        rust_timeout=_TICK_MS,
-        yield_on_timeout=True,
-        ignore_permission_denied=True,
-    ):
-        yield bool(found)
+    is_watching = bool(folders)
+    if is_watching:
+        changes = watch(
+            *folders,
+            watch_filter=lambda _change, path: path.endswith(_NAMES) or os.path.isdir(path),
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            stop_event=stop,
+            rust_timeout=_TICK_MS,
+            yield_on_timeout=True,
+            ignore_permission_denied=True,
+        )
+        try:
+            yield from map(bool, changes)
+        except (OSError, RuntimeError) as error:
+            # The kernel limits the number of watched folders per user.
+            warn(f"cannot watch for changes ({error}): checking every second instead")
+    while not stop.wait(_TICK_MS / 1000):
+        yield is_watching
 
 
 def _folders(config: Config) -> list[str]:
@@ -113,8 +104,11 @@ def _folders(config: Config) -> list[str]:
 
 def _ingest(config: Config, warn: Callable[[str], None], on_ingested: Callable[[], None]) -> bool:
     """Bring the store up to date; return False if it has to be tried again."""
+    roots = [root.path for root in config.roots]
     try:
-        _ingest_changes(config)
+        changed = detect_changes(config.store_dir, roots, config.exclude)
+        if changed is None or (changed and not ingest_grown(config, changed)):
+            build(create_store(config.store_dir), make_options(config, wait_s=0))
     except LockedError:
         return False  # The other process may not have seen the change that woke this one.
     except CcgrepError as error:
@@ -122,10 +116,3 @@ def _ingest(config: Config, warn: Callable[[str], None], on_ingested: Callable[[
         return True  # It would fail again until something changes.
     on_ingested()
     return True
-
-
-def _ingest_changes(config: Config) -> None:
-    changed = detect_changes(config.store_dir, [root.path for root in config.roots], config.exclude)
-    if changed is not None and (not changed or ingest_grown(config, changed)):
-        return
-    build(create_store(config.store_dir), make_options(config, wait_s=0))

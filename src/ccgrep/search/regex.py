@@ -7,11 +7,13 @@ it may admit texts without a match, but it never rules out one with a match.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ccgrep.errors import UsageError
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, trigram_text
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.text import clip, one_line
+from ccgrep.text import clip, find_all, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,46 +72,24 @@ class Matcher:
             return min(data.count(self._literal), _MAX_COUNT)
         if not self._may_match(data):
             return 0
-        number = 0
-        for _ in self.spans(data):
-            number += 1
-            if number == _MAX_COUNT:
-                break
+        number = len(list(islice(self.spans(data), _MAX_COUNT)))
         return number or int(self._regexp.search(data) is not None)
 
     def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Return the byte ranges of the matches that are not empty, from left to right."""
         if self._literal:
-            return _occurrences(self._literal, data)
-        return self._regexp_spans(data)
-
-    def _regexp_spans(self, data: bytes) -> Iterator[tuple[int, int]]:
-        if not self._may_match(data):
-            return
-        if not self._group:
-            # After an empty match RE2 advances by one byte. No match starts inside a character.
-            for match in self._regexp.finditer(data):
-                start, end = match.span()
+            yield from find_all(self._literal, data)
+        elif self._may_match(data):
+            at = 0
+            while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
+                start, end = match.span(self._group)
                 if end > start:
                     yield start, end
-            return
-        at = 0
-        while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
-            start, end = match.span(self._group)
-            if end > start:
-                yield start, end
-            at = end if end > at else _next_character(data, at)
+                at = end if end > at else _next_character(data, at)
 
     def _may_match(self, data: bytes) -> bool:
         """Return whether `data` has every literal that a match contains: a quick check."""
         return all(literal in data for literal in self._required)
-
-
-def _occurrences(literal: bytes, data: bytes) -> Iterator[tuple[int, int]]:
-    end = 0
-    while (start := data.find(literal, end)) >= 0:
-        end = start + len(literal)
-        yield start, end
 
 
 def _compile_alternatives(
@@ -218,18 +198,14 @@ def _parse_atom(pattern: str, at: int) -> tuple[Plan | str | None, int]:
         if char_class is None:
             raise ValueError
         return None, char_class.end()
-    if char == "\\":
-        return _parse_escape(pattern, at)
-    return (None if char in ".^$" else char), at + 1
-
-
-def _parse_escape(pattern: str, at: int) -> tuple[Plan | str | None, int]:
-    char = pattern[at + 1 : at + 2]
-    if char and not char.isalnum() and char.isascii() and char != "_":
-        return char, at + 2
-    if char in tuple("dDwWsSbBAz"):
+    if char != "\\":
+        return (None if char in ".^$" else char), at + 1
+    escaped = pattern[at + 1 : at + 2]
+    if escaped in tuple("dDwWsSbBAz"):
         return None, at + 2
-    raise ValueError
+    if escaped.isalnum() or not escaped.isascii() or escaped in ("", "_"):
+        raise ValueError
+    return escaped, at + 2
 
 
 def _parse_repetition(pattern: str, at: int) -> tuple[int | None, int]:

@@ -84,9 +84,8 @@ def search_semantic(
         turns[key].document._replace(score=max(final[key] * scale, 0.0)) for key in hit_keys
     ]
     ranked = _rank_machines_last(documents, newest)
-    kept = limit_hits(ranked, request.limit, request.per_session)
     hits = []
-    for one in kept:
+    for one in limit_hits(ranked, request.limit, request.per_session):
         turn = turns[_key(one.document)]
         parts = (
             ("meaning", turn.semantic),
@@ -105,9 +104,8 @@ def _hit_keys(
     least = MIN_SIMILARITY if has_known_word(reader, request) else _MIN_SIMILARITY_OF_UNKNOWN
     if not has_words and all(turn.similarity < least for turn in turns.values()):
         return set()
-    with_words: set[Key] = set()
-    if has_words:
-        with_words = {_key(one) for one in score_words(reader, request, needs_most=True)}
+    most_words = score_words(reader, request, needs_most=True) if has_words else []
+    with_words = {_key(one) for one in most_words}
     return {
         key
         for key, turn in turns.items()
@@ -164,13 +162,13 @@ class _CandidateScorer:
 
     def _is_enough(self, documents: Sequence[DocumentHit]) -> bool:
         """Return whether there are several times as many turns as the request's limit."""
-        wanted, per_session = 4 * self._request.limit, self._request.per_session
-        if not per_session:
-            return 0 < wanted <= len({one.object_key for one in documents})
+        limit, per_session = self._request.limit, self._request.per_session
         sessions: dict[int, set[int]] = {}
         for one in documents:
-            sessions.setdefault(one.session_key, set()).add(one.object_key)
-        return 0 < wanted <= sum(min(len(turns), per_session) for turns in sessions.values())
+            session = one.session_key if per_session else 0
+            sessions.setdefault(session, set()).add(one.object_key)
+        most = per_session or len(documents)
+        return 0 < 4 * limit <= sum(min(len(turns), most) for turns in sessions.values())
 
 
 def _score_turn(document: DocumentHit, sides: Mapping[str, Match], words: float) -> _ScoredTurn:

@@ -8,6 +8,7 @@ Imports numpy and a model, so it is loaded for these modes only.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -83,9 +84,8 @@ def search_embeddings(
     vectors = Vectors(directory)
     since = window_start(config.embed_window_days, newest)
     known_total = _read_done(directory, _state(config, surfaces, since, vectors))
-    if known_total is not None:
-        pending = Pending([], known_total)
-    else:
+    pending = Pending([], known_total or 0)
+    if known_total is None:
         pending = embedding.find_pending(reader, vectors.keys(), surfaces, since)
     if pending.texts and options.embed_pending:
         _embed(config, model, pending, opened)
@@ -100,21 +100,21 @@ def search_embeddings(
         share = 100 * embedded.texts // embedded.total
         options.warn(f"{share} % of the texts are embedded: run `ccgrep index` for the rest")
     query = Query(vectors, list(opened.encoder.encode(request.patterns)))
-    alpha = 1.0 if request.mode == "semantic" else _alpha(config, request)
+    hybrid_alpha = config.alpha if request.alpha is None else request.alpha
+    alpha = 1.0 if request.mode == "semantic" else hybrid_alpha
     return search_semantic(reader, request, newest, query, surfaces, alpha), embedded
 
 
 def _embed(config: Config, model: Model, pending: Pending, opened: OpenEncoder) -> None:
     store = open_store(config.store_dir)
-    try:
+    # Another process may embed, or the store cannot be written.
+    with suppress(LockedError, WriteError):
         directory = make_model_dir(config.store_dir, model)
         with embedding.lock(directory):
             texts = _drop_embedded(pending, Vectors(directory)).texts
             embedding.embed(
                 store, directory, texts, opened.encoder, Splitter(model), budget_s=_SEARCH_BUDGET_S
             )
-    except (LockedError, WriteError):
-        return  # Another process embeds, or the store cannot be written.
 
 
 def _drop_embedded(pending: Pending, vectors: Vectors) -> Pending:
@@ -137,22 +137,16 @@ def _read_done(directory: str, state: str) -> int | None:
 
 def _write_done(config: Config, directory: str, state: str, total: int) -> None:
     """Record that all texts are embedded: finding that out reads every document."""
-    try:
+    data = add_checksum(f"{state} {total}".encode())
+    with suppress(WriteError, OSError):
         tmp_dir = open_store(config.store_dir).tmp_dir
-        data = add_checksum(f"{state} {total}".encode())
         fsio.publish(tmp_dir, os.path.join(directory, "DONE"), data, is_hint=True)
-    except (WriteError, OSError):
-        return
 
 
 @cache
 def _open_query_encoder(model: Model) -> OpenEncoder:
     """Open the encoder once per process."""
     return open_encoder(model)
-
-
-def _alpha(config: Config, request: Request) -> float:
-    return config.alpha if request.alpha is None else request.alpha
 
 
 def _choose_surfaces(config: Config, request: Request) -> tuple[str, ...]:

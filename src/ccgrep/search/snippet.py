@@ -10,7 +10,7 @@ from itertools import islice
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.query import Unit
-from ccgrep.text import redact_spans, shared_length
+from ccgrep.text import find_all, redact_spans, shared_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +69,11 @@ class WordFinder:
                 folded = _if_same_length(fold(text), text)
                 spans = list(islice(finder.find(folded, folded.lower()), MAX_SPANS))
             found += [Span(start, end, number) for start, end in spans]
-        return _drop_overlaps(sorted(found))
+        kept: list[Span] = []
+        for span in sorted(found):
+            if not kept or span.start >= kept[-1].end:
+                kept.append(span)
+        return kept
 
 
 def _if_same_length(changed: str, text: str) -> str:
@@ -98,10 +102,7 @@ class _UnitFinder:
                 yield at, end
             at = lower.find(first, end or at + 1)
         for run in self._runs:
-            at = text.find(run)
-            while at >= 0:
-                yield at, at + len(run)
-                at = text.find(run, at + len(run))
+            yield from find_all(run, text)
 
     def _end(self, text: str, lower: str, start: int) -> int:
         """Return where the unit that starts at `start` ends, or 0 if there is none."""
@@ -125,15 +126,6 @@ def _starts_word(text: str, at: int) -> bool:
     return text[at].isupper() and not text[at - 1].isupper()
 
 
-def _drop_overlaps(spans: list[Span]) -> list[Span]:
-    """Return the spans without those that overlap an earlier one."""
-    kept: list[Span] = []
-    for span in spans:
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-    return kept
-
-
 class PatternFinder:
     """Finds the matches of an exact pattern."""
 
@@ -143,8 +135,6 @@ class PatternFinder:
 
     def spans(self, text: str) -> list[Span]:
         data = text.encode("utf-8", "replace")
-        if len(data) == len(text):
-            return [Span(*span) for span in islice(self._matcher.spans(data), self._limit)]
         found = []
         at_byte = at_char = 0
         for start, end in islice(self._matcher.spans(data), self._limit):

@@ -15,6 +15,7 @@ from ccgrep.refs import find_session
 from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, encode_text
 from ccgrep.search.filters import matching_projects
 from ccgrep.search.request import Filters, Place, Request
+from ccgrep.search.turn_reader import TurnReader
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 
@@ -150,7 +151,7 @@ class StoreLookup:
     """Looks up session ids and turns in the store, in place of a full-text index."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._turns = TurnReader(store)
         self._rows = {row.session.id: row for row in store.rows() if row.session.turns}
 
     def session_ids(self, prefix: str) -> list[str]:
@@ -158,12 +159,8 @@ class StoreLookup:
 
     def stored(self, session_id: str, turn: int) -> StoredTurn | None:
         row = self._rows.get(session_id)
-        entries = self._store.manifest(row).entries if row is not None else ()
-        if row is None or turn >= len(entries):
-            return None
-        try:
-            loaded = self._store.load(entries[turn].turn, Turn)
-        except StoreError:
+        loaded = self._turns.turn(session_id, turn) if row is not None else None
+        if row is None or loaded is None:
             return None
         session = row.session
         title = session.title if turn == 0 else ""
