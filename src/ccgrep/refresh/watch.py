@@ -75,22 +75,22 @@ def _watch(
 def _changes(folders: list[str], stop: Event, warn: Callable[[str], None]) -> Iterator[bool]:
     """Yield whether something changed, at least once per tick."""
     is_watching = bool(folders)
-    if is_watching:
-        changes = watch(
-            *folders,
-            watch_filter=lambda _change, path: path.endswith(_NAMES) or os.path.isdir(path),
-            debounce=_DEBOUNCE_MS,
-            step=_STEP_MS,
-            stop_event=stop,
-            rust_timeout=_TICK_MS,
-            yield_on_timeout=True,
-            ignore_permission_denied=True,
-        )
-        try:
+    try:
+        if is_watching:
+            changes = watch(
+                *folders,
+                watch_filter=lambda _change, path: path.endswith(_NAMES) or os.path.isdir(path),
+                debounce=_DEBOUNCE_MS,
+                step=_STEP_MS,
+                stop_event=stop,
+                rust_timeout=_TICK_MS,
+                yield_on_timeout=True,
+                ignore_permission_denied=True,
+            )
             yield from map(bool, changes)
-        except (OSError, RuntimeError) as error:
-            # The kernel limits the number of watched folders per user.
-            warn(f"cannot watch for changes ({error}): checking every second instead")
+    except (OSError, RuntimeError) as error:
+        # The kernel limits the number of watched folders per user.
+        warn(f"cannot watch for changes ({error}): checking every second instead")
     while not stop.wait(_TICK_MS / 1000):
         yield is_watching
 
