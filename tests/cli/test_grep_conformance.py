@@ -311,7 +311,7 @@ def test_extended_regular_expressions_have_re2_syntax(corpus: Home) -> None:
     assert lines_of_ccgrep(corpus, "-E", r"\p{Cyrillic}{3}")[1] == [27]
     assert lines_of_ccgrep(corpus, "-E", "[[:upper:]]{5}|^\\wrger")[1] == []  # of ASCII alone
     assert lines_of_ccgrep(corpus, "-E", r"\<foo")[0] == 1  # a plain <
-    assert lines_of_ccgrep(corpus, "-E", "a{,3}")[0] == 1  # as it stands
+    assert lines_of_ccgrep(corpus, "-E", "a{,3}")[0] == 1  # literal
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", "(?=foo)", "*a", "a**", ")"])

@@ -198,8 +198,8 @@ def test_first_two_fields_of_a_record_are_the_ref_of_its_turn(hostile: Home) -> 
     shown = hostile.run("show", "-", "--json", input="\n".join(refs))
     assert (shown.returncode, shown.stderr) == (0, "")
     for line, ref, found in zip(lines, refs, shown.stdout.splitlines(), strict=True):
-        said = json.loads(found)["messages"]
-        (number,) = {re.match(r"[a-z]+(\d+)", m["content"])[1] for m in said if "content" in m}  # type: ignore[index]
+        messages = json.loads(found)["messages"]
+        (number,) = {re.match(r"[a-z]+(\d+)", m["content"])[1] for m in messages if "content" in m}  # type: ignore[index]
         assert re.search(rf"\D{number} commonword", line), ref
 
 
@@ -345,8 +345,8 @@ def test_ordinary_text_is_printed_unchanged(ordinary: Home, text: str) -> None:
     for name in ("record lines", "conversations", "terminal"):
         assert f"needle{number} commonword {text} tail{number}" in surfaces[name], name
     for name in ("JSON", "JSON of a conversation"):
-        said = json.dumps(f"answer{number} commonword {text} end{number}", ensure_ascii=False)
-        assert said in surfaces[name], name
+        message = json.dumps(f"answer{number} commonword {text} end{number}", ensure_ascii=False)
+        assert message in surfaces[name], name
     assert f"title{number} {text} of it" in surfaces["list"]
 
 
@@ -423,8 +423,8 @@ def test_hostile_ids_are_never_paths_options_or_fields(
         ref = line.split(":")[0]
         assert not ref.startswith("-")
         assert shlex.split(f"ccgrep show {ref}") == ["ccgrep", "show", ref]
-        said = subprocess.run(["bash", "-c", f"printf %s {ref}"], capture_output=True, check=True)
-        assert said.stdout.decode() == ref
+        echo = subprocess.run(["bash", "-c", f"printf %s {ref}"], capture_output=True, check=True)
+        assert echo.stdout.decode() == ref
     outside = [path for path in tree(named.directory.parent) if "/store/" not in path]
     assert sorted(outside) == before
     assert len(lines) >= 200
@@ -448,8 +448,8 @@ def test_short_id_of_a_record_is_unique_for_show(home: Home) -> None:
     file.turn("shortword", "done")
     empty = home.claude(2, name="0123abcd-0000-4000-8000-000000000002")
     empty.meta("summary", summary="nothing was said", leafUuid="x")
-    for one in (file, empty):
-        one.write()
+    for session in (file, empty):
+        session.write()
     (line,) = home.run("shortword").stdout.splitlines()
     shown = home.run("show", ":".join(line.split(":")[:2]))
     assert (shown.returncode, shown.stderr) == (0, "")

@@ -174,9 +174,9 @@ def test_json_is_read_by_jq(shop: Home) -> None:
 
 def test_jsonl_is_read_by_jq_one_by_one(shop: Home) -> None:
     need("jq")
-    made = out(shop, "ccgrep --jsonl auth | jq -c '{schema, rank, turn}'").splitlines()
-    assert [json.loads(line)["rank"] for line in made] == [1, 2, 3, 4]
-    assert {json.loads(line)["schema"] for line in made} == {1}
+    lines = out(shop, "ccgrep --jsonl auth | jq -c '{schema, rank, turn}'").splitlines()
+    assert [json.loads(line)["rank"] for line in lines] == [1, 2, 3, 4]
+    assert {json.loads(line)["schema"] for line in lines} == {1}
 
 
 # With fzf
@@ -199,9 +199,9 @@ def test_fzf_filters_null_records(shop: Home) -> None:
 @pytest.fixture
 def terminal(shop: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     need("fzf", "tmux")
-    made = Terminal(shop, tmp_path_factory.mktemp("t"))
-    yield made
-    made.close()
+    terminal = Terminal(shop, tmp_path_factory.mktemp("t"))
+    yield terminal
+    terminal.close()
 
 
 PREVIEW = "fzf --delimiter : --preview 'ccgrep show {1}:{2}' --preview-window right,60%"

@@ -20,7 +20,7 @@ NOW_MS = time.time_ns() // 1_000_000
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """Return a home with `widget` in five sessions that differ in everything a filter tests.
 
-    shop    40 days old; turn 0 said, 1 with Bash, 2 thought; its agent worked a minute later
+    shop    40 days old; turn 0 has a message, 1 a Bash call, 2 thinking; an agent a minute later
     api     3 days old; another project, branch and model; turn 0 with Read
     codex   20 hours old; turn 0 with shell
     web     1 hour old; a project below a directory of the same name as shop's
@@ -145,14 +145,14 @@ def test_filter(shop: Home, options: str, expected: list[str]) -> None:
 
 
 EXACT = [case for case in CASES if "-t " not in case[0]]
-SAID = {"agent:0", "api:0", "codex:0", "shop:0", "web:0"}
+DISCUSSION = {"agent:0", "api:0", "codex:0", "shop:0", "web:0"}
 
 
 @pytest.mark.parametrize(("options", "expected"), EXACT[::2], ids=[case[0] for case in EXACT[::2]])
 def test_filter_with_exact_patterns(shop: Home, options: str, expected: list[str]) -> None:
-    wanted = [place for place in expected if place in SAID]
-    assert found(shop, *options.split(), "-F", "widget") == wanted
-    assert found(shop, *options.split(), "-E", "widg.t", "--no-index") == wanted
+    expected = [place for place in expected if place in DISCUSSION]
+    assert found(shop, *options.split(), "-F", "widget") == expected
+    assert found(shop, *options.split(), "-E", "widg.t", "--no-index") == expected
 
 
 @pytest.mark.parametrize("kind", ["user", "assistant", "tool", "thinking"])

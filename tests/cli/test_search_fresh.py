@@ -79,14 +79,14 @@ def test_discussion_is_searchable_during_the_first_build(
     notes: list[str] = []
     finish = DiscussionIndex.finish
 
-    def searched(first: DiscussionIndex) -> None:
+    def finish_and_search(first: DiscussionIndex) -> None:
         finish(first)
         done = [home.run(*command) for command in commands]
-        found.extend((one.returncode, one.stdout) for one in done[:-1])
+        found.extend((run.returncode, run.stdout) for run in done[:-1])
         assert "a needle was missing" in done[-1].stdout
-        notes.extend(one.stderr for one in done)
+        notes.extend(run.stderr for run in done)
 
-    monkeypatch.setattr(DiscussionIndex, "finish", searched)
+    monkeypatch.setattr(DiscussionIndex, "finish", finish_and_search)
     monkeypatch.setattr(batch, "_INLINE_BYTES", 0)
     home.index()
     assert found == [

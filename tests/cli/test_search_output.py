@@ -186,8 +186,8 @@ def test_json_has_tool_calls_and_thinking_of_selected_types(home: Home) -> None:
     file.result(file.call("Bash", {"command": "find needle"}), "haystack")
     file.answer("found")
     file.write()
-    said = home.json("needle")["results"][0]["messages"]
-    assert [sorted(message) for message in said] == [["content", "role"]] * 2
+    messages = home.json("needle")["results"][0]["messages"]
+    assert [sorted(message) for message in messages] == [["content", "role"]] * 2
     done = home.json("needle", "-t", "tool", "-t", "thinking")["results"][0]["messages"]
     assert done[1]["thinking"] == "the needle may be there"
     assert done[2]["tool_calls"][0]["result"]["text"] == "haystack"

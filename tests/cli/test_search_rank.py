@@ -48,7 +48,7 @@ def zoo(home: Home) -> tuple[Home, dict[str, str]]:
     worker.write()
     home.index()
     return home, {
-        "said": f"{main.id}:0",
+        "discussion": f"{main.id}:0",
         "output": f"{main.id}:1",
         "thinking": f"{main.id}:2",
         "input": f"{main.id}:3",
@@ -60,14 +60,14 @@ def zoo(home: Home) -> tuple[Home, dict[str, str]]:
 def test_tool_text_ranks_below_discussion(zoo: tuple[Home, dict[str, str]]) -> None:
     home, at = zoo
     found = places(home, "zebra")
-    assert found[0] == at["said"]
+    assert found[0] == at["discussion"]
     assert set(found[1:4]) == {at["output"], at["thinking"], at["input"]}
 
 
 def test_machine_text_ranks_below_everything(zoo: tuple[Home, dict[str, str]]) -> None:
     home, at = zoo
     assert set(places(home, "zebra")[4:]) == {at["summary"], at["machine"]}
-    assert places(home, "-F", "zebra") == [at["said"], at["machine"]]
+    assert places(home, "-F", "zebra") == [at["discussion"], at["machine"]]
 
 
 def test_machine_text_ranks_below_everything_with_a_type(home: Home) -> None:

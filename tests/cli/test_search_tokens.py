@@ -232,14 +232,14 @@ def test_further_words_join_the_pattern(corpus: Home) -> None:
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """Return a home with sessions to ask about in plain words."""
     home = Home(tmp_path_factory.mktemp("talk") / "home")
-    said = (
+    turns = (
         ("The login test fails every third run", "It was flaky: the JWT clock skewed. Fixed."),
         ("Add a dark mode", "The colours are variables now."),
         ("The login page is slow", "The bundle was too large."),
         ("Write a test for the parser", "Added twelve cases."),
         ("What is the weather like", "I cannot know that."),
     )
-    for seed, (prompt, answer) in enumerate(said, 1):
+    for seed, (prompt, answer) in enumerate(turns, 1):
         file = home.claude(seed)
         file.turn(prompt, answer)
         file.write()

@@ -96,13 +96,13 @@ def words_of(text: str) -> set[str]:
 
 @pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
 def test_paraphrase_without_a_common_word_is_found(shop: Home, mode: str) -> None:
-    asked = "authentication screen broken by special symbols"
-    assert words_of(asked) & words_of(LOGIN) == set()
-    done = shop.run(mode, asked)
+    query = "authentication screen broken by special symbols"
+    assert words_of(query) & words_of(LOGIN) == set()
+    done = shop.run(mode, query)
     assert (done.returncode, done.stderr) == (0, "")
     first = done.stdout.splitlines()[0]
     assert re.fullmatch(rf"shop1111:0:0\.\d\d\d:{re.escape(LOGIN)}", first)
-    assert shop.run(*asked.split()).returncode == 1
+    assert shop.run(*query.split()).returncode == 1
 
 
 def test_exit_codes(shop: Home) -> None:
@@ -121,7 +121,7 @@ def test_exit_codes(shop: Home) -> None:
     assert quiet_none == Done(1, "", "")
 
 
-REFUSED: tuple[tuple[str, str], ...] = (
+INVALID: tuple[tuple[str, str], ...] = (
     ("--semantic --hybrid x", "cannot be combined"),
     ("--semantic -F x", "cannot be combined"),
     ("--hybrid -E x", "cannot be combined"),
@@ -142,10 +142,10 @@ REFUSED: tuple[tuple[str, str], ...] = (
 
 
 def test_invalid_semantic_query_is_a_usage_error(shop: Home) -> None:
-    made = run_many(shop, [command.split() for command, _ in REFUSED])
-    for (command, words), done in zip(REFUSED, made, strict=True):
+    runs = run_many(shop, [command.split() for command, _ in INVALID])
+    for (command, message), done in zip(INVALID, runs, strict=True):
         assert (done.code, done.out) == (1 if "nonesuch" in command else 2, ""), (command, done)
-        assert words in done.err, (command, done.err)
+        assert message in done.err, (command, done.err)
         assert "Traceback" not in done.err
 
 
@@ -187,15 +187,15 @@ def test_filters(shop: Home, mode: str) -> None:
 
 def test_types_and_surfaces_select_what_is_compared(shop: Home) -> None:
     prompt, answer = "emoji breaks signing in", "form accepts unicode and hashes it as bytes"
-    asked: list[tuple[str, str, str]] = [
+    cases: list[tuple[str, str, str]] = [
         ("-t user", prompt, LOGIN),
         ("-t assistant", answer, "The form takes any unicode text now and hashes the bytes."),
         ("--surface prompt", prompt, LOGIN),
         ("--surface answer", answer, "The form takes any unicode text now and hashes the bytes."),
         ("--surface full", answer, "The form takes any unicode text now and hashes the bytes."),
     ]
-    commands = [["--semantic", "-n", "1", *opts.split(), query] for opts, query, _ in asked]
-    for (options, _, text), done in zip(asked, run_many(shop, commands), strict=True):
+    commands = [["--semantic", "-n", "1", *opts.split(), query] for opts, query, _ in cases]
+    for (options, _, text), done in zip(cases, run_many(shop, commands), strict=True):
         snippet = done.out.split(":", 3)[3].removeprefix("…").strip()
         assert len(snippet) > 40 and text.endswith(snippet), (options, done)
 
@@ -382,8 +382,8 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 @pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
 def test_nonsense_matches_nothing(office: Home, mode: str) -> None:
-    made = run_many(office, [[mode, query] for query in NONSENSE])
-    wrong = {q: done.out for q, done in zip(NONSENSE, made, strict=True) if done != (1, "", "")}
+    runs = run_many(office, [[mode, query] for query in NONSENSE])
+    wrong = {q: done.out for q, done in zip(NONSENSE, runs, strict=True) if done != (1, "", "")}
     assert wrong == {}
 
 
@@ -406,8 +406,8 @@ SENSE = (
 
 
 def test_meaningful_query_matches_in_the_same_text(office: Home) -> None:
-    made = run_many(office, [["--semantic", "-n", "1", query] for query, _ in SENSE])
-    for (query, turn), done in zip(SENSE, made, strict=True):
+    runs = run_many(office, [["--semantic", "-n", "1", query] for query, _ in SENSE])
+    for (query, turn), done in zip(SENSE, runs, strict=True):
         assert [place.split(":")[1] for place in done.places] == [str(turn)], query
 
 
@@ -539,7 +539,7 @@ def test_hostile_text_is_inert_in_semantic_search(embedded: Home) -> None:
     file.write()
     assert home.run("index", "-q").returncode == 0
     query = f"memory leak {ATTACKS['clear screen']}{ATTACKS['line feed forges a record']}"
-    made = run_many(
+    runs = run_many(
         home,
         [
             ["-n", "0", "--semantic", "--explain", query],
@@ -547,10 +547,10 @@ def test_hostile_text_is_inert_in_semantic_search(embedded: Home) -> None:
             ["-n", "0", "--semantic", "--json", query],
         ],
     )
-    for done in made:
+    for done in runs:
         assert done.code == 0, done.err
         assert acting(done.out) == acting(done.err) == []
-    for done in made[:2]:
+    for done in runs[:2]:
         assert len(done.places) > 50  # text of mostly control characters has little meaning
         assert {place.split(":")[0] for place in done.places} == {file.id[:8]}
 
@@ -589,9 +589,9 @@ def test_without_the_extra_everything_else_works(home: Home, missing: Sequence[s
         ["status"],
         ["list"],
     ]
-    index, semantic, hybrid, asked, *rest = run_many(home, commands, without(*missing))
+    index, semantic, hybrid, embed, *rest = run_many(home, commands, without(*missing))
     assert index.code == 0 and "embed" not in index.err
-    for done in (semantic, hybrid, asked):
+    for done in (semantic, hybrid, embed):
         assert (done.code, done.out) == (2, "")
         *_, line = done.err.splitlines()
         assert "pip install 'ccgrep[semantic]'" in line and "Traceback" not in done.err

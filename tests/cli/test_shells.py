@@ -139,7 +139,7 @@ def test_options_complete_without_running_ccgrep(shop: Home, shell: Terminal) ->
             shell.clear()
             shell.type(typed)
             shell.press("Tab")
-            shell.wait(lambda screen, wanted=completed: command_line(screen).endswith(wanted))  # type: ignore[misc]
+            shell.wait(lambda screen, end=completed: command_line(screen).endswith(end))  # type: ignore[misc]
         assert not called.exists()
         shell.clear()
         shell.type("ccgrep show aa")
