@@ -67,6 +67,9 @@ class Home:
             "PYTHONPATH": portability.python_path(SOURCE),
             "TZ": "UTC",
             "CCGREP_EMBED": self._embed,
+            # On a busy machine, the default limits would stop a refresh or a search.
+            "CCGREP_REFRESH_BUDGET_S": "600",
+            "CCGREP_TIMEOUT_S": "0",
         }
 
     @property
