@@ -19,7 +19,7 @@ from ccgrep.ops.search import search
 from ccgrep.search.query import parse
 from ccgrep.search.request import Answer, Place, Request
 from ccgrep.search.searcher import SearchOptions
-from ccgrep.search.snippet import WordFinder
+from ccgrep.search.snippet import word_finder
 from ccgrep.store.fsio import remove_tree
 from tests.helpers import scale
 from tests.helpers.homes import Home
@@ -486,5 +486,5 @@ def test_repeated_parts_are_found_without_backtracking() -> None:
     text = "a_" * 2000 + "zz zz " + unit
     (parsed,) = parse(unit, str.split, lambda typed: typed.split("_"))
     parsed = parsed._replace(stems=parsed.words)
-    (span,) = WordFinder([parsed]).spans(text)
+    (span,) = word_finder([parsed])(text)
     assert text[span.start : span.end] == unit

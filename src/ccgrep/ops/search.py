@@ -10,7 +10,6 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.index_opener import open_index, open_without_index, repair_index
 from ccgrep.search.request import SEMANTIC_MODES, Answer, Coverage, Request
 from ccgrep.search.searcher import FoundHit, Searcher, SearchOptions
-from ccgrep.search.snippet import MatchFinder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     from ccgrep.kinds import TextKind
     from ccgrep.refresh.background import BackgroundRefresh
     from ccgrep.search.index_opener import OpenIndex
+    from ccgrep.search.snippet import MatchFinder
+
+    Found = tuple[Searcher, Answer, MatchFinder]
 
 
 class Result(NamedTuple):
@@ -32,9 +34,6 @@ class Result(NamedTuple):
     def found(self, kinds: Sequence[TextKind]) -> list[FoundHit]:
         """Return the hits with their texts."""
         return self.searcher.found(self.answer, self.finder, kinds)
-
-
-Found = tuple[Searcher, Answer, MatchFinder]
 
 
 def search(

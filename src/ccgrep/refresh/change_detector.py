@@ -38,11 +38,10 @@ def detect_changes(
 def _changed_transcripts(seen: SeenFile) -> list[str]:
     """Raise FileNotFoundError if a transcript was deleted."""
     changed = []
-    stat = os.lstat
     numbers = iter(seen.stats)
-    for path, mtime_ns, size, inode in zip(seen.paths, numbers, numbers, numbers, strict=True):
-        info = stat(path)
-        if info.st_mtime_ns != mtime_ns or info.st_size != size or info.st_ino != inode:
+    for path, *stat in zip(seen.paths, numbers, numbers, numbers, strict=True):
+        info = os.lstat(path)
+        if [info.st_mtime_ns, info.st_size, info.st_ino] != stat:
             changed.append(os.fsdecode(path))
     return changed
 
@@ -52,9 +51,9 @@ def _has_same_folders(seen: SeenFile) -> bool:
     for line in seen.folders.splitlines():
         mtime_ns, _, path = line.partition(b" ")
         try:
-            is_same = os.stat(path).st_mtime_ns == int(mtime_ns)
+            now = os.stat(path).st_mtime_ns
         except FileNotFoundError:
-            is_same = mtime_ns == b"-1"
-        if not is_same:
+            now = -1
+        if now != int(mtime_ns):
             return False
     return True

@@ -119,12 +119,14 @@ def encode_text(text: str) -> bytes:
 
 def _candidate_query(reader: TextReader, matcher: Matcher, types: tuple[TextKind, ...]) -> Query:
     """Return a query for the turns that may match in one of the kinds of text."""
-    queries = []
+
+    def in_trigrams(literal: str) -> list[Query]:
+        return [reader.term("trigram", gram) for gram in trigrams(literal, matcher.ignore_case)]
+
+    builders = [_words_in(reader, matcher, kind) for kind in _WORD_FIELDS if kind in types]
     if {"user", "assistant"} & set(types):
-        queries.append(_plan_query(reader, matcher.plan, lambda s: _grams(reader, matcher, s)))
-    for kind in _WORD_FIELDS:
-        if kind in types:
-            queries.append(_plan_query(reader, matcher.plan, _words_in(reader, matcher, kind)))
+        builders.append(in_trigrams)
+    queries = [_plan_query(reader, matcher.plan, build) for build in builders]
     if not all(queries):
         return reader.everything()
     partly_indexed = reader.any_value("partial", types)
@@ -145,10 +147,6 @@ def _plan_query(
     if plan.kind == "any":
         return reader.any_of(known) if len(known) == len(parts) else None
     return reader.all_of(known) if known else None
-
-
-def _grams(reader: TextReader, matcher: Matcher, literal: str) -> list[Query]:
-    return [reader.term("trigram", gram) for gram in trigrams(literal, matcher.ignore_case)]
 
 
 def _words_in(reader: TextReader, matcher: Matcher, kind: TextKind) -> Callable[[str], list[Query]]:

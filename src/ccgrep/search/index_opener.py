@@ -9,32 +9,24 @@ from __future__ import annotations
 from ccgrep.errors import LockedError, TextIndexError, WriteError
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import TextReader
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.store.access import check_usable
 from ccgrep.store.refs import read_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from ccgrep.fulltext.generations import Generation
-    from ccgrep.fulltext.reader import StoredTurn
     from ccgrep.kinds import Mode
+    from ccgrep.search.store_scan import StoreLookup
 
 _WAIT_S = 0.2
-
-
-class TurnLookup(Protocol):
-    """Looks up what a hit's output needs, in the full-text index or in the store."""
-
-    def session_ids(self, prefix: str, /) -> Collection[str]: ...
-
-    def stored(self, session: str, turn: int, /) -> StoredTurn | None: ...
 
 
 class OpenIndex(NamedTuple):
     """Something to search: when its newest turn began, and whether it holds all text kinds."""
 
-    texts: TurnLookup
+    texts: TextReader | StoreLookup
     newest: int = 0
     is_whole: bool = True
 

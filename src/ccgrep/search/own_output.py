@@ -4,8 +4,10 @@ An agent that searches would otherwise find its earlier searches first. A turn i
 matches nowhere but in calls of ccgrep.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,7 +16,11 @@ from ccgrep.kinds import TextKind
 from ccgrep.model import Message, Step, ToolCall
 from ccgrep.search.request import Answer, Hit, Request
 from ccgrep.search.searcher import Searcher
-from ccgrep.search.snippet import MatchFinder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ccgrep.search.snippet import MatchFinder
 
 TOOLS = ("search_conversations", "list_conversations", "read_turn", "read_conversation")
 _ALL: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
@@ -40,7 +46,7 @@ def drop_own_output(
 def _is_own(searcher: Searcher, hit: Hit, finder: MatchFinder, kinds: tuple[TextKind, ...]) -> bool:
     stored = searcher.stored(hit.place)
     shown = (stored.prompt, stored.answer, stored.title) if stored is not None else ()
-    if hit.passage is not None or (not kinds and any(finder.spans(text) for text in shown)):
+    if hit.passage is not None or (not kinds and any(finder(text) for text in shown)):
         return False
     turn = searcher.turn(hit.place)
     if turn is None or not any(map(is_ccgrep_call, turn.calls())):
@@ -48,7 +54,7 @@ def _is_own(searcher: Searcher, hit: Hit, finder: MatchFinder, kinds: tuple[Text
     rest = replace(turn, steps=tuple(map(_drop_calls, turn.steps)))
     texts = [turn_text(rest, kind) for kind in kinds or _ALL]
     texts += () if kinds else (field_text(rest, "note"),)
-    return not any(finder.spans(text) for text in texts)
+    return not any(finder(text) for text in texts)
 
 
 def _drop_calls(step: Step) -> Step:

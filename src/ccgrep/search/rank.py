@@ -40,13 +40,9 @@ class RankedHit(NamedTuple):
 
 def make_hit(ranked: RankedHit, place_of: Callable[[DocumentHit], Place]) -> Hit:
     document = ranked.document
-    return Hit(
-        place=place_of(document),
-        score=ranked.score,
-        started=document.started,
-        kind=KINDS[document.kind],
-        also_in=tuple(map(place_of, ranked.others)),
-    )
+    also_in = tuple(map(place_of, ranked.others))
+    kind = KINDS[document.kind]
+    return Hit(place_of(document), ranked.score, document.started, kind, also_in)
 
 
 def recency(started: int, newest: int) -> float:

@@ -55,23 +55,17 @@ class Matcher:
         plans = [line if is_literal else _make_plan(line) for line in lines]
         self.plan = _any_of(plans)
         self.ignore_case = ignore_case
-        required = () if ignore_case else _required_literals(self.plan)
-        self._required = tuple(map(str.encode, required))
         is_plain = is_literal and len(lines) == 1 and not (ignore_case or whole_word)
         self._literal = lines[0].encode() if is_plain else b""
         self._group = 1 if whole_word else 0
-        self._regexp: Any = None
-        if len(alone) == 1 and not whole_word:
-            (self._regexp,) = alone
-        elif not self._literal:
+        self._regexp: Any = alone[0] if alone else None
+        if not self._literal and (len(alone) != 1 or whole_word):
             self._regexp = _compile_alternatives(lines, is_literal, ignore_case, whole_word)
 
     def count(self, data: bytes) -> int:
         """Return the number of matches; a text with only empty matches has one."""
         if self._literal:
             return min(data.count(self._literal), _MAX_COUNT)
-        if not self._may_match(data):
-            return 0
         number = len(list(islice(self.spans(data), _MAX_COUNT)))
         return number or int(self._regexp.search(data) is not None)
 
@@ -79,17 +73,13 @@ class Matcher:
         """Return the byte ranges of the matches that are not empty, from left to right."""
         if self._literal:
             yield from find_all(self._literal, data)
-        elif self._may_match(data):
-            at = 0
-            while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
-                start, end = match.span(self._group)
-                if end > start:
-                    yield start, end
-                at = end if end > at else _next_character(data, at)
-
-    def _may_match(self, data: bytes) -> bool:
-        """Return whether `data` has every literal that a match contains: a quick check."""
-        return all(literal in data for literal in self._required)
+            return
+        at = 0
+        while at <= len(data) and (match := self._regexp.search(data, at)) is not None:
+            start, end = match.span(self._group)
+            if end > start:
+                yield start, end
+            at = end if end > at else _next_character(data, at)
 
 
 def _compile_alternatives(
@@ -235,15 +225,6 @@ def _any_of(parts: Sequence[Plan | str | None]) -> Plan | str | None:
     return parts[0] if len(parts) == 1 else Plan("any", tuple(part for part in parts if part))
 
 
-def _required_literals(plan: Plan | str | None) -> list[str]:
-    """Return the literals that every match contains."""
-    if not isinstance(plan, Plan):
-        return [plan] if plan else []
-    if plan.kind == "any":
-        return []
-    return [literal for part in plan.parts for literal in _required_literals(part)]
-
-
 def trigrams(literal: str, ignore_case: bool) -> list[str]:
     """Return the indexed trigrams of every text that contains `literal`.
 
@@ -264,8 +245,5 @@ def whole_words(literal: str, ignore_case: bool) -> list[str]:
     if not literal.isascii():
         return []
     words = compile_pattern(_INNER_WORD).findall(literal)
-    return [
-        word
-        for word in words
-        if len(word) < MAX_WORD_CHARS and not (ignore_case and set(word) & _FOLDED_FROM_UNICODE)
-    ]
+    never = _FOLDED_FROM_UNICODE if ignore_case else frozenset()
+    return [word for word in words if len(word) < MAX_WORD_CHARS and not never & set(word)]

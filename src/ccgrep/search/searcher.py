@@ -14,7 +14,7 @@ from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.index_opener import OpenIndex
 from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Hit, Place, Request
-from ccgrep.search.snippet import MatchedText, MatchFinder, WordFinder
+from ccgrep.search.snippet import MatchedText, pattern_finder, word_finder
 from ccgrep.text import redact_spans
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ccgrep.kinds import TextKind
     from ccgrep.model import Turn
     from ccgrep.search.request import Embedded, Passage
+    from ccgrep.search.snippet import MatchFinder
     from ccgrep.search.store_scan import StoreScan
     from ccgrep.search.turn_reader import TurnReader
 
@@ -92,11 +93,10 @@ class Searcher:
     def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:
         from ccgrep.search.exact_search import indexed_candidates, search_exact  # noqa: PLC0415
         from ccgrep.search.regex import Matcher  # noqa: PLC0415
-        from ccgrep.search.snippet import MAX_SPANS, PatternFinder  # noqa: PLC0415
 
         is_literal = request.mode != "regex"
         matcher = Matcher(request.patterns, is_literal, request.ignore_case, request.whole_word)
-        finder = PatternFinder(matcher, None if request.finds_every_match else MAX_SPANS)
+        finder = pattern_finder(matcher, request.finds_every_match)
         if isinstance(self._texts, TextReader):
             found = indexed_candidates(self._texts, matcher, request, self.turn_text)
             return search_exact(found, matcher, request, self._newest), finder
@@ -215,7 +215,7 @@ class Searcher:
 
 
 def _find_matches(texts: Iterable[tuple[str, str]], finder: MatchFinder) -> list[MatchedText]:
-    return [MatchedText(kind, text, finder.spans(text)) for kind, text in texts if text]
+    return [MatchedText(kind, text, finder(text)) for kind, text in texts if text]
 
 
 def _other_texts(turn: Turn) -> Iterator[tuple[str, str]]:
@@ -230,4 +230,4 @@ def _word_finder(reader: TextReader, request: Request, answer: Answer) -> MatchF
     from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
 
     units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
-    return WordFinder(units if answer.tier == "all" else content_units(units))
+    return word_finder(units if answer.tier == "all" else content_units(units))

@@ -72,7 +72,8 @@ def search_semantic(
     """Return the most similar turns; with `alpha` below 1, also those that have the words."""
     tier: Tier = "hybrid" if alpha < 1 else "semantic"
     words = score_words(reader, request) if alpha < 1 else []
-    turns = _CandidateScorer(reader, request, query, surfaces).score(words)
+    similar = _find_similar(reader, request, query, surfaces)
+    turns = _score_turns(reader, query, surfaces, similar, words)
     scores = {key: alpha * turn.semantic + (1 - alpha) * turn.words for key, turn in turns.items()}
     hit_keys = _hit_keys(reader, request, turns, has_words=bool(words))
     final = _add_context(scores)
@@ -114,61 +115,54 @@ def _hit_keys(
     }
 
 
-class _CandidateScorer:
-    """Finds the turns that may be hits, and scores them."""
+def _score_turns(
+    reader: TextReader,
+    query: Query,
+    surfaces: Sequence[str],
+    similar: Sequence[DocumentHit],
+    words: Sequence[DocumentHit],
+) -> dict[Key, _ScoredTurn]:
+    """Score the turns that are similar and those in `words`, which have word scores."""
+    documents = {_key(one): one for one in (*similar, *words)}
+    best = max((one.score for one in words), default=0.0) or 1.0
+    word_scores = {_key(one): one.score / best for one in words}
+    addresses = [one.address for one in documents.values()]
+    keys = [reader.keys(addresses, surface) for surface in surfaces]
+    matches = query.of({key for surface_keys in keys for key in surface_keys})
+    turns = {}
+    for (place, document), own in zip(documents.items(), zip(*keys, strict=True), strict=True):
+        pairs = zip(surfaces, own, strict=True)
+        sides = {surface: matches[key] for surface, key in pairs if key in matches}
+        turns[place] = _score_turn(document, sides, word_scores.get(place, 0.0))
+    return turns
 
-    def __init__(
-        self, reader: TextReader, request: Request, query: Query, surfaces: Sequence[str]
-    ) -> None:
-        self._reader = reader
-        self._request = request
-        self._clauses = filter_clauses(reader, request.filters)
-        self._query = query
-        self._surfaces = surfaces
 
-    def score(self, words: Sequence[DocumentHit]) -> dict[Key, _ScoredTurn]:
-        """Score the turns that are similar and those in `words`, which have word scores."""
-        documents = {_key(one): one for one in (*self._similar(), *words)}
-        best = max((one.score for one in words), default=0.0) or 1.0
-        word_scores = {_key(one): one.score / best for one in words}
-        addresses = [one.address for one in documents.values()]
-        keys = [self._reader.keys(addresses, surface) for surface in self._surfaces]
-        similar = self._query.of({key for surface_keys in keys for key in surface_keys})
-        turns = {}
-        for (place, document), own in zip(documents.items(), zip(*keys, strict=True), strict=True):
-            sides = {
-                surface: similar[key]
-                for surface, key in zip(self._surfaces, own, strict=True)
-                if key in similar
-            }
-            turns[place] = _score_turn(document, sides, word_scores.get(place, 0.0))
-        return turns
+def _find_similar(
+    reader: TextReader, request: Request, query: Query, surfaces: Sequence[str]
+) -> Sequence[DocumentHit]:
+    clauses = filter_clauses(reader, request.filters)
+    passing = clauses.apply(reader.everything())
+    if reader.count(passing) <= _MAX_COMPARED:
+        return reader.search(passing)
+    limit = _FIRST_FETCH
+    while True:
+        nearest = query.nearest(limit)
+        keys = [key for key, one in nearest.items() if one.similarity >= MIN_SIMILARITY]
+        documents = reader.search(clauses.apply(reader.with_keys(surfaces, keys)))
+        is_all = len(keys) < limit or limit >= query.count
+        if is_all or _is_enough(documents, request):
+            return documents
+        limit *= 8
 
-    def _similar(self) -> Sequence[DocumentHit]:
-        reader = self._reader
-        passing = self._clauses.apply(reader.everything())
-        if reader.count(passing) <= _MAX_COMPARED:
-            return reader.search(passing)
-        limit = _FIRST_FETCH
-        while True:
-            nearest = self._query.nearest(limit)
-            keys = [key for key, one in nearest.items() if one.similarity >= MIN_SIMILARITY]
-            query = reader.with_keys(self._surfaces, keys)
-            documents = reader.search(self._clauses.apply(query))
-            is_all = len(keys) < limit or limit >= self._query.count
-            if is_all or self._is_enough(documents):
-                return documents
-            limit *= 8
 
-    def _is_enough(self, documents: Sequence[DocumentHit]) -> bool:
-        """Return whether there are several times as many turns as the request's limit."""
-        limit, per_session = self._request.limit, self._request.per_session
-        sessions: dict[int, set[int]] = {}
-        for one in documents:
-            session = one.session_key if per_session else 0
-            sessions.setdefault(session, set()).add(one.object_key)
-        most = per_session or len(documents)
-        return 0 < 4 * limit <= sum(min(len(turns), most) for turns in sessions.values())
+def _is_enough(documents: Sequence[DocumentHit], request: Request) -> bool:
+    """Return whether there are several times as many turns as the request's limit."""
+    sessions: dict[int, set[int]] = {}
+    for one in documents:
+        session = one.session_key if request.per_session else 0
+        sessions.setdefault(session, set()).add(one.object_key)
+    most = request.per_session or len(documents)
+    return 0 < 4 * request.limit <= sum(min(len(turns), most) for turns in sessions.values())
 
 
 def _score_turn(document: DocumentHit, sides: Mapping[str, Match], words: float) -> _ScoredTurn:

@@ -8,16 +8,19 @@ from __future__ import annotations
 from itertools import islice
 
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, cjk_runs, fold
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Unit
 from ccgrep.text import find_all, redact_spans, shared_length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ccgrep.search.regex import Matcher
 
-MAX_SPANS = 100  # of one unit in one text
+    MatchFinder = Callable[[str], list["Span"]]
+    """Finds the matches in a text."""
+
+_MAX_SPANS = 100  # of one unit in one text
 _MAX_GAP = 1000  # between two words of a phrase
 _MAX_NAME_GAP = 100  # between a secret and the name that identifies it
 _MAX_SECRET = 8192
@@ -48,32 +51,26 @@ class SnippetPart(NamedTuple):
     is_match: bool
 
 
-class MatchFinder(Protocol):
-    """Finds the matches in a text."""
+def word_finder(units: Sequence[Unit]) -> MatchFinder:
+    """Return a function that finds the words of a query, in any inflected form."""
+    finders = [_UnitFinder(unit) for unit in units]
 
-    def spans(self, text: str) -> list[Span]: ...
-
-
-class WordFinder:
-    """Finds the words of a query, in any inflected form."""
-
-    def __init__(self, units: Sequence[Unit]) -> None:
-        self._finders = [_UnitFinder(unit) for unit in units]
-
-    def spans(self, text: str) -> list[Span]:
+    def find(text: str) -> list[Span]:
         found: list[Span] = []
         lower = _if_same_length(text.lower(), text)
-        for number, finder in enumerate(self._finders):
-            spans = list(islice(finder.find(text, lower), MAX_SPANS))
+        for number, finder in enumerate(finders):
+            spans = list(islice(finder.find(text, lower), _MAX_SPANS))
             if not spans and not text.isascii():
                 folded = _if_same_length(fold(text), text)
-                spans = list(islice(finder.find(folded, folded.lower()), MAX_SPANS))
+                spans = list(islice(finder.find(folded, folded.lower()), _MAX_SPANS))
             found += [Span(start, end, number) for start, end in spans]
         kept: list[Span] = []
         for span in sorted(found):
             if not kept or span.start >= kept[-1].end:
                 kept.append(span)
         return kept
+
+    return find
 
 
 def _if_same_length(changed: str, text: str) -> str:
@@ -126,23 +123,21 @@ def _starts_word(text: str, at: int) -> bool:
     return text[at].isupper() and not text[at - 1].isupper()
 
 
-class PatternFinder:
-    """Finds the matches of an exact pattern."""
+def pattern_finder(matcher: Matcher, finds_all: bool) -> MatchFinder:
+    """Return a function that finds the matches of an exact pattern, all or the first 100."""
 
-    def __init__(self, matcher: Matcher, limit: int | None = MAX_SPANS) -> None:
-        self._matcher = matcher
-        self._limit = limit
-
-    def spans(self, text: str) -> list[Span]:
+    def find(text: str) -> list[Span]:
         data = text.encode("utf-8", "replace")
         found = []
         at_byte = at_char = 0
-        for start, end in islice(self._matcher.spans(data), self._limit):
+        for start, end in islice(matcher.spans(data), None if finds_all else _MAX_SPANS):
             at_char += len(data[at_byte:start].decode("utf-8", "replace"))
             length = len(data[start:end].decode("utf-8", "replace"))
             found.append(Span(at_char, at_char + length))
             at_byte, at_char = end, at_char + length
         return found
+
+    return find
 
 
 def best_window(spans: Sequence[Span], width: int) -> tuple[int, int]:
