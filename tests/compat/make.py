@@ -1,9 +1,10 @@
-"""Makes a store as some version of ccgrep leaves it, to be opened by all later ones.
+"""Makes the store of a version of ccgrep, which all later versions must open.
 
     python -m tests.compat.make NAME [SOURCE]    writes tests/compat/NAME.tar.xz
 
-SOURCE is the `src` of the version, else that of this one. When a format changes, the store of
-the version before is made first: `git worktree add /tmp/old COMMIT`, then with /tmp/old/src.
+SOURCE is the `src` directory of that version; the default is this version's. Before a format
+changes, make the store of the old version: `git worktree add /tmp/old COMMIT`, then use
+/tmp/old/src.
 """
 
 import os
@@ -20,7 +21,7 @@ TOPICS = ("login", "build", "worker", "cache")
 
 
 def fill(projects: Path, codex_sessions: Path) -> list[ClaudeFile]:
-    """The transcripts that every one of these stores is made of."""
+    """Write the transcripts from which all of these stores are made."""
     files = []
     for seed, topic in enumerate(TOPICS):
         file = ClaudeFile(projects / "-home-sam-shop", seed + 1)
@@ -53,7 +54,7 @@ def make(name: str, source: str) -> Path:
                 [sys.executable, "-P", "-m", "ccgrep", *command],
                 env=environment,
                 stdout=subprocess.DEVNULL,
-                check=False,  # The first versions cannot do all of it.
+                check=False,  # The first versions lack some commands.
             )
         with tarfile.open(target, "w:xz") as archive:
             archive.add(home / "store", "store")

@@ -1,7 +1,6 @@
-"""What `exclude` names is never taken in, from wherever it could come."""
+"""The setting `exclude` keeps sessions from being ingested from any file."""
 
 import json
-import time
 
 import pytest
 
@@ -13,7 +12,7 @@ from tests.helpers.homes import Home, assert_same_as_fresh
 
 
 @pytest.mark.parametrize(
-    ("pattern", "is_meant"),
+    ("pattern", "is_match"),
     [
         ("~/work/client", True),
         ("~/work/client/", True),
@@ -30,11 +29,11 @@ from tests.helpers.homes import Home, assert_same_as_fresh
         ("/work", False),
     ],
 )
-def test_a_pattern_means_a_directory_and_all_below(pattern: str, is_meant: bool) -> None:
+def test_pattern_matches_a_directory_and_everything_below(pattern: str, is_match: bool) -> None:
     settings = read_settings({"CCGREP_EXCLUDE": pattern, "HOME": "/home/sam"})
     patterns = settings["exclude"].value
     assert isinstance(patterns, tuple)
-    assert is_excluded("/home/sam/work/client/api", patterns) == is_meant
+    assert is_excluded("/home/sam/work/client/api", patterns) == is_match
 
 
 def test_pattern_matches_name_in_other_unicode_form() -> None:
@@ -43,7 +42,7 @@ def test_pattern_matches_name_in_other_unicode_form() -> None:
     assert is_excluded(f"{composed}/api", [decomposed])
 
 
-def test_what_is_no_list_of_patterns_is_refused(home: Home) -> None:
+def test_setting_that_is_no_list_of_paths_is_rejected(home: Home) -> None:
     path = home.directory / ".config" / "ccgrep" / "config.toml"
     path.parent.mkdir(parents=True)
     for text in ("exclude = 'x'", "exclude = [1]", "exclude = ['']"):
@@ -53,7 +52,7 @@ def test_what_is_no_list_of_patterns_is_refused(home: Home) -> None:
 
 
 class Shop(Home):
-    """A home whose settings leave something out."""
+    """A home with a setting `exclude`."""
 
     exclude = "/home/sam/private*:*/-tmp-*"
 
@@ -97,7 +96,7 @@ def found(home: Home) -> list[str]:
     return sorted(prompts)
 
 
-def test_excluded_sessions_are_not_taken_in_in_any_way(shop: Shop) -> None:
+def test_excluded_sessions_are_not_ingested_from_any_file(shop: Shop) -> None:
     shop.index()
     assert found(shop) == ["agent of canary1", "canary1", "canary4"]
     shop.index(is_full=True)
@@ -107,13 +106,13 @@ def test_excluded_sessions_are_not_taken_in_in_any_way(shop: Shop) -> None:
     assert_same_as_fresh(shop)
 
 
-def test_without_the_setting_they_all_are(shop: Shop) -> None:
+def test_without_the_setting_all_sessions_are_ingested(shop: Shop) -> None:
     shop.exclude = ""
     shop.index()
     assert len(found(shop)) == 9
 
 
-def test_excluding_later_leaves_what_is_there_as_it_is(shop: Shop) -> None:
+def test_session_excluded_later_stays_but_does_not_grow(shop: Shop) -> None:
     shop.exclude = ""
     file = shop.claude(9, slug="-home-sam-private", cwd="/home/sam/private")
     file.turn("canary9", "answer")
@@ -122,8 +121,8 @@ def test_excluding_later_leaves_what_is_there_as_it_is(shop: Shop) -> None:
     shop.exclude = Shop.exclude
     file.turn("canary10", "answer")
     file.append()
-    for take_in in (lambda: shop.run("canary10"), shop.index, lambda: shop.index(is_full=True)):
-        take_in()
+    for ingest in (lambda: shop.run("canary10"), shop.index, lambda: shop.index(is_full=True)):
+        ingest()
         assert shop.prompts(file.id) == ["canary9"]
         assert not shop.rows()[file.id].is_gone
     assert shop.json("status")["behind"]["files"] == 0
@@ -133,7 +132,7 @@ def test_excluding_later_leaves_what_is_there_as_it_is(shop: Shop) -> None:
     assert_same_as_fresh(shop)
 
 
-def test_a_search_notices_that_something_is_no_longer_excluded(shop: Shop) -> None:
+def test_search_ingests_a_session_that_is_no_longer_excluded(shop: Shop) -> None:
     shop.rest()
     shop.index()
     assert shop.run("canary2").returncode == 1
@@ -141,10 +140,9 @@ def test_a_search_notices_that_something_is_no_longer_excluded(shop: Shop) -> No
     assert shop.run("canary2").returncode == 0
 
 
-def test_a_search_stays_fresh_beside_excluded_files_that_grow(shop: Shop) -> None:
+def test_index_stays_fresh_beside_excluded_transcripts(shop: Shop) -> None:
     shop.rest()
     shop.index()
-    time.sleep(0.01)
     before = (shop.store_dir / "seen").read_bytes()
     report: IndexReport = shop.index()
     assert (report.files_parsed, report.bytes_parsed) == (0, 0)

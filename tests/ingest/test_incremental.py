@@ -1,4 +1,4 @@
-"""Only what changed is read and stored, and the result is what reading anew would give."""
+"""Only changes are read and stored, and the result equals a fresh index."""
 
 import shutil
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_second_run_parses_nothing_and_adds_nothing(home: Home) -> None:
     assert (home.store_dir / "HEAD").read_text() == head
 
 
-def test_a_run_with_nothing_new_lists_no_folder_and_reads_no_row(
+def test_run_without_changes_lists_no_directory_and_reads_no_row(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in (1, 2):
@@ -50,7 +50,7 @@ def test_a_run_with_nothing_new_lists_no_folder_and_reads_no_row(
     history.write_text("")
     monkeypatch.setattr(ccgrep.refresh.update, "IngestRun", None)
     with pytest.raises(TypeError):
-        home.index()  # What recovers lost sessions is new.
+        home.index()  # The history, from which sessions are recovered, is new.
 
 
 def test_appended_turn_parses_from_the_open_turn_and_adds_one_object(home: Home) -> None:
@@ -83,7 +83,7 @@ def test_turn_that_grows_ten_times_leaves_one_object_after_gc(home: Home) -> Non
     assert_same_as_fresh(home)
 
 
-def test_rewritten_file_is_noticed_and_the_earlier_turns_stay(home: Home) -> None:
+def test_rewritten_transcript_leaves_the_earlier_turns_as_a_superseded_session(home: Home) -> None:
     file = home.claude()
     file.turn("first idea", "no")
     file.turn("second idea", "yes")
@@ -101,7 +101,7 @@ def test_rewritten_file_is_noticed_and_the_earlier_turns_stay(home: Home) -> Non
     assert_same_as_fresh(home)
 
 
-def test_vanished_file_stays_marked_gone_and_comes_back(home: Home, tmp_path: Path) -> None:
+def test_vanished_transcript_is_marked_gone_until_it_comes_back(home: Home, tmp_path: Path) -> None:
     file = home.claude()
     file.turn("keep me", "for ever")
     file.write()
@@ -141,7 +141,7 @@ def test_moved_session_stays_one_session(home: Home) -> None:
     assert (report.new_objects, home.rows()[file.id].is_gone) == (0, False)
 
 
-def test_copy_is_not_a_second_session_and_a_namesake_is(home: Home) -> None:
+def test_copy_is_the_same_session_but_a_different_session_of_that_name_is_not(home: Home) -> None:
     file = home.claude(slug="-a")
     file.turn("one", "two")
     file.turn("three", "four")
@@ -160,7 +160,7 @@ def test_copy_is_not_a_second_session_and_a_namesake_is(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_longer_copy_of_an_unfinished_turn_takes_its_place(home: Home) -> None:
+def test_longer_copy_of_an_unfinished_turn_replaces_it(home: Home) -> None:
     file = home.claude(slug="-a")
     file.prompt("work")
     file.answer("step one")
@@ -210,7 +210,7 @@ def test_fork_stores_common_turns_once(home: Home) -> None:
     assert (len(common), report.new_objects) == (3, 6 + 1)
 
 
-def test_full_reads_everything_and_stores_nothing_new(home: Home) -> None:
+def test_full_index_reads_everything_and_stores_nothing_new(home: Home) -> None:
     file = home.claude()
     file.turn("one", "two")
     size = file.write().stat().st_size
@@ -219,7 +219,7 @@ def test_full_reads_everything_and_stores_nothing_new(home: Home) -> None:
     assert (report.bytes_parsed, report.new_objects) == (size, 0)
 
 
-def test_plan_names_what_differs() -> None:
+def test_plan_lists_every_difference() -> None:
     def found(path: str, size: int) -> FoundFile:
         return FoundFile(path, "codex", "session", "/r", size, 5_000_000_000, 1)
 
@@ -242,7 +242,7 @@ def test_plan_names_what_differs() -> None:
     assert plan(before, Scan({}, {}, [], []), now_ns=0).gone == ()
 
 
-def test_long_run_commits_as_it_goes(home: Home) -> None:
+def test_long_run_commits_repeatedly(home: Home) -> None:
     for seed in range(5):
         file = home.claude(seed + 1)
         file.turn(f"prompt {seed}", "answer")
@@ -259,8 +259,7 @@ def test_long_run_commits_as_it_goes(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
-def test_both_ways_of_reading_give_the_same(home: Home) -> None:
-    """In this process or in workers: what is stored does not differ."""
+def test_workers_store_the_same_as_one_process(home: Home) -> None:
     for seed in range(6):
         file = home.claude(seed + 1)
         for number in range(3):

@@ -1,4 +1,4 @@
-"""A plan names every difference once, and once it is applied nothing is left to do."""
+"""A plan lists every difference once, and an applied plan is empty."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ def file(path: str, stat: tuple[int, int, int], read_ns: int) -> SourceFile:
 
 
 @given(known, found, st.sets(roots))
-def test_every_path_is_in_one_place_and_an_applied_plan_is_empty(
+def test_every_path_is_listed_once_and_an_applied_plan_is_empty(
     before: dict[str, tuple[tuple[int, int, int], int]],
     after: dict[str, tuple[int, int, int]],
     complete: set[str],
