@@ -1,4 +1,4 @@
-"""Text as transcripts may hold it: what must never act, and what must stay as it is."""
+"""Text that must never act on a terminal, and ordinary text that must stay unchanged."""
 
 import re
 import unicodedata
@@ -44,7 +44,7 @@ ATTACKS: dict[str, str] = {
     "C1 OSC": "\x9d0;owned\x9c",
     "C1 DCS and APC": "\x90q\x9c\x9fG\x9c",
     "next line": "a\x85b",
-    # Separators, bidi and what cannot be seen.
+    # Separators, bidi and invisible characters.
     "line and paragraph separator": "a\u2028b\u2029c",
     "right-to-left override": "user\u202etxt.exe",
     "left-to-right override": "\u202dabc\u202c",
@@ -69,12 +69,12 @@ ATTACKS: dict[str, str] = {
     "noncharacters": "a\ufffe\uffff\ufdd0\U0001fffe\U0010ffffb",
     "joiners of hieroglyphs": "a\U00013430\U00013437b",
     "long combining run": "z" + "\u0301\u0316\u0334" * 60,
-    # What JSON can say and UTF-8 cannot.
+    # What JSON can express but UTF-8 cannot.
     "lone high surrogate": "a\ud83db",
     "lone low surrogate": "a\ude00b",
     "surrogates the wrong way round": "a\ude00\ud83db",
 }
-"""Each acts, hides or forges when it is printed as it is."""
+"""Texts that act, hide or forge something if they are printed unescaped."""
 
 BENIGN: tuple[str, ...] = (
     "plain words, 100 % of them: yes!",
@@ -112,22 +112,22 @@ BENIGN: tuple[str, ...] = (
     "ﬁ ﬀ Ⅷ ① Ｆｕｌｌ ㎏ ﾊﾝｶｸ",
     "İstanbul ıssız ß ẞ ſ \u212a",
 )
-"""Each is ordinary text, and is printed as it is."""
+"""Ordinary texts, which are printed unchanged."""
 
 _HAS_JOINERS = re.compile("[\u0590-\u1cff\ua800-\uabff\U00010a00-\U00011fff]")
-"""Letters and marks of scripts in which joiners say how a word is written."""
+"""Letters and marks of scripts in which joiners change how a word is written."""
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\uffa0\U000e0000-\U000e0fff]"
 )
 _SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
 _MAX_MARKS = 30
-"""More combining marks in a row are in no text: the limit of Unicode's stream-safe format."""
+"""The most combining marks in a row, the limit of Unicode's stream-safe format."""
 
 
 def acting(text: str, also: str = "\n") -> list[str]:
-    """What in `text` acts, hides or forges when a terminal or an agent gets it.
+    """Return what in `text` acts, hides or forges something on a terminal or for an agent.
 
-    Written from Unicode's tables, without a look at how ccgrep does it. `also` may stand there.
+    This follows Unicode's tables, not the implementation in ccgrep. `also` is allowed.
     """
     found: dict[str, None] = {}
     marks = 0

@@ -1,4 +1,4 @@
-"""Made-up secrets of every family, put together at run time: no scanner finds one here."""
+"""Made-up secrets of every family, assembled at run time so that no scanner finds one here."""
 
 import base64
 import json
@@ -15,16 +15,16 @@ _BASE32 = string.ascii_uppercase + "234567"
 
 
 class Canary(NamedTuple):
-    """A secret, and a text that it stands in as it would in life."""
+    """A secret, and a realistic text that contains it."""
 
     rule: str
     value: str
     text: str
 
 
-def _drawn(chars: str, count: int) -> Callable[[random.Random], str]:
+def _random_text(chars: str, count: int) -> Callable[[random.Random], str]:
     def draw(source: random.Random) -> str:
-        # What has no digit, or says a word that stands for something, is rare in life too.
+        # Secrets without a digit, or with a word in them, are rare in practice.
         return (
             "".join(source.choice(chars) for _ in range(count - 2))
             + source.choice("23456789")
@@ -35,7 +35,7 @@ def _drawn(chars: str, count: int) -> Callable[[random.Random], str]:
 
 
 def _mixed(count: int) -> Callable[[random.Random], str]:
-    """What no words are in, as a program makes passwords."""
+    """Draw text without words, like a generated password."""
 
     def draw(source: random.Random) -> str:
         kinds = (string.ascii_uppercase, string.ascii_lowercase, string.digits)
@@ -49,21 +49,21 @@ def _jwt(source: random.Random) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
     head, body = {"alg": "HS256", "typ": "JWT"}, {"sub": source.randrange(10**9), "name": "sam"}
-    return f"{part(head)}.{part(body)}.{_drawn(_URL64, 43)(source)}"
+    return f"{part(head)}.{part(body)}.{_random_text(_URL64, 43)(source)}"
 
 
 def _pem(kind: str) -> Callable[[random.Random], str]:
     def make(source: random.Random) -> str:
-        lines = [_drawn(_BASE64, 64)(source) for _ in range(6)]
+        lines = [_random_text(_BASE64, 64)(source) for _ in range(6)]
         dashes = "-" * 5
-        body = "\n".join([*lines, _drawn(_BASE64, 30)(source) + "=="])
+        body = "\n".join([*lines, _random_text(_BASE64, 30)(source) + "=="])
         return f"{dashes}BEGIN {kind}{dashes}\n{body}\n{dashes}END {kind}{dashes}"
 
     return make
 
 
-def _begun(prefix: str, chars: str, count: int) -> Callable[[random.Random], str]:
-    draw = _drawn(chars, count)
+def _prefixed(prefix: str, chars: str, count: int) -> Callable[[random.Random], str]:
+    draw = _random_text(chars, count)
     return lambda source: prefix + draw(source)
 
 
@@ -87,48 +87,53 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
         lambda r: "AS" + "IA" + "".join(r.choices(_BASE32, k=14)) + "4Q",
         "{}",
     ),
-    "aws secret": ("aws-secret", _drawn(_BASE64, 40), "aws_secret_access_key = {}"),
-    "aws secret in JSON": ("aws-secret", _drawn(_BASE64, 40), '"SecretAccessKey": "{}"'),
-    "github classic": ("github-token", _begun("gh" + "p_", _ALNUM, 36), "{}"),
-    "github oauth": ("github-token", _begun("gh" + "o_", _ALNUM, 36), "{}"),
-    "github server": ("github-token", _begun("gh" + "s_", _ALNUM, 36), "{}"),
-    "github refresh": ("github-token", _begun("gh" + "r_", _ALNUM, 76), "{}"),
-    "github fine-grained": ("github-token", _begun("github" + "_pat_", _ALNUM + "_", 82), "{}"),
-    "gitlab": ("gitlab-token", _begun("gl" + "pat-", _URL64, 20), "{}"),
-    "openai": ("openai-key", _begun("sk" + "-", _ALNUM, 48), "{}"),
-    "openai project": ("openai-key", _begun("sk" + "-proj-", _URL64, 120), "{}"),
-    "anthropic": ("anthropic-key", _begun("sk" + "-ant-api03-", _URL64, 95), "{}"),
+    "aws secret": ("aws-secret", _random_text(_BASE64, 40), "aws_secret_access_key = {}"),
+    "aws secret in JSON": ("aws-secret", _random_text(_BASE64, 40), '"SecretAccessKey": "{}"'),
+    "github classic": ("github-token", _prefixed("gh" + "p_", _ALNUM, 36), "{}"),
+    "github oauth": ("github-token", _prefixed("gh" + "o_", _ALNUM, 36), "{}"),
+    "github server": ("github-token", _prefixed("gh" + "s_", _ALNUM, 36), "{}"),
+    "github refresh": ("github-token", _prefixed("gh" + "r_", _ALNUM, 76), "{}"),
+    "github fine-grained": ("github-token", _prefixed("github" + "_pat_", _ALNUM + "_", 82), "{}"),
+    "gitlab": ("gitlab-token", _prefixed("gl" + "pat-", _URL64, 20), "{}"),
+    "openai": ("openai-key", _prefixed("sk" + "-", _ALNUM, 48), "{}"),
+    "openai project": ("openai-key", _prefixed("sk" + "-proj-", _URL64, 120), "{}"),
+    "anthropic": ("anthropic-key", _prefixed("sk" + "-ant-api03-", _URL64, 95), "{}"),
     "openrouter": (
         "openrouter-key",
         lambda r: "sk" + "-or-v1-" + "".join(r.choices(_HEX, k=64)),
         "{}",
     ),
-    "google api": ("google-key", _begun("AI" + "za", _URL64, 35), "{}"),
-    "google oauth": ("google-token", _begun("ya" + "29.", _URL64, 120), "{}"),
-    "google client": ("google-client-secret", _begun("GOC" + "SPX-", _URL64, 28), "{}"),
+    "google api": ("google-key", _prefixed("AI" + "za", _URL64, 35), "{}"),
+    "google oauth": ("google-token", _prefixed("ya" + "29.", _URL64, 120), "{}"),
+    "google client": ("google-client-secret", _prefixed("GOC" + "SPX-", _URL64, 28), "{}"),
     "gcp service account": ("private-key", _pem(_KEY), '{{"private_key": "{}"}}'),
-    "slack bot": ("slack-token", _begun("xo" + "xb-2048-4096-", _ALNUM, 24), "{}"),
-    "slack user": ("slack-token", _begun("xo" + "xp-2048-4096-", _ALNUM, 32), "{}"),
+    "slack bot": ("slack-token", _prefixed("xo" + "xb-2048-4096-", _ALNUM, 24), "{}"),
+    "slack user": ("slack-token", _prefixed("xo" + "xp-2048-4096-", _ALNUM, 32), "{}"),
     "slack webhook": (
         "slack-webhook",
-        _begun("T0AB12/B0CD34/", _ALNUM, 24),
+        _prefixed("T0AB12/B0CD34/", _ALNUM, 24),
         "https://hooks." + "slack.com/services/{}",
     ),
     "discord webhook": (
         "discord-webhook",
-        _drawn(_URL64, 68),
+        _random_text(_URL64, 68),
         "https://discord.com/api/web" + "hooks/827364512/{}",
     ),
     "discord bot": (
         "discord-token",
         _joined(
-            _as("MT"), _drawn(_ALNUM, 24), _as("."), _drawn(_URL64, 6), _as("."), _drawn(_URL64, 38)
+            _as("MT"),
+            _random_text(_ALNUM, 24),
+            _as("."),
+            _random_text(_URL64, 6),
+            _as("."),
+            _random_text(_URL64, 38),
         ),
         "the discord bot has {}",
     ),
-    "stripe live": ("stripe-key", _begun("sk" + "_live_", _ALNUM, 24), "{}"),
-    "stripe restricted": ("stripe-key", _begun("rk" + "_live_", _ALNUM, 24), "{}"),
-    "stripe webhook": ("stripe-webhook", _begun("wh" + "sec_", _ALNUM, 32), "{}"),
+    "stripe live": ("stripe-key", _prefixed("sk" + "_live_", _ALNUM, 24), "{}"),
+    "stripe restricted": ("stripe-key", _prefixed("rk" + "_live_", _ALNUM, 24), "{}"),
+    "stripe webhook": ("stripe-webhook", _prefixed("wh" + "sec_", _ALNUM, 32), "{}"),
     "twilio": ("twilio-key", lambda r: "S" + "K" + "".join(r.choices(_HEX, k=32)), "{}"),
     "twilio auth": (
         "basic-auth",
@@ -137,12 +142,12 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     ),
     "sendgrid": (
         "sendgrid-key",
-        _joined(_as("S" + "G."), _drawn(_URL64, 22), _as("."), _drawn(_URL64, 43)),
+        _joined(_as("S" + "G."), _random_text(_URL64, 22), _as("."), _random_text(_URL64, 43)),
         "{}",
     ),
-    "npm": ("npm-token", _begun("np" + "m_", _ALNUM, 36), "//registry.npmjs.org/:_authToken={}"),
-    "pypi": ("pypi-token", _begun("py" + "pi-AgEIcHlwaS5vcmc", _URL64, 130), "{}"),
-    "hugging face": ("huggingface-token", _begun("h" + "f_", _ALNUM, 34), "{}"),
+    "npm": ("npm-token", _prefixed("np" + "m_", _ALNUM, 36), "//registry.npmjs.org/:_authToken={}"),
+    "pypi": ("pypi-token", _prefixed("py" + "pi-AgEIcHlwaS5vcmc", _URL64, 130), "{}"),
+    "hugging face": ("huggingface-token", _prefixed("h" + "f_", _ALNUM, 34), "{}"),
     "digitalocean": (
         "digitalocean-token",
         lambda r: "do" + "p_v1_" + "".join(r.choices(_HEX, k=64)),
@@ -150,12 +155,12 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     ),
     "azure storage": (
         "azure-key",
-        lambda r: _drawn(_BASE64, 86)(r) + "==",
+        lambda r: _random_text(_BASE64, 86)(r) + "==",
         "AccountName=shop;Account" + "Key={};EndpointSuffix=core.windows.net",
     ),
     "azure sas": (
         "azure-sas",
-        lambda r: _drawn(_ALNUM, 43)(r) + "%3D",
+        lambda r: _random_text(_ALNUM, 43)(r) + "%3D",
         "?sv=2024&se=2026&si" + "g={}",
     ),
     "jwt": ("jwt", _jwt, "{}"),
@@ -165,7 +170,7 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "bearer": ("bearer-token", _mixed(40), "Authorization: Bearer {}"),
     "basic": (
         "basic-auth",
-        lambda r: base64.b64encode(f"sam:{_drawn(_ALNUM, 13)(r)}".encode()).decode(),
+        lambda r: base64.b64encode(f"sam:{_random_text(_ALNUM, 13)(r)}".encode()).decode(),
         "Authorization: Basic {}",
     ),
     "password": ("password", _mixed(20), "DB_PASSWORD={}"),
@@ -176,32 +181,32 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     ),
     "token in JSON": ("password", _mixed(32), '"auth_token": "{}"'),
     "password as an option": ("password", _mixed(18), "psql --password {} shop"),
-    "telegram": ("telegram-token", _begun("81726354:" + "AA", _URL64, 33), "{}"),
+    "telegram": ("telegram-token", _prefixed("81726354:" + "AA", _URL64, 33), "{}"),
     "shopify": ("shopify-token", lambda r: "shp" + "at_" + "".join(r.choices(_HEX, k=32)), "{}"),
     "databricks": (
         "databricks-token",
         lambda r: "da" + "pi" + "".join(r.choices(_HEX, k=32)),
         "{}",
     ),
-    "vault": ("vault-token", _begun("hv" + "s.", _URL64, 90), "{}"),
+    "vault": ("vault-token", _prefixed("hv" + "s.", _URL64, 90), "{}"),
     "age": ("age-key", lambda r: "AGE-SECRET-" + "KEY-1" + "".join(r.choices(_BASE32, k=58)), "{}"),
-    "square": ("square-token", _begun("sq0" + "atp-", _URL64, 22), "{}"),
+    "square": ("square-token", _prefixed("sq0" + "atp-", _URL64, 22), "{}"),
     "mailgun": ("mailgun-key", lambda r: "ke" + "y-" + "".join(r.choices(_HEX, k=32)), "{}"),
-    "linear": ("linear-key", _begun("lin" + "_api_", _ALNUM, 40), "{}"),
-    "notion": ("notion-token", _begun("nt" + "n_", _ALNUM, 46), "{}"),
-    "figma": ("figma-token", _begun("fig" + "d_", _URL64, 40), "{}"),
+    "linear": ("linear-key", _prefixed("lin" + "_api_", _ALNUM, 40), "{}"),
+    "notion": ("notion-token", _prefixed("nt" + "n_", _ALNUM, 46), "{}"),
+    "figma": ("figma-token", _prefixed("fig" + "d_", _URL64, 40), "{}"),
     "postman": ("postman-key", lambda r: "PM" + "AK-" + "".join(r.choices(_HEX, k=58)), "{}"),
-    "grafana": ("grafana-token", _begun("gl" + "sa_", _ALNUM, 41), "{}"),
-    "docker": ("docker-token", _begun("dckr" + "_pat_", _URL64, 27), "{}"),
-    "sentry": ("sentry-token", _begun("snt" + "rys_", _ALNUM, 60), "{}"),
-    "groq": ("groq-key", _begun("gs" + "k_", _ALNUM, 52), "{}"),
-    "xai": ("xai-key", _begun("xa" + "i-", _ALNUM, 80), "{}"),
+    "grafana": ("grafana-token", _prefixed("gl" + "sa_", _ALNUM, 41), "{}"),
+    "docker": ("docker-token", _prefixed("dckr" + "_pat_", _URL64, 27), "{}"),
+    "sentry": ("sentry-token", _prefixed("snt" + "rys_", _ALNUM, 60), "{}"),
+    "groq": ("groq-key", _prefixed("gs" + "k_", _ALNUM, 52), "{}"),
+    "xai": ("xai-key", _prefixed("xa" + "i-", _ALNUM, 80), "{}"),
 }
-"""The rule that names it, how it is drawn, and how it stands in a text."""
+"""For each family: the rule that finds it, a generator, and a text around it."""
 
 
 def canary(family: str, seed: int) -> Canary:
-    """A secret of a family; another for another seed."""
+    """Return a secret of a family, a different one for each seed."""
     rule, draw, text = FAMILIES[family]
     value = draw(random.Random(f"{family} {seed}"))
     return Canary(rule, value, text.format(value))
@@ -211,24 +216,26 @@ GRAM = 12
 
 
 def grams(secrets: Iterable[Canary]) -> dict[str, Canary]:
-    """Every part of a secret that is long enough to be of use, with the secret; what several
-    have is no secret, but how all of them begin."""
+    """Return every useful part of the secrets, with its secret.
+
+    A part that several secrets share is a common prefix, not a secret.
+    """
     owners: dict[str, set[Canary]] = {}
-    for one in secrets:
-        for line in one.value.split("\n"):
+    for secret in secrets:
+        for line in secret.value.split("\n"):
             if line.startswith("-----"):
                 continue
             for at in range(len(line) - GRAM + 1):
-                owners.setdefault(line[at : at + GRAM], set()).add(one)
-    return {gram: one for gram, (one, *others) in owners.items() if not others}
+                owners.setdefault(line[at : at + GRAM], set()).add(secret)
+    return {gram: secret for gram, (secret, *others) in owners.items() if not others}
 
 
 def leaks(known: dict[str, Canary], text: str) -> list[Canary]:
-    """The secrets of which a text has a part."""
+    """Return the secrets of which a text contains a part."""
     found = (known.get(text[at : at + GRAM]) for at in range(len(text) - GRAM + 1))
-    return list(dict.fromkeys(one for one in found if one is not None))
+    return list(dict.fromkeys(secret for secret in found if secret is not None))
 
 
 def is_whole(secret: Canary, text: str) -> bool:
-    """Whether a text has all of a secret, however its lines are kept apart."""
+    """Return whether a text contains all lines of a secret."""
     return all(line in text for line in secret.value.split("\n"))

@@ -1,6 +1,6 @@
-"""Commands that nobody should allow for good: destructive, privileged, writing, running others.
+"""Commands that nobody should allow permanently, as an agent might type them.
 
-Each is one simple or compound command as an agent might type it.
+They destroy, need privileges, write, or run other programs.
 """
 
 DANGEROUS = tuple(

@@ -124,7 +124,7 @@ class Terminal:
         """Wait until the screen is as expected, and return it."""
         deadline = time.monotonic() + WAIT_S
         while not is_expected(screen := self.screen()):
-            assert time.monotonic() < deadline, f"the screen stays:\n{screen}"
+            assert time.monotonic() < deadline, f"the screen does not change:\n{screen}"
             time.sleep(0.1)
         return screen
 

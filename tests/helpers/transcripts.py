@@ -1,4 +1,4 @@
-"""The one builder of transcripts for tests: made up, deterministic, as real files look."""
+"""Builds made-up transcripts that look like real ones, always the same for a seed."""
 
 import json
 import random
@@ -16,7 +16,7 @@ def iso(ms: int) -> str:
 
 
 class Lines:
-    """Records of one file, in memory until `write` or `append`."""
+    """The records of a transcript, in memory until `write` or `append`."""
 
     def __init__(self, path: Path, seed: int) -> None:
         self.path = path
@@ -33,21 +33,21 @@ class Lines:
         return iso(self.now_ms)
 
     def raw(self, data: bytes) -> None:
-        """Bytes that are no record: damage."""
+        """Add bytes that are no record."""
         self.records.append(data)
 
     def lines(self) -> list[bytes]:
         return [record if isinstance(record, bytes) else encode(record) for record in self.records]
 
     def write(self) -> Path:
-        """The whole file, replacing what is there."""
+        """Write the whole file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_bytes(b"".join(self.lines()))
         self._written = len(self.records)
         return self.path
 
     def append(self) -> Path:
-        """What was added since the last `write` or `append`."""
+        """Append what was added since the last `write` or `append`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
             file.write(b"".join(self.lines()[self._written :]))
@@ -85,7 +85,7 @@ class ClaudeFile(Lines):
         return self.path.stem
 
     def add(self, type: str, **fields: Any) -> dict[str, Any]:
-        """A record with the envelope that user, assistant, system and attachment have."""
+        """Add a record with the envelope of user, assistant, system and attachment records."""
         record: dict[str, Any] = {
             "parentUuid": self.last_uuid,
             "isSidechain": self.is_sidechain,
@@ -104,14 +104,14 @@ class ClaudeFile(Lines):
         return record
 
     def meta(self, type: str, **fields: Any) -> None:
-        """A record without envelope: titles, queue operations, snapshots."""
+        """Add a record without envelope, such as a title or a queue operation."""
         self.records.append({"type": type, "sessionId": self.session_id, **fields})
 
     def prompt(self, text: str | list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
         return self.add("user", message={"role": "user", "content": text}, **fields)
 
     def blocks(self, *blocks: dict[str, Any], **fields: Any) -> str:
-        """One API message of the agent, one line a block, usage repeated."""
+        """Add a message of the agent, one record for each block, each with the usage."""
         message_id = fields.pop("message_id", None) or f"msg_{self._random.getrandbits(64):016x}"
         request_id = fields.pop("request_id", None) or f"req_{self._random.getrandbits(64):016x}"
         usage = fields.pop("usage", {"input_tokens": 10, "output_tokens": 5})
@@ -137,7 +137,7 @@ class ClaudeFile(Lines):
         return self.blocks({"type": "text", "text": text}, **fields)
 
     def call(self, name: str, input: dict[str, Any], **fields: Any) -> str:
-        """A tool call; gives the id that its result needs."""
+        """Add a tool call and return its id."""
         call_id = f"toolu_{self._random.getrandbits(64):016x}"
         block = {"type": "tool_use", "id": call_id, "name": name, "input": input}
         self.blocks(block, **fields)
@@ -154,14 +154,14 @@ class ClaudeFile(Lines):
         self.add("user", message={"role": "user", "content": [block]}, **fields)
 
     def turn(self, prompt: str, answer: str, command: str = "", output: str = "") -> None:
-        """A usual turn: prompt, perhaps a command with its output, answer."""
+        """Add a prompt, an optional command with its output, and an answer."""
         self.prompt(prompt)
         if command:
             self.result(self.call("Bash", {"command": command}), output)
         self.answer(answer)
 
     def fork(self, directory: Path, records: int, seed: int) -> "ClaudeFile":
-        """Another session that begins with this one's first records."""
+        """Return another session that begins with the first records of this one."""
         other = ClaudeFile(directory, seed, self.cwd, version=self.version)
         for record in self.records[:records]:
             assert isinstance(record, dict)
@@ -174,7 +174,7 @@ class ClaudeFile(Lines):
 
 
 class CodexFile(Lines):
-    """A rollout of Codex, in its current form."""
+    """A rollout of Codex, in its current format."""
 
     def __init__(self, sessions: Path, seed: int = 1, cwd: str = "/home/sam/src/api") -> None:
         super().__init__(sessions, seed + 1000)
