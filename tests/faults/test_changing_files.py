@@ -17,6 +17,7 @@ from ccgrep.ingest import file_reader
 from ccgrep.sources.files import open_regular
 from tests.faults.crowd import MAIN, PATIENT
 from tests.helpers import scale
+from tests.helpers.clock import shift_clock
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile
 
@@ -244,20 +245,13 @@ def test_same_size_rewrite_in_one_clock_tick_is_detected(
 
 
 YEARS_S = 10 * 365 * 86_400
-CLOCK = """
-import os, time
-_shift, _time, _time_ns = int(os.environ["SHIFT_S"]), time.time, time.time_ns
-time.time = lambda: _time() + _shift
-time.time_ns = lambda: _time_ns() + _shift * 10**9
-"""
 
 
 def index_at(home: Home, clock: Path, shift_s: int) -> None:
     """Index with a clock that is off by `shift_s`."""
-    path = f"{clock}{os.pathsep}{home.environment['PYTHONPATH']}"
     done = subprocess.run(
         [sys.executable, "-m", "ccgrep", "index", "-q"],
-        env={**home.environment, "PYTHONPATH": path, "SHIFT_S": str(shift_s)},
+        env=shift_clock(home.environment, clock, shift_s),
         capture_output=True,
         text=True,
         check=False,
@@ -270,7 +264,6 @@ def test_clock_that_jumps_by_ten_years_changes_nothing(
     home: Home, tmp_path: Path, is_kernel_wrong: bool, figure: Callable[[str], None]
 ) -> None:
     """The test moves Python's clock, and sets the mtimes that the kernel would write."""
-    (tmp_path / "sitecustomize.py").write_text(CLOCK, encoding="utf-8")
     files = [home.claude(seed + 1) for seed in range(3)]
     shifts = [0, YEARS_S, 0, -YEARS_S, YEARS_S, -YEARS_S, 0]
     for step, shift_s in enumerate(shifts):
@@ -280,8 +273,8 @@ def test_clock_that_jumps_by_ten_years_changes_nothing(
             if is_kernel_wrong:
                 now = time.time() + shift_s
                 os.utime(file.path, (now, now))
-        index_at(home, tmp_path, shift_s)
-        index_at(home, tmp_path, shift_s)
+        index_at(home, tmp_path / "clock", shift_s)
+        index_at(home, tmp_path / "clock", shift_s)
         assert all(home.prompts(file.id) == prompts_in(file) for file in files if file.records)
     assert_same_as_fresh(home)
     whose = "and that of files" if is_kernel_wrong else "alone"
