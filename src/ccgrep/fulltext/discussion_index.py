@@ -20,7 +20,7 @@ class DiscussionIndex:
     def __init__(self, store: Store, paths: set[str]) -> None:
         directory = new_generation(store)
         self._store = store
-        self._sync = IndexSync(store, directory, TextWriter(directory, NEW), is_new=True)
+        self._sync = IndexSync(store, directory, TextWriter(directory, NEW))
         self._turn_counts: dict[str, int] = {}
         self._unread = paths
         self._contents: dict[str, dict[ObjectId, Content]] = {}

@@ -59,10 +59,8 @@ def field_text(turn: Turn, field: str) -> str:
             return _tool_output(turn.calls())
         case "note":
             return "\n".join(step.text for step in turn.steps if isinstance(step, Note))
-        case "thinking":
-            return turn_text(turn, "thinking")
-        case "user":
-            return turn.prompt
+        case "user" | "thinking":
+            return turn_text(turn, field)
     return turn_text(turn, "assistant")
 
 

@@ -112,16 +112,11 @@ def open_reader(path: str) -> TextReader:
     try:
         return TextReader(path)
     except TextIndexError as error:
-        if "Permission denied" in str(error) or "Read-only" in str(error):
-            return _open_read_only(path)
-        raise
+        if "Permission denied" not in str(error) and "Read-only" not in str(error):
+            raise
+    from ccgrep.store.fsio import linked_dir  # noqa: PLC0415 - only for read-only stores
 
-
-def _open_read_only(path: str) -> TextReader:
-    """Open a generation through a directory of links, in which Tantivy can write its lock."""
-    from ccgrep.fulltext.reader import TextReader  # noqa: PLC0415
-    from ccgrep.store.fsio import linked_dir  # noqa: PLC0415 - only for such stores
-
+    # Tantivy writes a lock, which it can do in a directory of links.
     names = [name for name in os.listdir(path) if not name.endswith(".lock")]
     try:
         with linked_dir(path, names) as links:

@@ -330,14 +330,6 @@ class TextReader:
         parts += [(Occur.Should, part) for part in bonus]
         return Query.boolean_query(parts)
 
-    @staticmethod
-    def constant_score(query: Query, score: float) -> Query:
-        return Query.const_score_query(query, score)
-
-    @staticmethod
-    def boost(query: Query, factor: float) -> Query:
-        return Query.boost_query(query, factor)
-
 
 _INDEX_OPTION = {"title": "position", "said": "position"}
 _FAR = 2**62

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ccgrep.errors import StoreError
 from ccgrep.model import Entry
-from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot
+from ccgrep.store.manifest import Manifest, Row, Snapshot
 from ccgrep.store.store import Store
 
 
@@ -16,16 +16,10 @@ def changed_rows(
 ) -> Iterator[tuple[Row | None, Row | None]]:
     for name in sorted({*old.shards, *new.shards}):
         if old.shards.get(name) != new.shards.get(name):
-            before, after = _rows(store, old, name), _rows(store, new, name)
+            before, after = store.shard_rows(old, name), store.shard_rows(new, name)
             for id in sorted({*before, *after}):
                 if before.get(id) != after.get(id):
                     yield before.get(id), after.get(id)
-
-
-def _rows(store: Store, snapshot: Snapshot, name: str) -> dict[str, Row]:
-    id = snapshot.shards.get(name)
-    rows = store.load(id, Shard).rows if id else ()
-    return {row.session.id: row for row in rows}
 
 
 def indexed_entries(store: Store, before: Row | None, after: Row) -> Sequence[Entry]:

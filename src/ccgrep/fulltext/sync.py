@@ -9,7 +9,6 @@ import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from ccgrep.errors import (
     CorruptError,
@@ -23,6 +22,7 @@ from ccgrep.fulltext import generations, recent_commits, verification
 from ccgrep.fulltext.document import Content, document_fields, restrict_kinds, turn_content
 from ccgrep.fulltext.document_id import format_place
 from ccgrep.fulltext.generations import Generation
+from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_document
 from ccgrep.fulltext.writer import CHANGE, NEW, NEW_LARGE, TextWriter
 from ccgrep.hashing import load_openssl
@@ -32,9 +32,6 @@ from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.store import Store
-
-if TYPE_CHECKING:
-    from ccgrep.fulltext.reader import TextReader
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
 
@@ -46,12 +43,15 @@ def sync(store: Store, contents: Contents | None = None) -> int:
     """Bring the full-text index to HEAD, and return the number of documents written."""
     head = store.head()
     found = generations.current(store.directory)
-    if found is not None:
-        _drop_others(store, found)
-    if found is not None and (found.snapshot, found.level) == (head.hex(), "whole"):
+    if found is None:
+        return rebuild(store, contents)
+    for path in generations.generation_paths(store.directory):
+        if path != found.path:  # A killed process left it, unfinished or replaced.
+            fsio.remove_tree(path)
+    if (found.snapshot, found.level) == (head.hex(), "whole"):
         return 0 if _is_usable(store, found) else rebuild(store, contents)
     old = _load_base(store, found)
-    if found is None or old is None:
+    if old is None:
         return rebuild(store, contents)
     try:
         return IndexSync(store, found.path, TextWriter(found.path, CHANGE), contents).run(old)
@@ -67,7 +67,7 @@ def rebuild(store: Store, contents: Contents | None = None) -> int:
     budget = NEW_LARGE if size > _LARGE_BYTES else NEW
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _removed_on_write_error(path), _no_gc():
-        written = IndexSync(store, path, TextWriter(path, budget), contents, True).run(Snapshot())
+        written = IndexSync(store, path, TextWriter(path, budget), contents).run(Snapshot())
     for other in old:
         fsio.remove_tree(other)
     return written
@@ -82,13 +82,6 @@ def _removed_on_write_error(path: str) -> Iterator[None]:
         with suppress(WriteError, FileNotFoundError):
             fsio.remove_tree(path)
         raise
-
-
-def _drop_others(store: Store, found: Generation) -> None:
-    """Remove generations that a killed process left, unfinished or replaced."""
-    for path in generations.generation_paths(store.directory):
-        if path != found.path:
-            fsio.remove_tree(path)
 
 
 @contextmanager
@@ -160,9 +153,9 @@ def _is_usable(store: Store, found: Generation) -> bool:
         return False
 
 
-def _load_base(store: Store, found: Generation | None) -> Snapshot | None:
+def _load_base(store: Store, found: Generation) -> Snapshot | None:
     """Return the snapshot of a generation, or None if a sync cannot start from it."""
-    if found is None or found.level != "whole" or not _has_configured_kinds(store, found):
+    if found.level != "whole" or not _has_configured_kinds(store, found):
         return None
     try:
         verification.check(found.path)
@@ -180,12 +173,10 @@ class IndexSync:
         path: str | None,
         writer: TextWriter,
         contents: Contents | None = None,
-        is_new: bool = False,
     ) -> None:
         self._store = store
         self._path = path or ""
         self._contents = contents or {}
-        self._is_new = is_new
         kinds = generations.indexed_kinds(path) if path else None
         self._kinds = (generations.ALL_KINDS if kinds is None else kinds).split(",")
         self._written: recent_commits.CommitPlaces = []
@@ -202,22 +193,18 @@ class IndexSync:
             elif before is not None:
                 self.writer.delete_session(before.session.id)
         added = self.writer.added
-        if not self._is_new:
+        if not self.writer.is_new:
             self._fold_commits()
         self.finish("whole", head)
         try:
             self._store.check_head(head)
-            self._check_missing()
+            self._store.packs(refresh=bool(self._missing))
+            if any(id in self._store for id in self._missing):
+                raise LostRaceError  # Another process moved objects while they were read.
         except LostRaceError:
             fsio.remove_tree(self._path)  # Two processes wrote to it: its content is unknown.
             raise
         return added
-
-    def _check_missing(self) -> None:
-        """Raise LostRaceError if a missing object is there after all: another process moved it."""
-        self._store.packs(refresh=bool(self._missing))
-        if any(id in self._store for id in self._missing):
-            raise LostRaceError
 
     def _fold_commits(self) -> None:
         """Write the documents of the last small commits again, so that Tantivy merges nothing."""
@@ -248,7 +235,8 @@ class IndexSync:
         leave SYNCED without the documents.
         """
         self.writer.commit()
-        generation = Generation(self._path, head.hex(), level, self._newest_start())
+        newest = self.writer.reader().newest_start()
+        generation = Generation(self._path, head.hex(), level, newest)
         fsio.sync_dir(self._path)
         stamps = "".join(sorted(verification.file_stamps(self._path).values()))
         files = {
@@ -259,11 +247,6 @@ class IndexSync:
         for name, data in files.items():
             path = os.path.join(self._path, name)
             fsio.publish(self._store.tmp_dir, path, data, is_hint=True)
-
-    def _newest_start(self) -> int:
-        before = generations.current(self._store.directory)
-        is_known = before is not None and before.path == self._path
-        return self.writer.newest_start(before.newest if before and is_known else None)
 
     def _content(self, id: ObjectId) -> Content | None:
         """Return the content of a turn, or None if it is lost: `fsck` reports it."""
@@ -284,7 +267,7 @@ class IndexSync:
         content = restrict_kinds(content, self._kinds)
         fields = document_fields(row.session, number, entry, content, row.is_superseded)
         self.writer.put(fields)
-        if not self._is_new:
+        if not self.writer.is_new:
             self._written.append(format_place(row.session.id, number))
 
     def _update(self, before: Row | None, after: Row) -> None:
@@ -301,7 +284,7 @@ class IndexSync:
             self.writer.delete(format_place(after.session.id, number))
 
 
-def build_temporary(store: Store) -> tuple["TextReader", int]:
+def build_temporary(store: Store) -> tuple[TextReader, int]:
     """Build an index for one search of a store that cannot be written.
 
     Return its reader and when its newest turn started. Without a temporary directory it is in
@@ -314,8 +297,8 @@ def build_temporary(store: Store) -> tuple["TextReader", int]:
         return _fill(store, None)
 
 
-def _fill(store: Store, path: str | None) -> tuple["TextReader", int]:
+def _fill(store: Store, path: str | None) -> tuple[TextReader, int]:
     writer = TextWriter(path, NEW)
-    IndexSync(store, path, writer, is_new=True).fill()
+    IndexSync(store, path, writer).fill()
     reader = writer.reader()
     return reader, reader.newest_start()

@@ -38,14 +38,11 @@ def check(path: str) -> None:
             continue
         if name not in _UNCHECKED:
             check_file(os.path.join(path, name))
-        elif name == "meta.json" and _has_commit(verified, stamp):
+        elif name == "meta.json":
             # The same commit with other bytes. Another commit means that a process is writing.
-            raise _damaged(os.path.join(path, name))
-
-
-def _has_commit(verified: set[str], stamp: str) -> bool:
-    commit = stamp.rpartition(" ")[0] + " "
-    return any(line.startswith(commit) for line in verified)
+            commit = stamp.rpartition(" ")[0] + " "
+            if any(line.startswith(commit) for line in verified):
+                raise _damaged(os.path.join(path, name))
 
 
 def is_last_commit_checked(path: str) -> bool:

@@ -3,18 +3,14 @@
 A document replaces an earlier one at the same place. Readers see it after a commit.
 """
 
-from __future__ import annotations
+from typing import Any, NamedTuple
+
+import tantivy
 
 from ccgrep.errors import TextIndexError
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    import tantivy
-
-    from ccgrep.fulltext.document import Fields
-    from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.document import Fields
+from ccgrep.fulltext.reader import TextReader, call_tantivy, open_tantivy
+from ccgrep.store.fsio import parse_write_error
 
 _MAX_UNCOMMITTED_CHARS = 200_000_000  # half of the memory budget; a commit stalls the build
 
@@ -36,17 +32,13 @@ class TextWriter:
     """A Tantivy index open for writing. Without a directory it is in memory."""
 
     def __init__(self, directory: str | None, budget: WriterBudget) -> None:
-        from ccgrep.fulltext.reader import call_tantivy, open_tantivy  # noqa: PLC0415
-
-        self._call = call_tantivy
-        self._is_new = budget.is_new
+        self.is_new = budget.is_new
         self._directory = directory or "memory"
         self._index = self._guard(open_tantivy, directory)
         self._schema = self._index.schema
         heap = budget.heap * budget.threads
         self._writer = self._guard(self._index.writer, heap, budget.threads)
         self.added = 0
-        self._newest_start = 0
         self._uncommitted_chars = 0
 
     def put(self, fields: Fields) -> None:
@@ -55,11 +47,10 @@ class TextWriter:
         Tantivy queues up to ten thousand documents of any size. A commit empties the queue, so
         committing after a number of characters bounds the memory that documents take.
         """
-        if not self._is_new:
+        if not self.is_new:
             self.delete(str(fields["place"]))
-        self._guard(self._writer.add_document, _tantivy_document(fields, self._schema))
+        self._guard(self._writer.add_document, tantivy.Document.from_dict(fields, self._schema))
         self.added += 1
-        self._newest_start = max(self._newest_start, int(fields["started"]))  # type: ignore[arg-type]
         self._uncommitted_chars += sum(len(t) for t in fields.values() if isinstance(t, str))
         if self._uncommitted_chars > _MAX_UNCOMMITTED_CHARS:
             self._uncommitted_chars = 0
@@ -79,32 +70,16 @@ class TextWriter:
         self._guard(self._writer.commit)
         self._guard(self._writer.wait_merging_threads)
 
-    def newest_start(self, before: int | None) -> int:
-        """Return when the newest turn started; `before` is the answer before this writer."""
-        if before is not None and before <= self._newest_start:
-            return self._newest_start
-        return self.reader().newest_start()
-
     def _guard(self, function: Any, *arguments: Any) -> Any:
         """Call Tantivy. An error in a new index is a write error: nothing in it can be damaged."""
         try:
-            return self._call(function, *arguments)
+            return call_tantivy(function, *arguments)
         except TextIndexError as error:
-            if not self._is_new:
+            if not self.is_new:
                 raise
-            from ccgrep.store.fsio import parse_write_error  # noqa: PLC0415 - only if it fails
-
             raise parse_write_error(str(error.__cause__), self._directory) from error
 
     def reader(self) -> TextReader:
         """Return a reader of what was committed, without opening the index again."""
-        from ccgrep.fulltext.reader import TextReader  # noqa: PLC0415
-
         self._guard(self._index.reload)
         return TextReader(self._index)
-
-
-def _tantivy_document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
-    import tantivy  # noqa: PLC0415
-
-    return tantivy.Document.from_dict(fields, schema)

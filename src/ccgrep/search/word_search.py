@@ -214,7 +214,7 @@ class _WordSearch:
             return [Band(query, machine, fields, 0.25, 1.0), Band(query, (), fields, 0.0, 0.25)]
         bonus = [query for one in required for query in self._near(one.units)]
         bonus += [
-            self._reader.boost(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
+            Query.boost_query(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
         ]
         discussion = self._query(required, self._in_discussion)
         with_notes = (*_ALL_FIELDS, "note")
@@ -235,7 +235,7 @@ class _WordSearch:
         return queries[0] if len(queries) == 1 else self._reader.best_of(queries)
 
     def _in_discussion(self, unit: Unit) -> Query:
-        title = self._reader.boost(self._in("title", unit), _TITLE_BOOST)
+        title = Query.boost_query(self._in("title", unit), _TITLE_BOOST)
         return self._reader.best_of([self._in("said", unit), title])
 
     def _in_any(self, fields: Sequence[str], unit: Unit) -> Query:
@@ -268,7 +268,7 @@ class _WordSearch:
         """Return queries that add a little score if adjacent words of the query are close."""
         words = [unit.stems[0] for unit in units if len(unit.stems) == 1]
         return [
-            self._reader.constant_score(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR_SCORE)
+            Query.const_score_query(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR_SCORE)
             for pair in pairwise(words)
             if pair[0] != pair[1]
         ]

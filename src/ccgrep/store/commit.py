@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ccgrep.errors import LostRaceError
 from ccgrep.model import ObjectId, Turn
 from ccgrep.store import refs
-from ccgrep.store.manifest import Manifest, Row, Shard, Snapshot, shard_of
+from ccgrep.store.manifest import Manifest, Row, Shard, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, make_frame, unpack_frame
 from ccgrep.store.pack import PackWriter
 from ccgrep.store.store import Store
@@ -30,12 +30,15 @@ class Commit:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._head = store.head()
-        self.snapshot = _add_forgotten(store, store.snapshot(self._head))
+        self.head = store.head()
+        """The snapshot that this commit changes."""
+        snapshot = store.snapshot(self.head)
+        # The file `forgotten` survives lost snapshots.
+        keys = {*snapshot.forgotten, *refs.read_forgotten(store.directory)}
+        self.snapshot = replace(snapshot, forgotten=tuple(sorted(keys)))
         self._rows: dict[str, dict[str, Row]] = {}
         self._touched: set[str] = set()
         self._writer: PackWriter | None = None
-        self._last_manifest: tuple[ObjectId, Manifest] | None = None
         store.hold(*store.packs())
 
     def __enter__(self) -> "Commit":
@@ -45,11 +48,6 @@ class Commit:
         if self._writer is not None:
             self._writer.discard()
         self.store.release()
-
-    @property
-    def head(self) -> ObjectId:
-        """The snapshot that this commit changes."""
-        return self._head
 
     def add(self, frame: Frame) -> bool:
         """Store an object, and return whether it was new."""
@@ -66,14 +64,9 @@ class Commit:
     def put(self, kind: ObjectKind, value: msgspec.Struct) -> ObjectId:
         frame = make_frame(kind, value)
         self.add(frame)
-        if isinstance(value, Manifest):
-            self._last_manifest = frame.id, value
         return frame.id
 
     def manifest(self, row: Row) -> Manifest:
-        """Return a session's manifest, which is often the one that was stored last."""
-        if self._last_manifest is not None and self._last_manifest[0] == row.manifest:
-            return self._last_manifest[1]
         return self.load(row.manifest, Manifest)
 
     def load_turn(self, id: ObjectId) -> Turn:
@@ -96,9 +89,7 @@ class Commit:
     def touched_rows(self) -> Iterator[Row]:
         """Yield the sessions that this commit adds or changes."""
         for name in self._touched:
-            shard = self.snapshot.shards.get(name)
-            old_rows = self.store.load(shard, Shard).rows if shard else ()
-            old = {row.session.id: row for row in old_rows}
+            old = self.store.shard_rows(self.snapshot, name)
             yield from (row for id, row in self._shard(name).items() if old.get(id) != row)
 
     def set_row(self, row: Row) -> None:
@@ -140,13 +131,13 @@ class Commit:
         if pack is None:
             raise LostRaceError
         self.store.hold(pack)
-        self.store.check_head(self._head)
+        self.store.check_head(self.head)
         refs.write_head(self.store.directory, head)
         self.store.check_head(head)
         self.store.restore_packs()
         self.store.release()
         self.store.hold(*self.store.packs())
-        self._head = head
+        self.head = head
         self._touched.clear()
         return head
 
@@ -158,13 +149,5 @@ class Commit:
 
     def _shard(self, name: str) -> dict[str, Row]:
         if name not in self._rows:
-            id = self.snapshot.shards.get(name)
-            shard = self.store.load(id, Shard) if id else Shard()
-            self._rows[name] = {row.session.id: row for row in shard.rows}
+            self._rows[name] = self.store.shard_rows(self.snapshot, name)
         return self._rows[name]
-
-
-def _add_forgotten(store: Store, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the keys of the file `forgotten`, which survives lost snapshots."""
-    keys = {*snapshot.forgotten, *refs.read_forgotten(store.directory)}
-    return replace(snapshot, forgotten=tuple(sorted(keys)))

@@ -11,9 +11,10 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ccgrep.errors import WriteError
+from ccgrep.lazy_re import compile_pattern
 
 hook: Callable[[str, str], None] | None = None
 """Called with the operation's name and its path before each operation."""
@@ -57,9 +58,7 @@ def to_write_error(error: OSError, path: str, size: int = 0) -> WriteError:
 
 def parse_write_error(message: str, path: str) -> WriteError:
     """Return a WriteError for the message of a library that writes files itself."""
-    import re  # noqa: PLC0415 - only after a failure
-
-    code = re.search(r"(?:os error |code: )(\d+)", message)
+    code = compile_pattern(r"(?:os error |code: )(\d+)").search(message)
     if code:
         return to_write_error(OSError(int(code[1]), os.strerror(int(code[1]))), path)
     return WriteError(
@@ -96,9 +95,13 @@ def make_dir(path: str) -> bool:
     return True
 
 
-def make_private(path: str) -> None:
-    with _operation("chmod", path):
-        os.chmod(path, 0o700)
+def make_private(path: str) -> bool:
+    """Hide a directory from other users, and return whether they could access it."""
+    was_exposed = bool(os.stat(path).st_mode & 0o077)
+    if was_exposed:
+        with _operation("chmod", path):
+            os.chmod(path, 0o700)
+    return was_exposed
 
 
 class NewFile:
@@ -140,11 +143,9 @@ class NewFile:
         """Delete the file unless it is published. Never fails: it runs while handling errors."""
         if self._descriptor < 0:
             return
-        try:
+        with suppress(OSError):
             os.close(self._descriptor)
             os.unlink(self.path)
-        except OSError:
-            return
 
 
 def is_in_use(path: str) -> bool:
@@ -165,10 +166,10 @@ def is_running(pid: int) -> bool:
     """Return whether this machine has a process with that number."""
     try:
         os.kill(pid, 0)
-    except PermissionError:
-        return True
     except (ProcessLookupError, OverflowError):
         return False
+    except PermissionError:
+        pass
     return True
 
 
@@ -203,21 +204,16 @@ def _sync(descriptor: int) -> None:
     filesystem supports it.
     """
     if hasattr(fcntl, "F_FULLFSYNC"):
-        try:
+        with suppress(OSError):
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-        except OSError:
-            os.fsync(descriptor)
-    else:
-        os.fsync(descriptor)
+            return
+    os.fsync(descriptor)
 
 
 def remove(path: str) -> None:
     """Delete a file, if it exists."""
-    with _operation("unlink", path):
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            return
+    with _operation("unlink", path), suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def rename_dir(path: str, new_path: str) -> None:
@@ -307,17 +303,14 @@ def _unique_sibling(path: str) -> str:
 
 
 def _delete_claim(path: str) -> None:
-    for delete, name in ((os.unlink, os.path.join(path, "owner")), (os.rmdir, path)):
-        try:
-            delete(name)
-        except FileNotFoundError:
-            continue
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(path, "owner"))
+    with suppress(FileNotFoundError):
+        os.rmdir(path)
 
 
 def write_owner(descriptor: int, text: str) -> None:
     """Write the holder of the lock into its file. People read it, so it may fail unsynced."""
-    try:
+    with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)
-    except OSError:
-        return

@@ -53,7 +53,7 @@ def create_store(directory: str) -> Store:
     _finish_swap(directory)
     if _has_format(directory):
         store = open_store(directory)
-        store.was_exposed = _make_private(directory)
+        store.was_exposed = fsio.make_private(directory)
         return store
     if Store(directory).pack_names():
         return open_store(directory)
@@ -66,7 +66,7 @@ def create_store(directory: str) -> Store:
     store = Store(directory)
     for path in (directory, store.pack_dir, store.tmp_dir):
         fsio.make_dir(path)
-    store.was_exposed = _make_private(directory)
+    store.was_exposed = fsio.make_private(directory)
     with store.lock(_CREATE_WAIT_S):
         # A faster process may have created the store, and even committed.
         if not _has_format(directory):
@@ -88,14 +88,6 @@ def _is_unfinished(directory: str) -> bool:
     except FileNotFoundError:
         return True
     return all(name in ours or name.partition(".")[0] == "lock" for name in names)
-
-
-def _make_private(directory: str) -> bool:
-    """Make a store as private as the transcripts, and return whether it was not."""
-    was_exposed = bool(os.stat(directory).st_mode & 0o077)
-    if was_exposed:
-        fsio.make_private(directory)
-    return was_exposed
 
 
 def new_store_dir(directory: str) -> str:

@@ -8,7 +8,6 @@ are sorted, and numbers that msgpack cannot represent become text.
 """
 
 import sys
-from _thread import _local  # `threading.local` without importing threading
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -32,20 +31,6 @@ _MAX_DEPTH = 200
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
 T = TypeVar("T")
-
-
-class _Compressor(_local):
-    """A reusable compressor per thread: creating one costs a quarter of compressing a turn."""
-
-    def __init__(self) -> None:
-        self._zstd = zstd.ZstdCompressor(_LEVEL)
-
-    def compress(self, raw: bytes) -> bytes:
-        self._zstd.set_pledged_input_size(len(raw))
-        return self._zstd.compress(raw, self._zstd.FLUSH_FRAME)
-
-
-_COMPRESSOR = _Compressor()
 
 
 class Frame(NamedTuple):
@@ -103,7 +88,7 @@ def decode(raw: bytes, kind: type[T]) -> T:
 def make_frame(kind: ObjectKind, value: msgspec.Struct) -> Frame:
     """Return `value` as an object, ready for a pack."""
     raw = encode(value)
-    return Frame(object_id(kind, raw), kind, len(raw), _COMPRESSOR.compress(raw))
+    return Frame(object_id(kind, raw), kind, len(raw), zstd.compress(raw, _LEVEL))
 
 
 def unpack_frame(frame: Frame) -> bytes:

@@ -30,6 +30,7 @@ import os
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import takewhile
 from zlib import crc32
 
 from ccgrep.errors import CorruptError
@@ -59,8 +60,7 @@ class PackWriter:
         self._tmp_dir = tmp_dir
         self._file = fsio.NewFile(tmp_dir, "pack")
         self._digest: Digest | None = None
-        self._buffer: list[bytes] = []
-        self._buffered = 0
+        self._buffer = bytearray()
         self._offsets: dict[ObjectId, int] = {}
         self.size = 0
         self._write(_PACK_MAGIC)
@@ -106,16 +106,14 @@ class PackWriter:
         self._file.discard()
 
     def _write(self, data: bytes) -> None:
-        self._buffer.append(data)
-        self._buffered += len(data)
+        self._buffer += data
         self.size += len(data)
-        if self._buffered > _BUFFER_BYTES:
+        if len(self._buffer) > _BUFFER_BYTES:
             self._flush()
 
     def _flush(self) -> None:
-        data = b"".join(self._buffer)
+        data = bytes(self._buffer)
         self._buffer.clear()
-        self._buffered = 0
         if self._digest is None:
             self._digest = sha256(data)
         else:
@@ -174,22 +172,14 @@ class Pack:
         return int(self._count)
 
     def ids(self) -> Iterator[ObjectId]:
-        for position in range(self._count):
-            yield self._id_at(position)
+        return map(self._id_at, range(self._count))
 
     def find(self, kind: ObjectKind, hex_prefix: str) -> list[ObjectId]:
         """Return the ids of objects of a kind that start with `hex_prefix`."""
         position = self._position(bytes.fromhex(hex_prefix + "0" * (len(hex_prefix) % 2)))
-        ids: list[ObjectId] = []
-        while position < self._count:
-            id = self._id_at(position)
-            if not id.hex().startswith(hex_prefix):
-                break
-            frame = self.read(id)
-            if frame is not None and frame.kind == kind:
-                ids.append(id)
-            position += 1
-        return ids
+        later = map(self._id_at, range(position, self._count))
+        ids = takewhile(lambda other: other.hex().startswith(hex_prefix), later)
+        return [id for id in ids if (frame := self.read(id)) and frame.kind == kind]
 
     def __contains__(self, id: ObjectId) -> bool:
         position = self._position(id)
@@ -264,19 +254,12 @@ class Pack:
 
     def _frame(self, offset: int) -> Frame:
         begin = offset + _HEADER.size
-        if begin > self.size:
-            raise self._corrupt(offset)
-        try:
-            kind, raw_size, size, id = _HEADER.unpack(self._pread(offset, _HEADER.size))
-        except struct.error:
-            raise self._corrupt(offset) from None
-        if not 1 <= kind <= len(KINDS) or begin + size > self.size:
-            raise self._corrupt(offset)
-        kind_name: ObjectKind = KINDS[kind - 1]
-        return Frame(ObjectId(id), kind_name, raw_size, self._pread(begin, size))
-
-    def _corrupt(self, offset: int) -> CorruptError:
-        return CorruptError(f"{self.path} is damaged at byte {offset}: run `ccgrep fsck --repair`")
+        header = self._pread(offset, _HEADER.size)
+        if len(header) == _HEADER.size:
+            kind, raw_size, size, id = _HEADER.unpack(header)
+            if 1 <= kind <= len(KINDS) and begin + size <= self.size:
+                return Frame(ObjectId(id), KINDS[kind - 1], raw_size, self._pread(begin, size))
+        raise CorruptError(f"{self.path} is damaged at byte {offset}: run `ccgrep fsck --repair`")
 
     def _id_at(self, position: int) -> ObjectId:
         at = _IDS_AT + position * _HASH_SIZE

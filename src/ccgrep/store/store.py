@@ -63,10 +63,15 @@ class Store:
         for shard in (snapshot or self.snapshot()).shards.values():
             yield from self.load(shard, Shard).rows
 
-    def row(self, session_id: str, snapshot: Snapshot | None = None) -> Row | None:
-        shard = (snapshot or self.snapshot()).shards.get(shard_of(session_id))
+    def shard_rows(self, snapshot: Snapshot, name: str) -> dict[str, Row]:
+        """Return the sessions of a shard by their ids."""
+        shard = snapshot.shards.get(name)
         rows = self.load(shard, Shard).rows if shard else ()
-        return next((row for row in rows if row.session.id == session_id), None)
+        return {row.session.id: row for row in rows}
+
+    def row(self, session_id: str, snapshot: Snapshot | None = None) -> Row | None:
+        rows = self.shard_rows(snapshot or self.snapshot(), shard_of(session_id))
+        return rows.get(session_id)
 
     def manifest(self, row: Row) -> Manifest:
         return self.load(row.manifest, Manifest)
