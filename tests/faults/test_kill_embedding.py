@@ -15,7 +15,7 @@ import pytest
 
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.surfaces import text_key
-from ccgrep.semantic.embedding import live_keys
+from ccgrep.semantic.prune import live_keys
 from ccgrep.semantic.vector_files import damaged_files
 from ccgrep.semantic.vector_writer import Batch, VectorWriter
 from ccgrep.semantic.vectors import Vectors

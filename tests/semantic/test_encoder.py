@@ -32,7 +32,7 @@ def test_few_texts_are_encoded_by_the_light_encoder() -> None:
 def test_light_encoder_is_used_without_sentence_transformers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(encoder, "_LIBRARY", "a_library_that_is_not_installed")
+    monkeypatch.setattr(encoder, "_LIBRARIES", ["a_library_that_is_not_installed"])
     assert isinstance(open_encoder(MODEL, texts=10**6).encoder, LightEncoder)
 
 

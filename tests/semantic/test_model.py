@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
 from ccgrep.semantic import model as model_module
-from ccgrep.semantic import weights
 from ccgrep.semantic.model import (
     DEFAULT,
     find,
+    hash_file,
     is_verifiable,
     pull,
     verify,
@@ -174,7 +174,7 @@ def test_weights_with_unknown_hash_are_not_verified(tmp_path: Path) -> None:
 
 
 def test_cached_weights_must_have_the_hash_in_their_name(tmp_path: Path) -> None:
-    right = tmp_path / weights.hash_file(MODEL.weights[0])
+    right = tmp_path / hash_file(MODEL.weights[0])
     shutil.copyfile(MODEL.weights[0], right)
     path = copy_model(tmp_path / "model")
     (path / "model.safetensors").unlink()

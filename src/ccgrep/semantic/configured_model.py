@@ -41,6 +41,5 @@ def find_model(config: Config) -> Model:
 def make_model_dir(store_dir: str, model: Model) -> str:
     """Create the directory for a model's vectors, and return its path."""
     directory = model_dir(store_dir, model.id)
-    fsio.make_dir(os.path.dirname(directory))
     fsio.make_dir(directory)
     return directory

@@ -8,23 +8,20 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ccgrep.errors import StoreError
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import NO_TEXT, surface_text, text_key
 from ccgrep.model import ObjectId, Turn
-from ccgrep.semantic.vector_files import unique_keys
+from ccgrep.semantic.chunks import Splitter
+from ccgrep.semantic.encoder import Encoder
 from ccgrep.semantic.vector_writer import Batch, VectorWriter, blank_batch, join_batches
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.store import Store
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ccgrep.semantic.chunks import Splitter
-    from ccgrep.semantic.encoder import Encoder
 
 _DAY_MS = 86_400_000
 _TEXTS_AT_ONCE = 256
@@ -55,7 +52,7 @@ class EmbedProgress(NamedTuple):
 
 
 def find_pending(
-    reader: TextReader, known: "NDArray[np.int64]", surfaces: Sequence[str], since: int | None
+    reader: TextReader, known: NDArray[np.int64], surfaces: Sequence[str], since: int | None
 ) -> Pending:
     """Return the texts of turns that started after `since` and have no vectors."""
     addresses = reader.newest_first(since)
@@ -86,8 +83,8 @@ def embed(
     store: Store,
     directory: str,
     texts: Sequence[PendingText],
-    encoder: "Encoder",
-    splitter: "Splitter",
+    encoder: Encoder,
+    splitter: Splitter,
     on_progress: Callable[[EmbedProgress], None] = lambda _: None,
     budget_s: float | None = None,
 ) -> int:
@@ -124,7 +121,7 @@ def _save(writer: VectorWriter, unsaved: list[Batch]) -> None:
 
 
 def _encode(
-    loader: "_TextLoader", part: Sequence[PendingText], encoder: "Encoder", splitter: "Splitter"
+    loader: "_TextLoader", part: Sequence[PendingText], encoder: Encoder, splitter: Splitter
 ) -> Batch:
     keys: list[int] = []
     spans: list[tuple[int, int]] = []
@@ -167,12 +164,6 @@ class _TextLoader:
             return ""
         text = surface_text(turn, pending.surface, self._title)
         return text if text_key(text) == pending.key else ""
-
-
-def live_keys(reader: TextReader, surfaces: Sequence[str]) -> "NDArray[np.int64]":
-    """Return the keys of all texts that a turn has."""
-    addresses = reader.newest_first(None)
-    return unique_keys(reader.keys(addresses, surface) for surface in surfaces)
 
 
 def window_start(days: int, newest: int) -> int | None:

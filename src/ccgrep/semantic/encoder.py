@@ -8,64 +8,29 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ccgrep.errors import DamagedModelError, MissingModelError
 from ccgrep.semantic import tokenizer
-from ccgrep.semantic.batches import batch_by_length, run_batches
-from ccgrep.semantic.light_encoder import LightEncoder
+from ccgrep.semantic.bert import Floats
+from ccgrep.semantic.light_encoder import LightEncoder, batch_by_length, run_batches
 from ccgrep.semantic.model import INSTALL, Model
-from ccgrep.semantic.weights import REINSTALL
+from ccgrep.semantic.model_settings import REINSTALL
 from ccgrep.text import one_line
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MIN_FULL_TEXTS = 2000
 """The number of texts from which sentence-transformers makes up for the seconds of its import."""
 
 _BATCH_TOKENS = 1024
-_LIBRARY = "sentence_transformers"
-
-
-class Encoder(Protocol):
-    @property
-    def dimensions(self) -> int: ...
-
-    def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Return a row for each text, normalised if the model does that.
-
-        Pass some hundred texts: they are sorted by length and shared among threads.
-        """
-
-
-class OpenEncoder(NamedTuple):
-    encoder: Encoder
-    note: str | None
-    """A warning for the user about the choice of encoder."""
-
-
-def open_encoder(model: Model, texts: int = 1, threads: int = 1) -> OpenEncoder:
-    """Return the fastest encoder of a model for a number of texts. A query is one text."""
-    settings = model.settings
-    if settings.bert is None:
-        note = f"{one_line(model.name)} needs sentence-transformers, which takes seconds to load"
-        return OpenEncoder(FullEncoder(model, threads), f"{note} ({settings.why_not_light})")
-    if texts >= MIN_FULL_TEXTS and _is_library_installed():
-        return OpenEncoder(FullEncoder(model, threads), None)
-    return OpenEncoder(LightEncoder(model, threads), None)
-
-
-def _is_library_installed() -> bool:
-    return all(PathFinder.find_spec(name) for name in (_LIBRARY, "torch"))
+_LIBRARIES = ("sentence_transformers", "torch")
 
 
 class FullEncoder:
     """sentence-transformers, in threads that run torch with one thread each."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
-        self.model = model
+        self.dimensions = model.dimensions
+        self._prompt = model.settings.prompt
         self._threads = threads
         self._tokenizer = tokenizer.load(model, model.settings.max_tokens)
         with _silenced():
@@ -73,33 +38,23 @@ class FullEncoder:
             # The first call configures its tokenizer, which threads must not do at once.
             self._library_model.encode(["warm"], show_progress_bar=False)
 
-    @property
-    def dimensions(self) -> int:
-        return self.model.dimensions
-
-    def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        import numpy as np  # noqa: PLC0415 - heavy
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return a row for each text, normalised if the model does that."""
         import torch  # noqa: PLC0415 - heavy
 
         valid = [tokenizer.replace_surrogates(text) for text in texts]
-        prompt = self.model.settings.prompt
-        tokens = self._tokenizer.encode_batch([prompt + text for text in valid])
-        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        tokens = self._tokenizer.encode_batch([self._prompt + text for text in valid])
 
-        def work(batch: list[int]) -> None:
-            vectors[batch] = self._library_model.encode(
+        def encode_batch(batch: list[int]) -> Floats:
+            torch.set_num_threads(1)  # for this thread
+            found: Floats = self._library_model.encode(
                 [valid[at] for at in batch], batch_size=len(batch), show_progress_bar=False
             )
+            return found
 
-        lengths = [len(encoding) for encoding in tokens]
+        batches = batch_by_length([len(encoding) for encoding in tokens], _BATCH_TOKENS)
         with _silenced():
-            run_batches(
-                work,
-                batch_by_length(lengths, _BATCH_TOKENS),
-                self._threads,
-                lambda: torch.set_num_threads(1),
-            )
-        return vectors
+            return run_batches(encode_batch, batches, self.dimensions, self._threads)
 
 
 def _load(model: Model) -> Any:
@@ -142,3 +97,23 @@ def _silenced() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
+
+
+Encoder = LightEncoder | FullEncoder
+
+
+class OpenEncoder(NamedTuple):
+    encoder: Encoder
+    note: str | None
+    """A warning for the user about the choice of encoder."""
+
+
+def open_encoder(model: Model, texts: int = 1, threads: int = 1) -> OpenEncoder:
+    """Return the fastest encoder of a model for a number of texts. A query is one text."""
+    settings = model.settings
+    if settings.bert is None:
+        note = f"{one_line(model.name)} needs sentence-transformers, which takes seconds to load"
+        return OpenEncoder(FullEncoder(model, threads), f"{note} ({settings.why_not_light})")
+    if texts >= MIN_FULL_TEXTS and all(map(PathFinder.find_spec, _LIBRARIES)):
+        return OpenEncoder(FullEncoder(model, threads), None)
+    return OpenEncoder(LightEncoder(model, threads), None)

@@ -3,21 +3,23 @@
 A query from a cold start takes a fraction of the time that the import of sentence-transformers
 takes. The vectors are the same within rounding (`tests/semantic/test_light_encoder.py`). Only
 BERT-shaped models are supported: see `Settings.why_not_light`.
+
+A batch holds texts of similar length, because short ones are padded to the longest. It is small,
+because what fits into a core's cache is faster. Each thread computes its own batches: threads that
+share one wait for each other at every step, most of the time on a busy machine.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ccgrep.errors import DamagedModelError, ModelError
 from ccgrep.semantic import tokenizer
-from ccgrep.semantic.batches import batch_by_length, run_batches
+from ccgrep.semantic.bert import Floats, Transformer
 from ccgrep.semantic.model import Model
+from ccgrep.semantic.model_settings import REINSTALL
 from ccgrep.semantic.safetensors import Tensors
-from ccgrep.semantic.weights import REINSTALL
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _BATCH_TOKENS = 512
 """Measured on a busy machine: 1024 takes about as long, 2048 a tenth more."""
@@ -33,41 +35,31 @@ class LightEncoder:
                 f"the light encoder cannot use this model ({model.settings.why_not_light}): "
                 "pip install sentence-transformers"
             )
-        from ccgrep.semantic.bert import Transformer  # noqa: PLC0415 - numpy
-
-        self.model = model
+        self.dimensions = model.dimensions
+        self._settings = model.settings
         self._threads = threads
         self._transformer = Transformer(Tensors(model.transformer_path), bert)
         self._tokenizer = tokenizer.load(model, model.settings.max_tokens)
 
-    @property
-    def dimensions(self) -> int:
-        return self.model.dimensions
-
-    def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+    def encode(self, texts: Sequence[str]) -> Floats:
         """Return a row for each text."""
-        import numpy as np  # noqa: PLC0415
-
         tokens = self._tokenize(texts)
-        vectors = np.empty((len(texts), self.dimensions), np.float32)
 
-        def work(batch: list[int]) -> None:
-            vectors[batch] = self._encode_batch([tokens[at] for at in batch])
+        def encode_batch(batch: list[int]) -> Floats:
+            return self._encode_batch([tokens[at] for at in batch])
 
-        batches = batch_by_length(list(map(len, tokens)), _BATCH_TOKENS)
-        run_batches(work, batches, self._threads)
-        return vectors
+        lengths = [len(text) for text in tokens]
+        batches = batch_by_length(lengths, _BATCH_TOKENS)
+        return run_batches(encode_batch, batches, self.dimensions, self._threads)
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        prompt = self.model.settings.prompt
+        prompt = self._settings.prompt
         valid = [tokenizer.replace_surrogates(prompt + text) for text in texts]
         if len(valid) == 1:  # encode_batch would start threads
             return [self._tokenizer.encode(valid[0]).ids]
         return [encoding.ids for encoding in self._tokenizer.encode_batch(valid)]
 
-    def _encode_batch(self, tokens: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
-        import numpy as np  # noqa: PLC0415
-
+    def _encode_batch(self, tokens: Sequence[Sequence[int]]) -> Floats:
         lengths = np.array([len(text) for text in tokens])
         ids = np.zeros((len(tokens), lengths.max()), np.int64)
         for row, text in zip(ids, tokens, strict=True):
@@ -76,13 +68,9 @@ class LightEncoder:
             raise DamagedModelError(f"the model's tokenizer does not fit its weights: {REINSTALL}")
         return self._pool(self._transformer.forward(ids, lengths), lengths)
 
-    def _pool(
-        self, vectors: "NDArray[np.float32]", lengths: "NDArray[np.int64]"
-    ) -> "NDArray[np.float32]":
+    def _pool(self, vectors: Floats, lengths: NDArray[np.int64]) -> Floats:
         """Return one vector for each text, by the configured pooling."""
-        import numpy as np  # noqa: PLC0415
-
-        settings = self.model.settings
+        settings = self._settings
         is_text = (np.arange(vectors.shape[1]) < lengths[:, None])[:, :, None]
         if settings.pooling == "cls":
             pooled = vectors[:, 0]
@@ -95,3 +83,38 @@ class LightEncoder:
             norms = np.sqrt(np.einsum("ij,ij->i", pooled, pooled))
             pooled = pooled / np.maximum(norms, np.float32(1e-12))[:, None]
         return np.asarray(pooled, np.float32)
+
+
+def batch_by_length(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Return batches of text numbers with at most `max_tokens` each, the longest texts first."""
+    order = sorted(range(len(lengths)), key=lambda at: lengths[at], reverse=True)
+    batches = []
+    while order:
+        size = max(1, max_tokens // max(1, lengths[order[0]]))
+        batches.append(order[:size])
+        order = order[size:]
+    return batches
+
+
+def run_batches(
+    encode: Callable[[list[int]], Floats], batches: list[list[int]], dimensions: int, threads: int
+) -> Floats:
+    """Encode each batch of text numbers, and return a row for each text."""
+    vectors = np.empty((sum(map(len, batches)), dimensions), np.float32)
+
+    def work(batch: list[int]) -> None:
+        vectors[batch] = encode(batch)
+
+    if min(threads, len(batches)) <= 1:
+        for batch in batches:
+            work(batch)
+        return vectors
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not for a query
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for _ in pool.map(work, batches):
+            pass  # raises what a batch has raised
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return vectors

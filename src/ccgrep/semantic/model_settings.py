@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ccgrep.errors import DamagedModelError, ModelError
-from ccgrep.semantic.weights import REINSTALL, unreadable
 from ccgrep.text import one_line
 
+REINSTALL = "reinstall the model, or choose another with --model"
 _CHOOSE_ANOTHER = "choose another model with --model"
 _MAX_CONFIG_BYTES = 4 * 1024 * 1024
 _LEGACY_POOLING = {
@@ -285,6 +285,10 @@ def _read_json(path: str) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
+
+
+def unreadable(path: str, error: OSError) -> ModelError:
+    return ModelError(f"cannot read {one_line(path)} ({error.strerror})")
 
 
 def _damaged(path: str) -> DamagedModelError:

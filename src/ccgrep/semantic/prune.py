@@ -1,12 +1,17 @@
 """Drop vectors that no turn needs any more."""
 
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
 from ccgrep.config import Config
 from ccgrep.errors import ModelError
 from ccgrep.fulltext import generations
+from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import SURFACES
 from ccgrep.semantic.configured_model import find_model
-from ccgrep.semantic.embedding import live_keys
-from ccgrep.semantic.vector_files import model_dir, model_dirs
+from ccgrep.semantic.vector_files import model_dir, model_dirs, unique_keys
 from ccgrep.semantic.vector_writer import VectorWriter
 from ccgrep.store import fsio
 from ccgrep.store.store import Store
@@ -35,3 +40,9 @@ def drop_dead_vectors(config: Config, store: Store, drops_other_models: bool = F
         if directory not in kept:
             fsio.remove_tree(directory)
     return dropped
+
+
+def live_keys(reader: TextReader, surfaces: Sequence[str]) -> NDArray[np.int64]:
+    """Return the keys of all texts that a turn has."""
+    addresses = reader.newest_first(None)
+    return unique_keys(reader.keys(addresses, surface) for surface in surfaces)

@@ -13,15 +13,14 @@ import math
 import mmap
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ccgrep.errors import DamagedModelError
-from ccgrep.semantic.weights import REINSTALL, unreadable
+from ccgrep.semantic.model_settings import REINSTALL, unreadable
 from ccgrep.text import one_line
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _MAX_HEADER_BYTES = 16 * 1024 * 1024
 _F32_BYTES = 4
@@ -48,10 +47,8 @@ class Tensors:
     def __contains__(self, name: str) -> bool:
         return name in self._header
 
-    def get(self, name: str, *shape: int) -> "NDArray[np.float32]":
+    def get(self, name: str, *shape: int) -> NDArray[np.float32]:
         """Return a tensor, which must have this shape. -1 matches any length."""
-        import numpy as np  # noqa: PLC0415 - heavy
-
         entry = self._header.get(name)
         if not isinstance(entry, dict):
             raise self.damaged(f"it has no tensor {name}")

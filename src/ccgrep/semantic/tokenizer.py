@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ccgrep.errors import DamagedModelError, MissingModelError
 from ccgrep.semantic.model import INSTALL, Model
-from ccgrep.semantic.weights import REINSTALL
+from ccgrep.semantic.model_settings import REINSTALL
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:

@@ -17,14 +17,12 @@ import os
 import struct
 from collections.abc import Iterable, Sequence
 from hashlib import file_digest, sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgrep.store.checksummed_file import is_damaged, read_checksummed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ROW = np.dtype([("key", "<i8"), ("start", "<u4"), ("end", "<u4")])
 HINTS = ("CHECKED", "DONE", "VERIFIED")
@@ -48,7 +46,7 @@ class Segment:
         at = _HEAD.size + count * ROW.itemsize
         self.vectors: Any = np.memmap(path, "<f2", "r", at, (count, dimensions))
 
-    def positions(self, keys: "NDArray[np.int64]") -> "NDArray[np.intp]":
+    def positions(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return the positions of the vectors of these texts."""
         own = np.ascontiguousarray(self.rows["key"])
         ranges = zip(np.searchsorted(own, keys), np.searchsorted(own, keys, "right"), strict=True)
@@ -56,8 +54,8 @@ class Segment:
         return np.concatenate(found) if found else np.empty(0, np.intp)
 
     def similarities(
-        self, query: "NDArray[np.float32]", positions: "NDArray[np.intp] | None" = None
-    ) -> "NDArray[np.float32]":
+        self, query: NDArray[np.float32], positions: NDArray[np.intp] | None = None
+    ) -> NDArray[np.float32]:
         """Return the similarity of every vector, or of those at some positions."""
         size = self.count if positions is None else len(positions)
         found = np.empty(size, np.float32)
@@ -78,7 +76,7 @@ def content_name(data: bytes) -> str:
     return sha256(data).hexdigest()[:_NAME_CHARS]
 
 
-def unique_keys(lists: "Iterable[Sequence[int] | NDArray[np.int64]]") -> "NDArray[np.int64]":
+def unique_keys(lists: Iterable[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return the different keys of several lists, sorted."""
     arrays = [np.array(keys, np.int64) for keys in lists]
     return np.unique(np.concatenate(arrays)) if arrays else np.empty(0, np.int64)

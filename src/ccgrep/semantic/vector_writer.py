@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgrep.semantic.vector_files import (
     HINTS,
@@ -19,9 +20,6 @@ from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, is_damaged
 from ccgrep.store.store import Store
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 MAX_VECTORS = 64 * 1024
 GRAPH_VECTORS = 16 * 1024
 """The size from which a segment has a graph."""
@@ -32,7 +30,7 @@ class Batch(NamedTuple):
 
     keys: Sequence[int]
     spans: Sequence[tuple[int, int]]
-    vectors: "NDArray[np.float32]"
+    vectors: NDArray[np.float32]
 
 
 def join_batches(batches: Sequence[Batch]) -> Batch:
@@ -53,7 +51,6 @@ class VectorWriter:
         self._tmp_dir = store.tmp_dir
         self._directory = directory
         self._graph_vectors = graph_vectors
-        fsio.make_dir(os.path.dirname(directory))
         fsio.make_dir(directory)
 
     def add(self, batch: Batch) -> None:
@@ -88,7 +85,7 @@ class VectorWriter:
             size += segment.count
         return folded
 
-    def prune(self, live: "NDArray[np.int64]") -> int:
+    def prune(self, live: NDArray[np.int64]) -> int:
         """Drop the vectors of all texts but these, and return their number."""
         dropped = 0
         old = Vectors(self._directory)

@@ -5,14 +5,12 @@ Comparing some ten thousand vectors is faster than importing usearch. Beyond tha
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgrep.semantic.vector_files import CheckedFiles, Segment, unique_keys
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _MAX_WITHOUT_GRAPHS = 50_000
 _GRAPH_FACTOR = 8
@@ -67,11 +65,11 @@ class Vectors:
     def count(self) -> int:
         return sum(segment.count for segment in self.segments)
 
-    def keys(self) -> "NDArray[np.int64]":
+    def keys(self) -> NDArray[np.int64]:
         """Return the keys of all texts, sorted."""
         return unique_keys(segment.rows["key"] for segment in self.segments)
 
-    def nearest(self, query: "NDArray[np.float32]", limit: int) -> dict[int, Match]:
+    def nearest(self, query: NDArray[np.float32], limit: int) -> dict[int, Match]:
         """Return the nearest texts with their best matches, at most `limit`."""
         best: dict[int, Match] = {}
         uses_graphs = self.count > _MAX_WITHOUT_GRAPHS
@@ -81,7 +79,7 @@ class Vectors:
         ranked = sorted(best.items(), key=lambda item: (-item[1].similarity, item[0]))
         return dict(ranked[:limit])
 
-    def of(self, keys: Iterable[int], query: "NDArray[np.float32]") -> dict[int, Match]:
+    def of(self, keys: Iterable[int], query: NDArray[np.float32]) -> dict[int, Match]:
         """Return the best match of each of these texts that is embedded."""
         unique = np.unique(np.fromiter(keys, np.int64))
         best: dict[int, Match] = {}
@@ -95,8 +93,8 @@ class Vectors:
 def _keep_best(
     best: dict[int, Match],
     segment: Segment,
-    positions: "NDArray[np.intp]",
-    similarities: "NDArray[np.float32]",
+    positions: NDArray[np.intp],
+    similarities: NDArray[np.float32],
 ) -> None:
     rows = segment.rows[positions]
     for row, similarity in zip(rows.tolist(), similarities.tolist(), strict=True):
@@ -107,8 +105,8 @@ def _keep_best(
 
 
 def _nearest(
-    segment: Segment, graph: str | None, query: "NDArray[np.float32]", limit: int
-) -> "tuple[Any, Any]":
+    segment: Segment, graph: str | None, query: NDArray[np.float32], limit: int
+) -> tuple[Any, Any]:
     """Return positions and similarities of the nearest vectors, of at least `limit` texts.
 
     A long text has many vectors, so the number of vectors grows until there are enough texts.
@@ -129,7 +127,7 @@ def _nearest(
         size *= 4
 
 
-def _search_graph(path: str, query: "NDArray[np.float32]", limit: int) -> "NDArray[np.intp] | None":
+def _search_graph(path: str, query: NDArray[np.float32], limit: int) -> NDArray[np.intp] | None:
     """Return the nearest positions, or None if another process removed the graph.
 
     The graph's distances are not used: some processors sum them in half precision.
