@@ -55,9 +55,16 @@ def parse(ref: str) -> Ref:
 def find(store: Store, rows: Sequence[Row], ref: str) -> Target:
     """Return what `ref` names, where `rows` are all sessions of `store`."""
     parsed = parse(ref)
-    if parsed.hash:
-        return Target(object=_find_object(store, parsed.hash))
-    return Target(find_row(rows, ref), parsed.turn)
+    if not parsed.hash:
+        return Target(find_row(rows, ref), parsed.turn)
+    matching = store.find_ids("turn", parsed.hash)
+    if len(matching) == 1:
+        return Target(object=matching[0])
+    hash = f"@{parsed.hash}"
+    if not matching:
+        raise RefError(f"no turn matches '{hash}': `ccgrep show SESSION` prints the hashes")
+    names = "\n".join(f"  @{id.hex()}" for id in matching[:_MAX_CANDIDATES])
+    raise RefError(f"'{hash}' is ambiguous, it could be:\n{names}")
 
 
 def find_row(rows: Sequence[Row], ref: str) -> Row:
@@ -72,16 +79,6 @@ def find_row(rows: Sequence[Row], ref: str) -> Row:
             f"run `ccgrep show {row.session.id}`"
         )
     return row
-
-
-def _find_object(store: Store, hash: str) -> ObjectId:
-    matching = store.find_ids("turn", hash)
-    if not matching:
-        raise RefError(f"no turn matches '@{hash}': `ccgrep show SESSION` prints the hashes")
-    if len(matching) > 1:
-        names = "\n".join(f"  @{id.hex()}" for id in matching[:_MAX_CANDIDATES])
-        raise RefError(f"'@{hash}' is ambiguous, it could be:\n{names}")
-    return matching[0]
 
 
 def _preferred_ids(rows: Sequence[Row], prefix: str) -> list[str]:

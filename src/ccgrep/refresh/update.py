@@ -49,13 +49,11 @@ def update(
         report(refresh(config, feedback))
 
 
-def bring_up_to_date(config: Config, feedback: Feedback) -> Refreshed:
+def bring_up_to_date(config: Config, feedback: Feedback) -> None:
     """Detect changes and ingest them in this process."""
     changed = detect_changes(config.store_dir, [root.path for root in config.roots], config.exclude)
-    results = [Refreshed()]
     if changed != []:
-        update(config, changed, feedback, results.append)
-    return results[-1]
+        update(config, changed, feedback, lambda _: None)
 
 
 def refresh(config: Config, feedback: Feedback) -> Refreshed:

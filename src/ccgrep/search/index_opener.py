@@ -87,19 +87,15 @@ def repair_index(store_dir: str, warn: Callable[[str], None]) -> OpenIndex:
         if generations.current(store_dir) is None and store.snapshot().shards:
             warn("building the full-text index")
         with store.lock(_WAIT_S):
-            _warn_of_damage(store_dir, warn)
+            try:
+                if (generation := generations.current(store_dir)) is not None:
+                    _open(generation)
+            except TextIndexError as error:
+                warn(f"{error}: rebuilding it")
             sync(store)
         return _open(generations.current(store_dir))
     except (LockedError, WriteError) as error:
         return _open_despite(store_dir, error, warn)
-
-
-def _warn_of_damage(store_dir: str, warn: Callable[[str], None]) -> None:
-    try:
-        if (generation := generations.current(store_dir)) is not None:
-            _open(generation)
-    except TextIndexError as error:
-        warn(f"{error}: rebuilding it")
 
 
 def _open_despite(store_dir: str, error: Exception, warn: Callable[[str], None]) -> OpenIndex:

@@ -104,10 +104,8 @@ def _group_by_turn(scored: Iterable[tuple[float, DocumentHit]]) -> list[RankedHi
 
 def merge_places(hit: RankedHit, other: RankedHit) -> RankedHit:
     """Return `hit` with the places that `other`, the same turn, has in addition."""
-    if other.document[2:] == hit.document[2:] and not other.others:
-        return hit
-    places = {(one.session_key, one.turn): one for one in (other.document, *other.others)}
-    places |= {(one.session_key, one.turn): one for one in hit.others}
+    all_places = (other.document, *other.others, *hit.others)
+    places = {(one.session_key, one.turn): one for one in all_places}
     places.pop((hit.document.session_key, hit.document.turn), None)
     return hit._replace(others=tuple(sorted(places.values(), key=_recent_first)))
 

@@ -79,7 +79,7 @@ class Matcher:
             start, end = match.span(self._group)
             if end > start:
                 yield start, end
-            at = end if end > at else _next_character(data, at)
+            at = max(end, at + 1)  # No match starts inside a character.
 
 
 def _compile_alternatives(
@@ -106,13 +106,6 @@ def _expand_quotations(pattern: str) -> str:
     if "\\Q" not in pattern:
         return pattern
     return compile_pattern(_QUOTED).sub(lambda match: match[1] + _escape(match[2]), pattern)
-
-
-def _next_character(data: bytes, at: int) -> int:
-    at += 1
-    while at < len(data) and data[at] & 0xC0 == 0x80:
-        at += 1
-    return at
 
 
 def _compile(source: str, ignore_case: bool) -> Any:

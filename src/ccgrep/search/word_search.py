@@ -156,10 +156,8 @@ class _WordSearch:
         return Answer(hits, len(ranked), tier)
 
     def _is_enough(self, ranked: Iterable[RankedHit]) -> bool:
-        return bool(self._limit) and len(self._first(ranked)) == self._limit
-
-    def _first(self, ranked: Iterable[RankedHit]) -> list[RankedHit]:
-        return limit_hits(ranked, self._limit, self._request.per_session)
+        limit, per_session = self._limit, self._request.per_session
+        return bool(limit) and len(limit_hits(ranked, limit, per_session)) == limit
 
     def _place(self, document: DocumentHit) -> Place:
         return Place(*self._reader.place(document.address))
@@ -186,7 +184,7 @@ class _WordSearch:
                 ranked = self._verify(ranked, required, band.fields)
             if not fetch or len(documents) < fetch:
                 return ranked
-            kept = self._first(ranked)
+            kept = limit_hits(ranked, self._limit, self._request.per_session)
             # Documents that were not fetched must not be able to pass those that were.
             if len(kept) == self._limit and documents[-1].score < _MAX_LOSS * kept[-1].score:
                 return ranked
@@ -227,7 +225,6 @@ class _WordSearch:
         ]
 
     def _query(self, required: list[Requirement], build: Callable[[Unit], Query]) -> Query:
-        """Return a query for turns that meet one of the requirements."""
         queries = [
             self._reader.any_of([build(unit) for unit in one.units], one.at_least)
             for one in required
