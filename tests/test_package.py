@@ -58,8 +58,10 @@ def test_completions_are_installed_where_shells_find_them(prefix: Path) -> None:
         assert (share / installed).read_bytes() == (ROOT / "completions" / source).read_bytes()
 
 
-def test_package_contains_the_key_bindings(prefix: Path) -> None:
-    assert {p.name for p in prefix.rglob("keys/*")} == {"ccgrep.bash", "ccgrep.zsh", "ccgrep.fish"}
+@pytest.mark.parametrize("directory", ["keys", "templates"])
+def test_package_contains_the_shell_scripts(prefix: Path, directory: str) -> None:
+    names = {path.name for path in prefix.rglob(f"cli/{directory}/*")}
+    assert names == {"ccgrep.bash", "ccgrep.zsh", "ccgrep.fish"}
 
 
 def test_program_imports_nothing_before_ccgrep(prefix: Path) -> None:

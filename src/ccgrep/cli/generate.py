@@ -4,25 +4,35 @@
 print and install them. A search never imports this module.
 """
 
-from __future__ import annotations
+import os
+import re
+from collections.abc import Callable
 
 from ccgrep.cli import generate_bash, generate_fish, generate_man, generate_zsh
 from ccgrep.cli.flags import COMMANDS
-from ccgrep.light_typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-COMPLETIONS: dict[str, tuple[str, Callable[[], str]]] = {
-    "bash": ("completions/ccgrep.bash", generate_bash.script),
-    "zsh": ("completions/_ccgrep", generate_zsh.script),
-    "fish": ("completions/ccgrep.fish", generate_fish.script),
+COMPLETIONS: dict[str, tuple[str, Callable[[], dict[str, str]]]] = {
+    "bash": ("completions/ccgrep.bash", generate_bash.parts),
+    "zsh": ("completions/_ccgrep", generate_zsh.parts),
+    "fish": ("completions/ccgrep.fish", generate_fish.parts),
 }
-"""The file in the repository and the generator, by shell."""
+"""The file in the repository and what replaces the `@name@` marks of the template, by shell."""
 
 
 def completions(shell: str) -> str:
-    return COMPLETIONS[shell][1]()
+    parts = COMPLETIONS[shell][1]()
+    return re.sub(r"@(\w+)@", lambda mark: parts[mark[1]], _read("templates", shell))
+
+
+def keys(shell: str) -> str:
+    """Return the script that binds the keys."""
+    return _read("keys", shell)
+
+
+def _read(directory: str, shell: str) -> str:
+    path = os.path.join(os.path.dirname(__file__), directory, f"ccgrep.{shell}")
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def files() -> dict[str, str]:
@@ -30,6 +40,6 @@ def files() -> dict[str, str]:
     texts = {"man/ccgrep.1": generate_man.main_page()}
     for command in COMMANDS.values():
         texts[f"man/ccgrep-{command.name}.1"] = generate_man.command_page(command)
-    for path, script in COMPLETIONS.values():
-        texts[path] = script()
+    for shell, (path, _) in COMPLETIONS.items():
+        texts[path] = completions(shell)
     return texts

@@ -1,47 +1,19 @@
-"""Generate the fish completions from the flag table: one line per option of each command."""
+"""Fill the template of the fish completions: one line per option of each command."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from ccgrep.cli.flags import COMMANDS, HELP
-from ccgrep.light_typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ccgrep.cli.flags import Argument, Command, Option
-
-_HEAD = """\
-# ccgrep completions for fish, generated from src/ccgrep/cli/flags.py by scripts/generate.
-
-function __ccgrep_is -d 'Test whether the command line runs this command'
-    set -l words (commandline -opc)
-    set -l command search
-    if set -q words[2]; and contains -- $words[2] {names}
-        set command $words[2]
-    end
-    test $command = $argv[1]
-end
-
-function __ccgrep_is_first -d 'Test whether the cursor is on the first word'
-    test (count (commandline -opc)) -eq 1
-end
-
-function __ccgrep_live -d 'Print values that only ccgrep knows'
-    set -l word (commandline -ct | string replace -r '^--[^=]*=' '')
-    ccgrep __complete $argv[1] "$word" 2>/dev/null
-end
-
-complete -c ccgrep -f
-"""
+from ccgrep.cli.flags import COMMANDS, HELP, Argument, Command, Option
 
 
-def script() -> str:
-    lines = [
-        *(f"complete -c ccgrep -n __ccgrep_is_first -a {c.name} -d {_quote(c.summary)}"
-          for c in COMMANDS.values()),
-        *(line for command in COMMANDS.values() for line in _command(command)),
-    ]  # fmt: skip
-    return _HEAD.replace("{names}", " ".join(COMMANDS)) + "\n".join(lines) + "\n"
+def parts() -> dict[str, str]:
+    begin = "complete -c ccgrep -n __ccgrep_is_first"
+    commands = (f"{begin} -a {c.name} -d {_quote(c.summary)}" for c in COMMANDS.values())
+    options = (line for command in COMMANDS.values() for line in _command(command))
+    return {
+        "names": " ".join(COMMANDS),
+        "commands": "\n".join(commands),
+        "options": "\n".join(options),
+    }
 
 
 def _command(command: Command) -> Iterator[str]:

@@ -1,17 +1,12 @@
 """Generate the man pages, in man(7) markup, from the flag table and the table of settings."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator
 
 from ccgrep import __version__
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
 from ccgrep.cli.help import exit_status, long_help, sentence, synopsis
-from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.settings import KEYS, Key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _DATE = "November 16, 2026"
 _OTHERS = {"search": ("grep", "fzf", "jq"), "pick": ("fzf",), "show": ("less",), "blame": ("git",)}
@@ -32,18 +27,13 @@ _FILES = (
 def main_page() -> str:
     """Return ccgrep(1): how to search, and all commands."""
     search = COMMANDS["search"]
-    commands = [
-        line
-        for c in COMMANDS.values()
-        for line in (".TP", f"\\fBccgrep\\-{_text(c.name)}\\fR(1)", _text(c.summary))
-    ]
+    commands = ((f"\\fBccgrep\\-{_text(c.name)}\\fR(1)", c.summary) for c in COMMANDS.values())
     return _page(
         "ccgrep",
         "grep for a developer's history with coding agents",
         ["ccgrep [OPTION…] PATTERN…", "ccgrep COMMAND [OPTION…] [REF…]"],
-        [_prose(search.description), ".SS Commands", *commands],
+        [_prose(search.description), ".SS Commands", *_items(commands)],
         search,
-        (*search.options, HELP),
         KEYS.values(),
         [*(f"ccgrep-{name}" for name in COMMANDS), *_OTHERS["search"]],
     )
@@ -53,18 +43,13 @@ def command_page(command: Command) -> str:
     """Return ccgrep-COMMAND(1)."""
     names = {name for option in command.options for name in option.names}
     keys = [key for key in KEYS.values() if key.flag in names or key.name in _COMMON_KEYS]
-    arguments = [
-        line
-        for a in command.arguments
-        for line in (".TP", f"\\fI{_text(a.name)}\\fR", _prose(sentence(a.help)))
-    ]
+    arguments = ((f"\\fI{_text(a.name)}\\fR", sentence(a.help)) for a in command.arguments)
     return _page(
         f"ccgrep-{command.name}",
         command.summary,
         [synopsis(command)],
-        [_prose(command.description), *arguments],
+        [_prose(command.description), *_items(arguments)],
         command,
-        (*command.options, HELP),
         keys,
         ["ccgrep", *_OTHERS.get(command.name, ())],
     )
@@ -76,7 +61,6 @@ def _page(
     synopses: list[str],
     description: list[str],
     command: Command,
-    options: Iterable[Option],
     keys: Iterable[Key],
     others: list[str],
 ) -> str:
@@ -90,27 +74,30 @@ def _page(
         ".SH DESCRIPTION",
         *description,
         ".SH OPTIONS",
-        *(line for option in options for line in (".TP", _head(option), _prose(long_help(option)))),
+        *_items((_head(option), long_help(option)) for option in (*command.options, HELP)),
         ".SH EXAMPLES",
         "\n.PP\n".join(_example(typed, what) for typed, what in command.examples),
         ".SH EXIT STATUS",
-        *(line for code, what in exit_status(command) for line in (".TP", str(code), _text(what))),
+        *_items((str(code), what) for code, what in exit_status(command)),
         ".SH ENVIRONMENT",
-        *_environment(keys),
+        *_items((_variables(*key.environment), sentence(key.help)) for key in keys),
+        *_items((_variables(name), what) for name, what in _VARIABLES),
         ".SH FILES",
-        *(line for path, what in _FILES for line in (".TP", f"\\fI{_text(path)}\\fR", _text(what))),
+        *_items((f"\\fI{_text(path)}\\fR", what) for path, what in _FILES),
         ".SH SEE ALSO",
         ",\n".join(f"\\fB{_text(other)}\\fR(1)" for other in others),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _environment(keys: Iterable[Key]) -> Iterator[str]:
-    for key in keys:
-        yield from (".TP", ", ".join(f"\\fB{_text(name)}\\fR" for name in key.environment))
-        yield _prose(sentence(key.help))
-    for name, what in _VARIABLES:
-        yield from (".TP", f"\\fB{_text(name)}\\fR", _text(what))
+def _items(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a paragraph with an escaped head for each row."""
+    for head, text in rows:
+        yield from (".TP", head, _prose(text))
+
+
+def _variables(*names: str) -> str:
+    return ", ".join(f"\\fB{_text(name)}\\fR" for name in names)
 
 
 def _example(typed: str, what: str) -> str:

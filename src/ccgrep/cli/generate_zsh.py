@@ -1,79 +1,29 @@
-"""Generate the zsh completions from the flag table: one `_arguments` call per command.
+"""Fill the template of the zsh completions: one `_arguments` call per command.
 
 zsh loads the script from the fpath as `_ccgrep`, or sources it after compinit.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from ccgrep.cli.flags import COMMANDS, HELP
-from ccgrep.light_typing import TYPE_CHECKING
+from ccgrep.cli.flags import COMMANDS, HELP, Argument, Command, Option
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ccgrep.cli.flags import Argument, Command, Option
-
-_HEAD = """\
-#compdef ccgrep
-# ccgrep completions for zsh, generated from src/ccgrep/cli/flags.py by scripts/generate.
-
-# Offer values that only ccgrep knows. zsh quotes what it inserts.
-_ccgrep_live() {
-    local line value
-    local -a candidates
-    for line in "${(@f)$(ccgrep __complete $1 "${(Q)PREFIX}" 2>/dev/null)}"; do
-        [[ -n $line ]] || continue
-        value=${line%%$'\\t'*}
-        candidates+=("${value//:/\\\\:}:${line#*$'\\t'}")
-    done
-    _describe -V -t ccgrep-$1 $1 candidates
-}
-
-_ccgrep() {
-    local command=search
-    local -a commands
-"""
-
-_TAIL = """\
-}
-
-if [[ ${funcstack[1]} == _ccgrep ]]; then
-    _ccgrep "$@"
-elif (( $+functions[compdef] )); then
-    compdef _ccgrep ccgrep
-fi
-"""
 _ACTIONS = {"": " ", "file": "_files", "dir": "_files -/"}
 
 
-def script() -> str:
-    lines = [
-        "    commands=(",
-        *(f"        {_quote(f'{c.name}:{_escape_colons(c.summary)}')}" for c in COMMANDS.values()),
-        "    )",
-        "    if (( CURRENT == 2 )) && [[ $PREFIX != -* ]]; then",
-        "        _describe -V command commands",
-        "        return",
-        "    fi",
-        "    case $words[2] in",
-        f"        ({'|'.join(COMMANDS)}) command=$words[2]; shift words; (( CURRENT-- )) ;;",
-        "    esac",
-        "    case $command in",
-        *(line for command in COMMANDS.values() for line in _case(command)),
-        "    esac",
-    ]
-    return _HEAD + "\n".join(lines) + "\n" + _TAIL
+def parts() -> dict[str, str]:
+    commands = (f"{c.name}:{_escape_colons(c.summary)}" for c in COMMANDS.values())
+    return {
+        "names": "|".join(COMMANDS),
+        "commands": "\n".join(f"        {_quote(command)}" for command in commands),
+        "options": "\n".join(map(_case, COMMANDS.values())),
+    }
 
 
-def _case(command: Command) -> Iterator[str]:
+def _case(command: Command) -> str:
     specs = [spec for option in (*command.options, HELP) for spec in _option(option)]
     specs += [_argument(argument) for argument in command.arguments]
-    yield f"        ({command.name})"
-    yield "            _arguments -s -S \\"
-    for position, spec in enumerate(specs):
-        end = " \\" if position < len(specs) - 1 else ""
-        yield f"                {_quote(spec)}{end}"
-    yield "            ;;"
+    words = " \\\n                ".join(["_arguments -s -S", *map(_quote, specs)])
+    return f"        ({command.name})\n            {words}\n            ;;"
 
 
 def _option(option: Option) -> Iterator[str]:

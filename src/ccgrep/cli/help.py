@@ -4,15 +4,10 @@
 no wider than the terminal. Only commands that print help import this module.
 """
 
-from __future__ import annotations
-
 import textwrap
+from collections.abc import Iterable, Iterator
 
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
-from ccgrep.light_typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MAX_WIDTH = 80
 _MAX_BRIEF_OPTIONS = 12

@@ -91,16 +91,13 @@ class _Parser:
         if option.choices and text not in option.choices:
             self._fail_choice(_long_name(option), text, option.choices)
         if option.value == "N":
-            self._values[name] = self._number(option, text)
+            if not (text.isascii() and text.isdigit() and len(text) < 10):
+                self._fail(f"invalid value '{text}' for {_long_name(option)}", "use a number")
+            self._values[name] = int(text)
         elif option.is_repeatable:
             self._values[name] = [*(self._values[name] or []), text]
         else:
             self._values[name] = text
-
-    def _number(self, option: Option, text: str) -> int:
-        if not (text.isascii() and text.isdigit() and len(text) < 10):
-            self._fail(f"invalid value '{text}' for {_long_name(option)}", "use a number")
-        return int(text)
 
     def _arguments(self) -> Iterator[tuple[str, object]]:
         """Assign the positional words to the command's only argument, if it takes one."""

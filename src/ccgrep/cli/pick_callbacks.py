@@ -5,25 +5,20 @@ in a private directory that CCGREP_PICK names. So no text of the user or of a tr
 part of a shell command.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.flags import COMMANDS, FILTERS, TYPE
 from ccgrep.cli.parse import parse, value_name
 from ccgrep.errors import CcgrepError
-from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DIRECTORY = "CCGREP_PICK"
 _LIMIT = "100"

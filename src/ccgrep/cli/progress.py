@@ -30,35 +30,29 @@ class Bar:
         self._drawn_at = 0.0  # 0 if the bar is not on the screen
 
     def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if not self._is_due(now) or not progress.bytes:
+        if not progress.bytes:
             return
         files = f"{progress.files_done:,}/{progress.files:,} files"
-        rate = progress.bytes_done / max(now - self._started, 0.001)
+        rate = progress.bytes_done / max(time.monotonic() - self._started, 0.001)
         left = (progress.bytes - progress.bytes_done) / max(rate, 1)
         share = progress.bytes_done / progress.bytes
-        self._draw(now, share, f"{files}  {byte_size(rate)}/s  {left:.0f} s left")
+        self._draw(share, f"{files}  {byte_size(rate)}/s  {left:.0f} s left")
 
     def embedding(self, progress: "EmbedProgress") -> None:
         """Show how many texts are embedded."""
-        now = time.monotonic()
-        if not self._is_due(now):
-            return
         rate = progress.done / max(progress.seconds, 0.001)
         left = (progress.total - progress.done) / max(rate, 0.001)
         done = f"{progress.done:,}/{progress.total:,} texts embedded  {rate:.0f}/s"
-        self._draw(now, progress.done / progress.total, f"{done}  {left:.0f} s left")
+        self._draw(progress.done / progress.total, f"{done}  {left:.0f} s left")
 
     def count(self, done: int, total: int, label: str) -> None:
         """Show how many of `total` items are done."""
+        self._draw(done / max(total, 1), label)
+
+    def _draw(self, share: float, text: str) -> None:
         now = time.monotonic()
-        if self._is_due(now):
-            self._draw(now, done / max(total, 1), label)
-
-    def _is_due(self, now: float) -> bool:
-        return now >= self._visible_from and now - self._drawn_at >= _REDRAW_S
-
-    def _draw(self, now: float, share: float, text: str) -> None:
+        if now < self._visible_from or now - self._drawn_at < _REDRAW_S:
+            return
         self._drawn_at = now
         filled = int(share * _WIDTH)
         bar = "█" * filled + "░" * (_WIDTH - filled)

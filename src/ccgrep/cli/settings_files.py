@@ -4,25 +4,22 @@ An edit changes one place and keeps the rest of the file. It refuses a file that
 would not reproduce exactly. Writes are atomic, and a backup of the old file is kept next to it.
 """
 
-from __future__ import annotations
-
+import contextlib
 import json
 import os
 import re
 import stat
 import time
 import tomllib
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from difflib import unified_diff
+from itertools import count
+from typing import Any, NamedTuple, NoReturn
 
 from ccgrep.errors import UsageError
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.ops.save_file import write_file
 from ccgrep.text import escape, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, NoReturn
 
 _INDENT = re.compile(r"\A\s*\{\r?\n([ \t]+)\"")
 BLOCK = re.compile(r"# >>> ccgrep >>>[^\n]*\n.*?# <<< ccgrep <<<\n?", re.DOTALL)
@@ -38,9 +35,10 @@ class Edit(NamedTuple):
     is_own: bool = False  # the whole file belongs to ccgrep
 
 
-def read_text(path: str) -> str | None:
+def read_text(path: str, errors: str = "strict") -> str | None:
+    """Return the text of a file with its line ends, or None if the file does not exist."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8", errors=errors, newline="") as file:
             return file.read()
     except FileNotFoundError:
         return None
@@ -155,7 +153,8 @@ def apply(edit: Edit) -> str | None:
         _refuse(edit.path, "another program has just changed it")
     if edit.after is None:
         os.unlink(edit.path)
-        _remove_if_empty(os.path.dirname(edit.path))
+        with contextlib.suppress(OSError):  # It contains other files.
+            os.rmdir(os.path.dirname(edit.path))
         return None
     os.makedirs(os.path.dirname(edit.path), exist_ok=True)
     if edit.before is None:
@@ -172,15 +171,6 @@ def apply(edit: Edit) -> str | None:
 
 def _free_name(path: str) -> str:
     """Return the path of a backup that does not exist yet."""
-    name = f"{path}.{time.strftime('%Y%m%d-%H%M%S')}"
-    number = 1
-    while os.path.lexists(f"{name}-{number}.ccgrep-backup"):
-        number += 1
-    return f"{name}-{number}.ccgrep-backup"
-
-
-def _remove_if_empty(directory: str) -> None:
-    try:
-        os.rmdir(directory)
-    except OSError:
-        return  # It contains other files.
+    now = time.strftime("%Y%m%d-%H%M%S")
+    names = (f"{path}.{now}-{number}.ccgrep-backup" for number in count(1))
+    return next(name for name in names if not os.path.lexists(name))

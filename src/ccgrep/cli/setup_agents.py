@@ -4,23 +4,18 @@ They come from the plugin in `integrations/claude-code` and go into the agent's 
 ccgrep computes all edits before it writes the first file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from ccgrep.cli.settings_files import Edit, apply, diff, edit_json, edit_toml, read_text
 from ccgrep.errors import UsageError
-from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.text import one_line
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    Change = Callable[[dict[str, Any]], None]
+Change = Callable[[dict[str, Any]], None]
 
 _NAME = "ccgrep"
 _INSTALLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "integrations")

@@ -4,21 +4,17 @@ fish loads them from its own directories. For bash and zsh, ccgrep writes a file
 a marked block to the start-up file. It changes nothing outside the marks.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
 import stat
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from ccgrep.cli.generate import COMPLETIONS, completions
-from ccgrep.cli.settings_files import BLOCK, mark_block
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.cli.generate import COMPLETIONS, completions, keys
+from ccgrep.cli.settings_files import BLOCK, mark_block, read_text
 from ccgrep.ops.save_file import write_bytes
 from ccgrep.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _OWN_PREFIX = "# ccgrep"
 """The start of a line in every file that ccgrep writes. It replaces or removes no other file."""
@@ -31,13 +27,6 @@ class Target(NamedTuple):
     path: str
     text: str
     is_startup: bool = False
-
-
-def keys(shell: str) -> str:
-    """Return the script that binds the keys."""
-    directory = os.path.join(os.path.dirname(__file__), "keys")
-    with open(os.path.join(directory, f"ccgrep.{shell}"), encoding="utf-8") as file:
-        return file.read()
 
 
 def setup_shell(environment: Mapping[str, str], is_dry: bool, is_removal: bool) -> Iterator[str]:
@@ -72,7 +61,7 @@ def targets(shell: str, environment: Mapping[str, str]) -> list[Target]:
 
 
 def _change(target: Target, is_dry: bool, is_removal: bool) -> str:
-    before = _read(target.path)
+    before = read_text(target.path, errors="surrogateescape")
     if not target.is_startup and before is not None and not _is_own(before):
         return f"skipped, not written by ccgrep: {one_line(target.path)}"
     after = _edit(target, before, is_removal)
@@ -101,14 +90,6 @@ def _edit(target: Target, before: str | None, is_removal: bool) -> str | None:
 
 def _is_own(text: str) -> bool:
     return any(line.startswith(_OWN_PREFIX) for line in text.splitlines()[:3])
-
-
-def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
 
 
 def _write(path: str, text: str | None) -> None:

@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.generate import completions
-from ccgrep.cli.setup_shell import keys
+from ccgrep.cli.generate import completions, keys
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
