@@ -1,6 +1,7 @@
-"""The layers of ARCHITECTURE.md as facts: who may import whom, and who may do what."""
+"""The layers of ARCHITECTURE.md: which room may import which, and who may write, print or exit."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ FOUNDATION = {
     "light_typing",
     "model",
 }
-"""What every room may use."""
+"""Modules that every room may import."""
 
 MAY_IMPORT = {
     "errors": set(),
@@ -40,7 +41,7 @@ MAY_IMPORT = {
     "refresh": {"config", "fulltext", "ingest", "sources", "store"},
     "search": {"config", "fulltext", "refs", "semantic", "store", "text"},
     "blame": {"fulltext", "refs", "search", "store", "text"},
-    "stats": {"fulltext", "refs", "search", "store", "text"},
+    "stats": {"fulltext", "refs", "search", "store"},
     "ops": {
         "blame",
         "config",
@@ -121,7 +122,7 @@ NEVER = {
 AT_IMPORT_NEVER = {
     "huggingface_hub", "numpy", "sentence_transformers", "tokenizers", "torch", "transformers",
 }  # fmt: skip
-"""What only functions may import, besides the one module that is itself imported late."""
+"""Libraries that only functions may import, except in modules that are imported late."""
 
 WRITES = {
     "chmod", "fsync", "ftruncate", "link", "makedirs", "mkdir", "pwrite", "remove", "rename",
@@ -150,7 +151,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def attributes(path: Path, owner: str) -> set[str]:
-    """Names that are used of the module `owner`."""
+    """Return the attributes of `owner` that a module uses."""
     return {
         node.attr
         for node in ast.walk(tree(path))
@@ -193,7 +194,7 @@ def test_heavy_libraries_have_one_importer() -> None:
             )
 
 
-def test_nothing_imports_what_ccgrep_never_needs() -> None:
+def test_no_module_imports_a_forbidden_library() -> None:
     for path in MODULES:
         used = {module.split(".")[0] for module in imports(path)}
         assert not used & NEVER, f"{path} imports {used & NEVER}"
@@ -205,7 +206,7 @@ NUMERIC_MODULES = {
 }  # fmt: skip
 
 
-def test_model_runtimes_are_imported_only_when_an_encoder_is_made() -> None:
+def test_model_runtimes_are_imported_only_to_make_an_encoder() -> None:
     for path in sorted((SOURCE / "semantic").glob("*.py")):
         at_import = {
             name.name.split(".")[0]
@@ -222,13 +223,13 @@ def test_model_runtimes_are_imported_only_when_an_encoder_is_made() -> None:
         assert at_import & AT_IMPORT_NEVER == allowed, path
 
 
-def test_the_environment_is_read_only_in_cli() -> None:
+def test_only_cli_reads_the_environment() -> None:
     for path in MODULES:
         if room(path) != "cli":
             assert not attributes(path, "os") & {"environ", "getenv"}, path
 
 
-def test_printing_and_exiting_live_in_cli_and_output() -> None:
+def test_only_cli_and_output_print_and_exit() -> None:
     for path in MODULES:
         if room(path) in ("cli", "output", "__main__"):
             continue
@@ -253,9 +254,35 @@ def test_only_fsio_writes() -> None:
             assert set(mode) <= set("rb"), f"{name} opens a file for writing"
 
 
-def test_the_checks_can_fail() -> None:
-    """Each rule finds the thing it forbids in the one place that may have it."""
+def test_rules_find_what_they_forbid_in_the_place_that_may_have_it() -> None:
     fsio = SOURCE / "store" / "fsio.py"
     assert attributes(fsio, "os") >= {"rename", "fsync", "unlink"}
     assert attributes(SOURCE / "cli" / "context.py", "os") & {"environ"}
     assert "fcntl" in set(imports(SOURCE / "store" / "lock.py"))
+
+
+def test_tables_have_no_stale_entries() -> None:
+    used: dict[str, set[str]] = {}
+    importers: dict[str, set[str]] = {}
+    for path in MODULES:
+        name = str(path.relative_to(SOURCE))
+        for module in imports(path):
+            first, *rest = module.split(".")
+            importers.setdefault(first, set()).add(name)
+            if first == "ccgrep" and rest:
+                used.setdefault(room(path), set()).add(rest[0])
+    unused = {here: rooms - used.get(here, set()) for here, rooms in MAY_IMPORT.items()}
+    assert {here: rooms for here, rooms in unused.items() if rooms} == {}
+    stale = [
+        (library, place)
+        for library, places in ONE_IMPORTER.items()
+        for place in places
+        if not any(name.startswith(place) for name in importers.get(library, ()))
+    ]
+    assert stale == []
+
+
+def test_no_test_imports_another_test() -> None:
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        used = [name for name in imports(path) if re.search(r"(^|\.)test_\w+$", name)]
+        assert used == [], f"{path}: move what is shared to a helper module"
