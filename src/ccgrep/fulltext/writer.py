@@ -12,7 +12,7 @@ from ccgrep.fulltext.document import Fields
 from ccgrep.fulltext.reader import TextReader, call_tantivy, open_tantivy
 from ccgrep.store.fsio import parse_write_error
 
-_MAX_UNCOMMITTED_CHARS = 200_000_000  # half of the memory budget; a commit stalls the build
+_MAX_UNCOMMITTED_CHARS = 100_000_000  # a commit stalls the build, a queue takes memory
 
 
 class WriterBudget(NamedTuple):
