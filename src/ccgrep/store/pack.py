@@ -254,7 +254,8 @@ class Pack:
 
     def _frame(self, offset: int) -> Frame:
         begin = offset + _HEADER.size
-        header = self._pread(offset, _HEADER.size)
+        # A damaged index may hold an offset that no file can have.
+        header = self._pread(offset, _HEADER.size) if begin <= self.size else b""
         if len(header) == _HEADER.size:
             kind, raw_size, size, id = _HEADER.unpack(header)
             if 1 <= kind <= len(KINDS) and begin + size <= self.size:
