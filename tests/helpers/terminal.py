@@ -129,10 +129,12 @@ class Terminal:
         return screen
 
     def clear(self) -> None:
-        """Clear the screen and the command line."""
-        self.press("C-c")
-        self.wait(lambda screen: screen.rstrip().endswith("$"))
-        self.press("C-l")
+        """Clear the command line and the screen.
+
+        Ctrl-C would do the first, but its signal can overtake the keys that follow.
+        """
+        for key in ("C-e", "C-u", "C-l"):
+            self.press(key)
         self.wait(lambda screen: screen.strip() == "$")
 
     def buffer(self) -> str:
