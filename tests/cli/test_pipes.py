@@ -25,6 +25,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
     third.turn("Rotate the token", "Rotated.")
     for file in (first, second, third):
         file.write()
+    home.rest()  # Concurrent commands in a pipe have nothing to write.
     home.index()
     put_on_path(home)
     return home
