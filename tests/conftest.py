@@ -1,13 +1,18 @@
 """Shared fixtures, the Hypothesis profiles and the figures printed at the end of a run."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from ccgrep.semantic import ENVIRONMENT
 from tests.helpers import scale
 from tests.helpers.homes import Home
+
+# Before any test imports numpy: threads of OpenBLAS spin when other processes have the cores.
+os.environ.update(ENVIRONMENT)
 
 # The short run tries the same examples each time, so a failure is never chance.
 settings.register_profile("short", derandomize=True, database=None, deadline=None)
