@@ -60,7 +60,7 @@ def test_failing_writes_leave_the_old_snapshot(
     operations = count_operations(home, "index", "-q", seam=seam)
     after, found_after = live_sessions(home), read_content(home.config).places
     faults = every_fault(seam, operations)
-    sample = [faults[n] for n in scale.some(range(len(faults)), 18)]
+    sample = [faults[n] for n in scale.some(range(len(faults)), 12)]
     refused = 0
     for fault in sample:
         saved.restore()

@@ -96,7 +96,7 @@ class Author:
         file.path = target
 
 
-@settings(max_examples=scale.of(32, 80))
+@settings(max_examples=scale.of(20, 80))
 @example(
     # An empty copy that is read first once kept the moved, rewound file from replacing the session.
     [

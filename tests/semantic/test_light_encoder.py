@@ -13,6 +13,7 @@ import pytest
 from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
 from ccgrep.semantic.bert import gelu
 from ccgrep.semantic.light_encoder import LightEncoder
+from tests.helpers import scale
 from tests.helpers.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
 SOME = [text[:400] for text in texts(40)[::2]]
@@ -25,7 +26,8 @@ def encoder() -> LightEncoder:
 
 
 def test_vectors_equal_those_of_sentence_transformers(encoder: LightEncoder) -> None:
-    assert_close(encoder.encode(texts(200)), expected(MODEL.directory, texts(200)))
+    many = texts(scale.of(60, 200))
+    assert_close(encoder.encode(many), expected(MODEL.directory, many))
 
 
 def test_vector_does_not_depend_on_other_texts_in_the_batch(encoder: LightEncoder) -> None:
