@@ -146,7 +146,7 @@ def test_salvaging_a_hostile_line_has_bounded_effort(monkeypatch: pytest.MonkeyP
             attempts.append(idx)
             return super().raw_decode(s, idx)
 
-    monkeypatch.setattr(jsonl, "_LENIENT", CountingDecoder())
+    monkeypatch.setattr(jsonl, "_lenient", CountingDecoder)
     line = b'{"a":' * 300 + b'"' + b"x" * 2_000_000 + b"\n"
     assert read(line + record(2) + b"\n")[0] == ["02"]
     assert len(attempts) < 20

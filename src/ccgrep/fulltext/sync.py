@@ -235,7 +235,8 @@ class IndexSync:
         leave SYNCED without the documents.
         """
         self.writer.commit()
-        newest = self.writer.reader().newest_start()
+        before = generations.current(self._store.directory)
+        newest = self.writer.newest_start(before.newest if before is not None else 0)
         generation = Generation(self._path, head.hex(), level, newest)
         fsio.sync_dir(self._path)
         stamps = "".join(sorted(verification.file_stamps(self._path).values()))

@@ -39,6 +39,7 @@ class TextWriter:
         heap = budget.heap * budget.threads
         self._writer = self._guard(self._index.writer, heap, budget.threads)
         self.added = 0
+        self._newest_start = 0
         self._uncommitted_chars = 0
 
     def put(self, fields: Fields) -> None:
@@ -51,10 +52,17 @@ class TextWriter:
             self.delete(str(fields["place"]))
         self._guard(self._writer.add_document, tantivy.Document.from_dict(fields, self._schema))
         self.added += 1
+        self._newest_start = max(self._newest_start, int(fields["started"]))  # type: ignore[arg-type]
         self._uncommitted_chars += sum(len(t) for t in fields.values() if isinstance(t, str))
         if self._uncommitted_chars > _MAX_UNCOMMITTED_CHARS:
             self._uncommitted_chars = 0
             self._guard(self._writer.commit)
+
+    def newest_start(self, before: int) -> int:
+        """Return when the newest turn started; `before` is the answer before this writer."""
+        if not self.is_new and before <= self._newest_start:
+            return self._newest_start
+        return self.reader().newest_start()
 
     def delete(self, place: str) -> None:
         self._guard(self._writer.delete_documents_by_term, "place", place)

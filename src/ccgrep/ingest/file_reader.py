@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from ccgrep.kinds import Level
 from ccgrep.model import BadSpot
 from ccgrep.sources.claude import ClaudeReader
-from ccgrep.sources.codex import CodexReader
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import identify
 from ccgrep.sources.jsonl import Mark, Readable
@@ -95,6 +94,8 @@ def _parse(
     input = Input(stream, start, identify(found.source, found.path), emit, before)
     if found.source == "claude_code":
         return ClaudeReader(input, Spills(found.path, found.root)).read()
+    from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
+
     reading = CodexReader(input).read()
     problem = stream.problem if isinstance(stream, ZstStream) else ""
     return _add_bad_end(reading, problem) if problem else reading

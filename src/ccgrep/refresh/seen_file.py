@@ -62,15 +62,13 @@ def read_seen(store_dir: str) -> SeenFile | None:
 
 def parse_seen(data: bytes) -> SeenFile:
     """Parse a seen file; raise ValueError if it is malformed or truncated."""
-    folders = data.index(b"\n\n") + 2
-    names = data.index(b"\n\n", folders) + 2
-    names_end = data.index(b"\n\n", names)
-    head, _, locations = data[: folders - 2].partition(b"\n")
-    paths = data[names:names_end].split(b"\n") if names < names_end else []
-    stats = memoryview(data)[names_end + 2 : names_end + 2 + len(paths) * _STAT_BYTES]
+    start, folders, names, rest = data.split(b"\n\n", 3)
+    head, _, locations = start.partition(b"\n")
+    paths = names.split(b"\n") if names else []
+    stats = memoryview(rest)[: len(paths) * _STAT_BYTES]
     if len(stats) < len(paths) * _STAT_BYTES:
         raise ValueError("the seen file is truncated")
-    return SeenFile(head, locations, data[folders : names - 2], paths, stats.cast("Q"))
+    return SeenFile(head, locations, folders, paths, stats.cast("Q"))
 
 
 def describe_scan(head: str, locations: bytes, scan: Scan, scanned_ns: int) -> bytes | None:

@@ -7,14 +7,17 @@ the encoding, nor the line length, nor the nesting depth, and its memory is boun
 
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from io import BytesIO
-from json import JSONDecoder
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import BadSpot
+
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 _MANY_VALUES_BYTES = 4 * 1024 * 1024
@@ -30,8 +33,15 @@ T = TypeVar("T", bound="_Record")
 _SPACE = b" \t\r\n"
 _SPACES = r"[ \t\r\n]*"
 _RECORD_END = r'[ \t\r\n\0]*(?:\{"|\Z)'
-_LENIENT = JSONDecoder(strict=False, parse_constant=str)
 _LONE_SURROGATE = "[\ud800-\udfff]"
+
+
+@cache
+def _lenient() -> "JSONDecoder":
+    """Return a decoder that accepts control characters and NaN, for damaged lines only."""
+    from json import JSONDecoder  # noqa: PLC0415 - an append rarely needs it
+
+    return JSONDecoder(strict=False, parse_constant=str)
 
 
 class Readable(Protocol):
@@ -191,7 +201,7 @@ class Records(Generic[T]):
     def _decode_leniently(self, data: bytes, is_part_of_line: bool = False) -> T | None:
         """Decode an object that is JSON except for its encoding or numbers, or return None."""
         try:
-            value = _LENIENT.decode(data.decode("utf-8", "replace").lstrip("\ufeff"))
+            value = _lenient().decode(data.decode("utf-8", "replace").lstrip("\ufeff"))
             if not isinstance(value, dict) or (is_part_of_line and not self._is_record(value)):
                 return None
             return self._decode(msgspec.json.encode(_clean(value)))
@@ -211,7 +221,7 @@ class Records(Generic[T]):
         begin = text.find('{"')
         while begin >= 0 and effort > 0:
             try:
-                record_end = _LENIENT.raw_decode(text, begin)[1]
+                record_end = _lenient().raw_decode(text, begin)[1]
                 spaces = compile_pattern(_SPACES).match(text, record_end)
                 end = spaces.end() if spaces is not None else record_end
                 effort -= end - begin
