@@ -1,6 +1,7 @@
 """Shared fixtures, the Hypothesis profiles and the figures printed at the end of a run."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from ccgrep.semantic import ENVIRONMENT
 from tests.helpers import scale
 from tests.helpers.homes import Home
 
+# A shell starts background jobs with SIGINT ignored, which commands under test would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # Before any test imports numpy: threads of OpenBLAS spin when other processes have the cores.
 os.environ.update(ENVIRONMENT)
 
