@@ -42,7 +42,7 @@ def test_escape_leaves_no_unsafe_code_point_alone_or_between_letters(
     for char in tried:
         for text in (char, f"a{char}b", f"\U0001f468{char}\U0001f469"):
             assert not acting(escape(text), "\n\t"), text.encode("unicode-escape")
-    figure(f"text.escape: {len(tried)} code points in 3 places, 0 leak")
+    figure(f"text.escape: {len(tried)} code points in 3 places, all escaped")
 
 
 def utf16(text: str) -> bytes:
@@ -61,7 +61,7 @@ def test_no_unsafe_character_of_random_text_gets_through(figure: Callable[[str],
         document = json_escape(json.dumps(text, ensure_ascii=False))
         assert acting(document, "") == []
         assert utf16(json.loads(document)) == utf16(text)
-    figure(f"text.escape: {number} random code points, 0 leak")
+    figure(f"text.escape: {number} random code points, all escaped")
 
 
 def test_escape_and_clean_are_idempotent_and_keep_benign_text() -> None:

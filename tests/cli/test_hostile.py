@@ -49,8 +49,8 @@ def test_check_tells_attacks_from_ordinary_text(
     assert [text for text in BENIGN if acting(text)] == []
     surfaces = len(SEARCHES) + len(OTHERS) + len(MESSAGES)
     figure(
-        f"hostile text: {len(ATTACKS)} attacks on {surfaces} commands, their messages, pages, "
-        f"previews, completions and terminals, 0 active; {len(BENIGN)} ordinary texts unchanged"
+        f"hostile text: {len(ATTACKS)} attacks and {len(BENIGN)} ordinary texts for {surfaces} "
+        "commands, their messages, pages, previews, completions and terminals"
     )
 
 
@@ -428,7 +428,8 @@ def test_hostile_ids_are_never_paths_options_or_fields(
     outside = [path for path in tree(named.directory.parent) if "/store/" not in path]
     assert sorted(outside) == before
     assert len(lines) >= 200
-    figure(f"hostile ids: {len(lines)}, 0 files outside the store, all of them words to bash")
+    new = len(outside) - len(before)
+    figure(f"hostile ids: {len(lines)}, {new} new files outside the store, all words to bash")
 
 
 def test_sidechain_without_a_uuid_has_a_valid_id(home: Home) -> None:

@@ -263,8 +263,8 @@ def test_every_secret_is_listed_by_rule_place_and_fingerprint(
     assert len(fingerprints) >= len(shop.secrets)
     figure(
         f"secrets: {len(FAMILIES)} families of {len({rule for rule, *_ in FAMILIES.values()})} "
-        f"rules x {len(PLACES)} places = {len(shop.secrets)} canaries on {len(SURFACES) + 4} "
-        "surfaces and 4 tools: 0 shown, all shown with --no-redact"
+        f"rules x {len(PLACES)} places = {len(shop.secrets)} canaries for {len(SURFACES) + 4} "
+        f"surfaces and 4 tools, {len(missing)} not listed by `ccgrep secrets`"
     )
 
 

@@ -154,7 +154,7 @@ def test_injections_stay_in_string_fields(home: Home, figure: Callable[[str], No
     count = sum(map(len, all_texts))
     figure(
         f"injections: {len(INJECTIONS)} payloads and {len(attacks)} attacks in {count} replies "
-        f"of at most {MAX_CHARS} characters, 0 outside a string; tools/list byte-identical"
+        f"of at most {MAX_CHARS} characters, all inside strings; tools/list byte-identical"
     )
 
 
