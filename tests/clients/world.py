@@ -1,0 +1,148 @@
+"""The directories and the environment of one scenario: a HOME, and a git project in it.
+
+No client and no command sees anything else of the machine but the PATH. Nothing is shared between
+scenarios, so that they can run at the same time.
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.clients.install import Clients
+from tests.clients.script import Client, Scenario, replace_paths
+
+SOURCE = Path(__file__).parents[2] / "src"
+API_KEY = "dummy-key-of-the-stub"
+FILES = {
+    "test_wombat.py": 'FACTOR = 3\nassert FACTOR * 2 == 8, "the wombat factor is wrong"\n',
+    "notes.md": "# Notes\nThe wombat factor is three.\n",
+}
+RED_SQUARE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP4z8CAFWEXHbQSACj/P8Fu7N9hAAAAAElF"
+    "TkSuQmCC"
+)
+_CODEX_CONFIG = """\
+model = "gpt-5.5"
+model_provider = "stub"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+
+[model_providers.stub]
+name = "Stub"
+base_url = "{url}/v1"
+env_key = "STUB_OPENAI_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+
+[analytics]
+enabled = false
+
+[features]
+daemon_auto_start = false
+
+[tui]
+screen_reader_detection_done = true
+
+[projects."{project}"]
+trust_level = "trusted"
+"""
+
+
+class World:
+    """The place where one scenario happens."""
+
+    def __init__(self, directory: Path, clients: Clients, scenario: Scenario, url: str) -> None:
+        self.home = directory / "home"
+        self.project = self.home / "shop"
+        self.store = directory / "store"
+        self.clients = clients
+        self.client: Client = scenario.client
+        paths = {"$PROJECT": str(self.project), "$HOME": str(self.home)}
+        self.scenario = replace_paths(scenario, paths)
+        self._url = url
+        shutil.rmtree(directory, ignore_errors=True)
+        self._make_project()
+        if self.client == "claude":
+            self._configure_claude()
+        else:
+            self._configure_codex()
+
+    @property
+    def transcripts(self) -> Path:
+        return self.home / (".claude/projects" if self.client == "claude" else ".codex")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "HOME": str(self.home),
+            "PATH": f"{self.clients.bin}:{os.environ['PATH']}",
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "SHELL": "/bin/bash",
+            "USER": "tester",
+            "IS_SANDBOX": "1",  # Claude Code refuses to skip permissions as root otherwise.
+            "ANTHROPIC_BASE_URL": self._url,
+            "ANTHROPIC_API_KEY": API_KEY,
+            "STUB_OPENAI_KEY": API_KEY,
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def ccgrep(self, *arguments: str) -> str:
+        """Run the real command on this home, and return its output."""
+        done = subprocess.run(
+            [sys.executable, "-m", "ccgrep", *arguments],
+            env={
+                "HOME": str(self.home),
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(SOURCE),
+                "CCGREP_DIR": str(self.store),
+                "CCGREP_EMBED": "never",
+                "TZ": "UTC",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"ccgrep {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def _make_project(self) -> None:
+        self.project.mkdir(parents=True)
+        for name, text in FILES.items():
+            (self.project / name).write_text(text)
+        (self.project / "red.png").write_bytes(RED_SQUARE)
+        who = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+        for command in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "shop")):
+            subprocess.run(["git", *who, *command], cwd=self.project, check=True)
+
+    def _configure_claude(self) -> None:
+        """Answer the questions that Claude Code asks when it starts for the first time."""
+        settings = self.home / ".claude" / "settings.json"
+        settings.parent.mkdir()
+        settings.write_text(json.dumps({"theme": "dark", **self.scenario.settings}))
+        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state = {
+            "hasCompletedOnboarding": True,
+            "bypassPermissionsModeAccepted": True,
+            "customApiKeyResponses": {"approved": [API_KEY[-20:]], "rejected": []},
+            "projects": {str(self.project): project},
+        }
+        (self.home / ".claude.json").write_text(json.dumps(state))
+
+    def _configure_codex(self) -> None:
+        directory = self.home / ".codex"
+        directory.mkdir()
+        config = _CODEX_CONFIG.format(url=self._url, project=self.project)
+        more = self.scenario.settings.get("config", "")
+        (directory / "config.toml").write_text(config + more)
