@@ -11,7 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tests.clients import claude_scenarios, codex_scenarios
+from tests.clients import (
+    claude_scenarios,
+    claude_session_scenarios,
+    codex_code_mode_scenarios,
+    codex_scenarios,
+)
 from tests.clients.anthropic_stub import AnthropicHandler
 from tests.clients.compare import compare
 from tests.clients.drive import Driver
@@ -21,7 +26,12 @@ from tests.clients.script import Outcome, Scenario
 from tests.clients.stub import StubServer
 from tests.clients.world import World
 
-SCENARIOS = (*claude_scenarios.SCENARIOS, *codex_scenarios.SCENARIOS)
+SCENARIOS = (
+    *claude_scenarios.SCENARIOS,
+    *claude_session_scenarios.SCENARIOS,
+    *codex_scenarios.SCENARIOS,
+    *codex_code_mode_scenarios.SCENARIOS,
+)
 SCRATCH = Path(__file__).parents[2] / "build" / "clients"
 AT_A_TIME = 2
 

@@ -73,7 +73,7 @@ def _texts(body: Any) -> Texts:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         if message["role"] == "assistant":
             texts.append(("assistant", ""))
-        elif message["role"] == "user":
+        else:  # A prompt that was queued comes in a message with the role `system`.
             texts += [("user", block["text"]) for block in blocks if block.get("type") == "text"]
     return texts
 

@@ -23,16 +23,17 @@ from tests.clients.script import (
 Ask = Callable[..., Any]
 """Runs `ccgrep` with some arguments and `--json`, and returns what it prints."""
 _COUNTS = ("input", "output", "cache_read", "cache_write")
+_MAX_CHARS = 600
 _UNEXPECTED_NOTES = frozenset(["error", "interrupted", "summary"])
 
 
 def compare(outcome: Outcome, ask: Ask) -> list[str]:
     """Return the differences between the outcome of a scenario and what ccgrep knows of it."""
-    listed = ask("list", "--limit", "0")["sessions"]
+    listed = ask("list", "--tree", "--limit", "0")["sessions"]
     shown = [ask("show", session["id"], "--tools", "--thinking") for session in listed]
     found = _match(outcome, shown)
     ids = {name: session["id"] for name, session in found.items()}
-    differences = [*_compare_list(outcome, shown, ids)]
+    differences = [*_compare_list(outcome, shown, ids), *_compare_tree(outcome, listed, ids)]
     for session in outcome.scenario.sessions:
         if session.name in found:
             differences += _compare_session(outcome, session, found[session.name], ids)
@@ -73,13 +74,29 @@ def _compare_list(
             yield f"unexpected {one['kind']} session {one['id']}: {_prompts(one)}"
 
 
+def _compare_tree(
+    outcome: Outcome, listed: list[dict[str, Any]], ids: dict[str, str]
+) -> Iterator[str]:
+    """Compare the session below which `list --tree` prints each one."""
+    path: list[str] = []
+    above = {}
+    for one in listed:
+        path[one["depth"] :] = [one["id"]]
+        above[one["id"]] = path[-2] if one["depth"] else None
+    for session in outcome.scenario.sessions:
+        if session.name in ids:
+            expected = ids.get(session.parent or session.forked_from)
+            yield from _differ(
+                f"{session.name}: place in the tree", expected, above[ids[session.name]]
+            )
+
+
 def _compare_session(
     outcome: Outcome, session: Session, shown: dict[str, Any], ids: dict[str, str]
 ) -> Iterator[str]:
     expected = {
         "kind": session.kind,
         "parent": ids.get(session.parent),
-        "forked_from": ids.get(session.forked_from),
         "title": session.title or session.turns[0].prompt,
         "agent": session.agent or None,
         "models": _models(outcome, session),
@@ -165,7 +182,7 @@ def _compare_call(place: str, call: Call | Ran, got: dict[str, Any]) -> Iterator
             yield from _differ(f"{place}: output", call.output, text)
             return
     if call.output not in text:
-        yield f"{place}: output: expected {call.output!r} in {text!r}"
+        yield f"{place}: output: expected {_short(call.output)} in {_short(text)}"
 
 
 def _compare_notes(place: str, wanted: dict[str, str], got: list[tuple[str, str]]) -> Iterator[str]:
@@ -191,4 +208,9 @@ def _compare_tokens(served: tuple[Served, ...], stats: dict[str, Any]) -> Iterat
 
 def _differ(what: str, expected: Any, got: Any) -> Iterator[str]:
     if expected != got:
-        yield f"{what}: expected {expected!r}, got {got!r}"
+        yield f"{what}: expected {_short(expected)}, got {_short(got)}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}… ({len(text)} characters)"

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import uuid
-from pathlib import Path
 
 from tests.clients.script import (
     AnyStep,
@@ -20,7 +19,7 @@ from tests.clients.script import (
     Write,
 )
 from tests.clients.stream import run_stream
-from tests.clients.terminal import WAIT_S, Stuck, Terminal, wait_for
+from tests.clients.terminal import WAIT_S, Stuck, Terminal
 from tests.clients.world import World
 
 _PROMPT_MARK = {"claude": "❯", "codex": "›"}
@@ -61,10 +60,9 @@ class Driver:
             case See(text):
                 self._screen.wait(text)
             case Find():
-                self._find(step)
-            case Write(path, text):
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-                Path(path).write_text(text)
+                self._world.find(step)
+            case Write():
+                self._world.write(step)
             case Close():
                 self._screen.close()
                 self._terminal = None
@@ -144,13 +142,6 @@ class Driver:
         self._terminal = Terminal(command, world.project, world.environment)
         self._terminal.wait(_PROMPT_MARK[client])
 
-    def _find(self, step: Find) -> None:
-        directory = self._world.transcripts
-        wait_for(
-            lambda: _count(directory, step.text) >= step.times,
-            lambda: f"no transcript holds {step.text!r}; the screen:\n{self._screen.screen()}",
-        )
-
 
 def _steps(scenario: Scenario) -> tuple[AnyStep, ...]:
     """Return the steps. By default, the first session is asked each of its prompts in turn."""
@@ -168,9 +159,3 @@ def _claude_id(output: str) -> str:
 def _codex_id(output: str) -> str:
     found = _CODEX_ID.search(output)
     return found.group(1) if found else ""
-
-
-def _count(directory: Path, text: str) -> int:
-    """Return how often a text is in the transcripts, as JSON writes it."""
-    escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-    return sum(path.read_text().count(escaped) for path in directory.rglob("*.jsonl"))

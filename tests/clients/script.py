@@ -125,14 +125,29 @@ class Run(Step, frozen=True):
     images: tuple[str, ...] = ()
 
 
+class Write(Step, frozen=True):
+    """Write a file below the project or the home."""
+
+    path: str
+    text: str = ""
+
+
+class Find(Step, frozen=True):
+    """Wait until a transcript holds a text, at least `times`."""
+
+    text: str
+    times: int = 1
+
+
 class Stream(Step, frozen=True):
     """Run Claude Code with a stream of JSON messages as its input.
 
-    Each message is sent when the client's output holds the text before it.
+    Each message is sent when the client's output holds the text before it, and then `then` happens.
     """
 
     messages: tuple[tuple[str, Any], ...]
     session: str = "main"
+    then: tuple[Find | Write, ...] = ()
 
 
 class Open(Step, frozen=True):
@@ -158,20 +173,6 @@ class See(Step, frozen=True):
     """Wait until the screen shows a text."""
 
     text: str
-
-
-class Find(Step, frozen=True):
-    """Wait until a transcript holds a text, at least `times`."""
-
-    text: str
-    times: int = 1
-
-
-class Write(Step, frozen=True):
-    """Write a file below the project or the home."""
-
-    path: str
-    text: str = ""
 
 
 class Close(Step, frozen=True):

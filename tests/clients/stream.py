@@ -4,7 +4,7 @@ import json
 import subprocess
 from typing import Any
 
-from tests.clients.script import Stream
+from tests.clients.script import Find, Stream
 from tests.clients.terminal import WAIT_S, Stuck
 from tests.clients.world import World
 
@@ -26,6 +26,11 @@ def run_stream(world: World, step: Stream, session: str) -> None:
             _read_to(process, cue)
             process.stdin.write(json.dumps(_message(content, session)) + "\n")
             process.stdin.flush()
+        for action in step.then:
+            if isinstance(action, Find):
+                world.find(action)
+            else:
+                world.write(action)
         process.communicate(timeout=WAIT_S)
     if process.returncode:
         raise Stuck(f"claude -p with a stream: exit status {process.returncode}")

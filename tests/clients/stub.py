@@ -55,7 +55,9 @@ class Stage:
         return Choice(phrase, step, Answer(is_recorded=False))
 
     def _find_phrase(self, text: str) -> str:
-        return max((one for one in self._scripts if one in text), key=len, default="")
+        """Return the scripted prompt that ends last in a text; of several, the longest."""
+        found = (one for one in self._scripts if one in text)
+        return max(found, key=lambda one: (text.rfind(one) + len(one), len(one)), default="")
 
     def _add_problem(self, problem: str) -> None:
         with self._lock:

@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 from tests.clients.install import Clients
-from tests.clients.script import Client, Scenario, replace_paths
+from tests.clients.script import Client, Find, Scenario, Write, replace_paths
+from tests.clients.terminal import wait_for
 
 SOURCE = Path(__file__).parents[2] / "src"
+MCP_SERVER = Path(__file__).with_name("mcp_server.py")
 API_KEY = "dummy-key-of-the-stub"
 FILES = {
     "test_wombat.py": 'FACTOR = 3\nassert FACTOR * 2 == 8, "the wombat factor is wrong"\n',
@@ -51,6 +53,11 @@ screen_reader_detection_done = true
 [projects."{project}"]
 trust_level = "trusted"
 """
+_CODEX_ZOO = """
+[mcp_servers.zoo]
+command = "{python}"
+args = ["{server}"]
+"""
 
 
 class World:
@@ -73,7 +80,7 @@ class World:
             self._configure_codex()
 
     @property
-    def transcripts(self) -> Path:
+    def _transcripts(self) -> Path:
         return self.home / (".claude/projects" if self.client == "claude" else ".codex")
 
     @property
@@ -117,6 +124,18 @@ class World:
             raise RuntimeError(f"ccgrep {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout
 
+    def write(self, step: Write) -> None:
+        path = Path(step.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(step.text)
+
+    def find(self, step: Find) -> None:
+        """Wait until the transcripts hold a text."""
+        wait_for(
+            lambda: _count(self._transcripts, step.text) >= step.times,
+            lambda: f"no transcript below {self._transcripts} holds {step.text!r}",
+        )
+
     def _make_project(self) -> None:
         self.project.mkdir(parents=True)
         for name, text in FILES.items():
@@ -139,10 +158,17 @@ class World:
             "projects": {str(self.project): project},
         }
         (self.home / ".claude.json").write_text(json.dumps(state))
+        server = {"command": sys.executable, "args": [str(MCP_SERVER)]}
+        (self.home / "zoo.json").write_text(json.dumps({"mcpServers": {"zoo": server}}))
 
     def _configure_codex(self) -> None:
         directory = self.home / ".codex"
         directory.mkdir()
         config = _CODEX_CONFIG.format(url=self._url, project=self.project)
-        more = self.scenario.settings.get("config", "")
-        (directory / "config.toml").write_text(config + more)
+        if self.scenario.settings.get("mcp"):
+            config += _CODEX_ZOO.format(python=sys.executable, server=MCP_SERVER)
+        (directory / "config.toml").write_text(config)
+
+
+def _count(directory: Path, text: str) -> int:
+    return sum(path.read_text().count(text) for path in directory.rglob("*.jsonl"))
