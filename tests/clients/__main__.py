@@ -14,8 +14,10 @@ import msgspec
 from tests.clients import (
     claude_scenarios,
     claude_session_scenarios,
+    claude_terminal_scenarios,
     codex_code_mode_scenarios,
     codex_scenarios,
+    codex_terminal_scenarios,
 )
 from tests.clients.anthropic_stub import AnthropicHandler
 from tests.clients.compare import compare
@@ -24,13 +26,16 @@ from tests.clients.install import Clients, install
 from tests.clients.openai_stub import OpenAIHandler
 from tests.clients.script import Outcome, Scenario
 from tests.clients.stub import StubServer
+from tests.clients.terminal import Stuck
 from tests.clients.world import World
 
 SCENARIOS = (
     *claude_scenarios.SCENARIOS,
     *claude_session_scenarios.SCENARIOS,
+    *claude_terminal_scenarios.SCENARIOS,
     *codex_scenarios.SCENARIOS,
     *codex_code_mode_scenarios.SCENARIOS,
+    *codex_terminal_scenarios.SCENARIOS,
 )
 SCRATCH = Path(__file__).parents[2] / "build" / "clients"
 AT_A_TIME = 2
@@ -65,6 +70,8 @@ class Runner:
 
             unknown = json.loads(world.ccgrep("status", "--json"))["unknown_types"]
             return Result(scenario.name, compare(outcome, ask), unknown)
+        except Stuck as problem:
+            return Result(scenario.name, [str(problem)], {})
         except Exception:
             return Result(scenario.name, [traceback.format_exc().strip()], {})
 

@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 from tests.clients.script import Call, Part, Redact, Say, Served, Think
-from tests.clients.stub import Choice, Stage, StubHandler, Texts
+from tests.clients.stub import TITLE, Choice, Stage, StubHandler, Texts
 
-TITLE = "A title by the stub"
 _ERROR_TYPES = {400: "invalid_request_error", 429: "rate_limit_error", 529: "overloaded_error"}
 
 

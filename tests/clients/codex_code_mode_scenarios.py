@@ -6,6 +6,7 @@ from typing import Any
 from tests.clients.codex_scenarios import PATCH
 from tests.clients.script import Call, Ran, Run, Scenario, Session, Turn, turn
 
+_ADDED = {"path": "$PROJECT/fix.md", "type": "add", "content": "four\n"}
 MODEL = ("-m", "gpt-6-sol")
 
 
@@ -21,7 +22,7 @@ def command(text: str) -> str:
 
 def ran(text: str, output: str = "", is_error: bool = False) -> Ran:
     """Return the command that Codex ran for a script."""
-    return Ran("exec_command", {"command": ["/bin/bash", "-lc", text]}, output, is_error)
+    return Ran("exec_command", {"cmd": text}, output, is_error)
 
 
 def single(name: str, *turns: Turn) -> Scenario:
@@ -83,7 +84,7 @@ SCENARIOS = (
                 script(
                     f"text(await tools.apply_patch({json.dumps(PATCH.format('fix.md', 'four'))}));"
                 ),
-                Ran("apply_patch", {}),
+                Ran("apply_patch", {"changes": [_ADDED]}, "A fix.md"),
             ),
             "The note is written.",
         ),

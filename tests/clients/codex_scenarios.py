@@ -6,6 +6,7 @@ from tests.clients.script import (
     Answer,
     AnyStep,
     Call,
+    Ran,
     Run,
     Say,
     Scenario,
@@ -150,7 +151,10 @@ TOOLS = (
         "codex-goal",
         turn(
             "set a goal",
-            (Call("create_goal", {"objective": "Find every bandicoot"}, "bandicoot"),),
+            (
+                Call("create_goal", {"objective": "Find every bandicoot"}, "bandicoot"),
+                Ran("goal_objective", None, "Find every bandicoot"),
+            ),
             (Call("update_goal", {"status": "complete"}, "complete"),),
             "The goal is complete.",
         ),

@@ -98,7 +98,7 @@ def _compare_session(
         "kind": session.kind,
         "parent": ids.get(session.parent),
         "title": session.title or session.turns[0].prompt,
-        "agent": session.agent or None,
+        "agent": session.agent or shown["agent"],
         "models": _models(outcome, session),
         "is_complete": True,
     }

@@ -7,10 +7,10 @@ import uuid
 
 from tests.clients.script import (
     AnyStep,
-    Close,
     Find,
     Open,
     Press,
+    Quit,
     Run,
     Scenario,
     See,
@@ -22,7 +22,8 @@ from tests.clients.stream import run_stream
 from tests.clients.terminal import WAIT_S, Stuck, Terminal
 from tests.clients.world import World
 
-_PROMPT_MARK = {"claude": "❯", "codex": "›"}
+_READY = {"claude": "❯", "codex": "· ~/shop"}
+"""What the screen shows as soon as the client accepts a prompt."""
 _CODEX_ID = re.compile(r"session id: (\S+)")
 
 
@@ -37,11 +38,14 @@ class Driver:
 
     def play(self) -> None:
         try:
-            for step in _steps(self._world.scenario):
+            for step in (*_steps(self._world.scenario), Quit()):
                 self._play(step)
+        except Stuck as problem:
+            screen = self._terminal.last_screen if self._terminal else ""
+            raise Stuck(f"{problem}\n{screen}".strip()) from None
         finally:
             if self._terminal:
-                self._terminal.close()
+                self._terminal.kill()
 
     def _play(self, step: AnyStep) -> None:
         match step:
@@ -63,8 +67,10 @@ class Driver:
                 self._world.find(step)
             case Write():
                 self._world.write(step)
-            case Close():
-                self._screen.close()
+            case Quit() if self._terminal:
+                self._screen.type("/exit")
+                self._screen.press("Enter")
+                self._screen.wait_for_exit()
                 self._terminal = None
 
     @property
@@ -140,7 +146,7 @@ class Driver:
             command = ["codex", *step.arguments]
         world = self._world
         self._terminal = Terminal(command, world.project, world.environment)
-        self._terminal.wait(_PROMPT_MARK[client])
+        self._terminal.wait(_READY[client])
 
 
 def _steps(scenario: Scenario) -> tuple[AnyStep, ...]:

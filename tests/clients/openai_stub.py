@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from tests.clients.script import Call, Part, Say, Served, Think
-from tests.clients.stub import Stage, StubHandler, Texts
+from tests.clients.stub import TITLE, Stage, StubHandler, Texts
 
 _AGENT_ITEMS = frozenset(
     "reasoning function_call custom_tool_call local_shell_call tool_search_call web_search_call"
@@ -19,6 +19,10 @@ class OpenAIHandler(StubHandler):
     def answer(self, stage: Stage, path: str, body: Any) -> None:
         if path != "v1/responses":
             self.do_GET()
+            return
+        if _asks_for_title(body):
+            title = Say(json.dumps({"title": TITLE}))
+            self._send_response("resp_title", (title,), Served("", 0, "", 1, 1, 0, 0), 0)
             return
         choice = stage.choose(_texts(body))
         if choice.answer.status:
@@ -43,6 +47,12 @@ class OpenAIHandler(StubHandler):
             (content,) = item["content"]
             place = {"item_id": item["id"], "output_index": index, "content_index": 0}
             self.send_event("response.output_text.delta", **place, delta=content["text"])
+
+
+def _asks_for_title(body: Any) -> bool:
+    """Return whether the answer must be an object with a title, by its JSON schema."""
+    format = (body.get("text") or {}).get("format") or {}
+    return "title" in (format.get("schema") or {}).get("properties", {})
 
 
 def _texts(body: Any) -> Texts:

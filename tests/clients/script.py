@@ -50,13 +50,13 @@ class Call(Struct, frozen=True, tag="call"):
 
 
 class Ran(Struct, frozen=True, tag="ran"):
-    """A command or edit that Codex runs on behalf of a script of code mode.
+    """A call that the client makes by itself, such as a command in a script of code mode.
 
     The model does not send it: it is the effect of the call before it.
     """
 
     name: str
-    input: dict[str, Any]
+    input: dict[str, Any] | None
     output: str = ""
     is_error: bool = False
 
@@ -101,8 +101,8 @@ class Session(Struct, frozen=True):
     kind: SessionKind = "main"
     parent: str = ""
     forked_from: str = ""
-    title: str = ""
-    agent: str = ""
+    title: str = ""  # by default the first prompt
+    agent: str = ""  # not compared by default: Codex makes up names
 
 
 class Step(Struct, frozen=True, tag=True):
@@ -169,17 +169,17 @@ class Press(Step, frozen=True):
     keys: tuple[str, ...]
 
 
+class Quit(Step, frozen=True):
+    """Quit the client in the terminal. The last step does so anyway."""
+
+
 class See(Step, frozen=True):
     """Wait until the screen shows a text."""
 
     text: str
 
 
-class Close(Step, frozen=True):
-    """Quit the client in the terminal."""
-
-
-AnyStep = Run | Stream | Open | Type | Press | See | Find | Write | Close
+AnyStep = Run | Stream | Open | Type | Press | Quit | See | Find | Write
 
 
 class Scenario(Struct, frozen=True):

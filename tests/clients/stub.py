@@ -18,6 +18,8 @@ try:
 except ImportError:
     from backports import zstd
 
+TITLE = "A title by the stub"
+"""The answer when a client asks for the title of a session."""
 Texts = list[tuple[str, str]]
 """The role (`user` or `assistant`) and text of each message of a conversation."""
 

@@ -8,6 +8,8 @@ from pathlib import Path
 WAIT_S = 90.0
 """A limit that only a hang exceeds, even on a busy machine."""
 _POLL_S = 0.1
+_ECHO_CHARS = 8
+"""A client may wrap or decorate what is typed, but hardly its last characters."""
 
 
 class Stuck(Exception):
@@ -30,6 +32,7 @@ class Terminal:
         self._socket = str(directory.parent.parent / "tmux")
         self._environment = environment
         self._directory = directory
+        self.last_screen = ""
         size = ("-x", "150", "-y", "50")
         self._tmux("-f", "/dev/null", "new-session", "-d", *size, "--", *command)
 
@@ -47,25 +50,32 @@ class Terminal:
         return done.stdout
 
     def screen(self) -> str:
-        return self._tmux("capture-pane", "-p", "-J")
+        self.last_screen = self._tmux("capture-pane", "-p", "-J")
+        return self.last_screen
 
     def type(self, text: str) -> None:
         """Type a text, and wait until its end is on the screen."""
         self._tmux("send-keys", "-l", "--", text)
-        self.wait(text[-20:])
+        self.wait(text[-_ECHO_CHARS:])
 
     def press(self, *keys: str) -> None:
         for key in keys:
             self._tmux("send-keys", key)
 
     def wait(self, text: str) -> None:
-        wait_for(
-            lambda: text in self.screen(),
-            lambda: f"the screen never shows {text!r}:\n{self.screen().rstrip()}",
-        )
+        wait_for(lambda: text in self.screen(), lambda: f"the screen never shows {text!r}")
 
-    def close(self) -> None:
+    def wait_for_exit(self) -> None:
+        wait_for(self._is_gone, lambda: "the client does not exit")
+
+    def _is_gone(self) -> bool:
+        try:
+            self.screen()
+        except Stuck:
+            return True
+        return False
+
+    def kill(self) -> None:
         """End the program, if it still runs."""
-        subprocess.run(
-            ["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False
-        )
+        command = ["tmux", "-S", self._socket, "kill-server"]
+        subprocess.run(command, capture_output=True, check=False)

@@ -47,6 +47,9 @@ enabled = false
 [features]
 daemon_auto_start = false
 
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+
 [tui]
 screen_reader_detection_done = true
 
@@ -133,7 +136,7 @@ class World:
         """Wait until the transcripts hold a text."""
         wait_for(
             lambda: _count(self._transcripts, step.text) >= step.times,
-            lambda: f"no transcript below {self._transcripts} holds {step.text!r}",
+            lambda: f"no transcript holds {step.text!r}",
         )
 
     def _make_project(self) -> None:
