@@ -26,7 +26,7 @@ SLASH_COMMAND = Write(
 )
 WAIT_FOR_FILE = "while [ ! -e go ]; do sleep 0.1; done; echo the kookaburra went"
 _PRINT_EMUS = "python3 -c \"print('\\n'.join(f'emu line {i} ' + 'x' * 60 for i in range(3000)))\""
-_EMUS = "\n".join(f"emu line {i} " + "x" * 60 for i in range(3000)) + "\n"
+_LAST_EMUS = "".join(f"emu line {i} " + "x" * 60 + "\n" for i in (2998, 2999))
 _EDIT = {
     "file_path": "$PROJECT/test_wombat.py",
     "old_string": "FACTOR = 3",
@@ -145,7 +145,11 @@ TOOLS = (
     ),
     single(
         "claude-big-output",
-        turn("print very much", (bash(_PRINT_EMUS, _EMUS),), "The emus were many."),
+        turn(
+            "print very much",
+            (bash(_PRINT_EMUS, _LAST_EMUS, is_whole=False),),
+            "The emus were many.",
+        ),
     ),
     single(
         "claude-image-read",
@@ -173,7 +177,7 @@ TOOLS = (
                 Call(
                     "Bash",
                     {
-                        "command": "echo dingo ready",
+                        "command": "sleep 2; echo dingo ready",
                         "description": "A scripted command",
                         "run_in_background": True,
                     },

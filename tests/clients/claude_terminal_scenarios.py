@@ -10,6 +10,7 @@ from tests.clients.script import (
     Find,
     Open,
     Press,
+    Quit,
     Say,
     Scenario,
     See,
@@ -20,6 +21,8 @@ from tests.clients.script import (
     turn,
 )
 from tests.clients.stub import TITLE
+
+_ALL_ALLOWED = ("--dangerously-skip-permissions",)
 
 
 def ask(turn: Turn) -> tuple[AnyStep, ...]:
@@ -33,8 +36,9 @@ def ask(turn: Turn) -> tuple[AnyStep, ...]:
 def single(name: str, turns: tuple[Turn, ...], *steps: AnyStep, **fields: Any) -> Scenario:
     """Return a scenario of one session, which Claude Code names by itself."""
     session = Session("main", turns, title=fields.pop("title", TITLE))
+    start = Open(arguments=fields.pop("arguments", _ALL_ALLOWED))
     before = fields.pop("before", ())
-    return Scenario(name, "claude", (session,), (*before, Open(), *steps), **fields)
+    return Scenario(name, "claude", (session,), (*before, start, *steps), **fields)
 
 
 _ONE = turn("the first prompt", "The first answer.")
@@ -50,7 +54,8 @@ _SUMMARY = turn(
 _FILE = turn(
     "look at @notes.md please", "Three, it says.", notes={"context": "wombat factor is three"}
 )
-_BASH = turn("!echo tarsier", "I see the tarsier.", seen_as="<bash-input>echo tarsier")
+_BASH = turn("echo tarsier", "I see the tarsier.", notes={"command": "tarsier"})
+_RUN_BASH = (Type("!echo tarsier"), Find("I see the tarsier."))
 _SLASH = turn("/animal quoll", "It is spotted.", seen_as="Tell me about the animal called quoll")
 _LYREBIRD = turn("a queued lyrebird prompt")
 _MAGPIE = turn("a queued magpie prompt", "All three are answered.")
@@ -68,13 +73,31 @@ _TAIPAN = turn(
     notes={"interrupted": ""},
 )
 _UNDONE = turn("to be undone", "This is undone.", is_rolled_back=True)
+_PLAN = turn(
+    "make a plan for the koala",
+    (Call("ExitPlanMode", {"plan": "1. Plant eucalyptus"}, "approved"),),
+    (bash("echo planted", "planted"),),
+    "The koala plan is done.",
+)
+_DENIED = turn(
+    "use what is denied",
+    (
+        Call(
+            "Bash",
+            {"command": "touch denied", "description": "A scripted command"},
+            "doesn't want to proceed",
+            is_error=True,
+        ),
+    ),
+    notes={"interrupted": ""},
+)
 _INSTEAD = turn("instead of that", "This instead.")
 
 SCENARIOS = (
     single("claude-tui-plain", (_ONE, _TWO), *ask(_ONE), *ask(_TWO)),
     single("claude-tui-file", (_FILE,), *ask(_FILE)),
-    single("claude-tui-bash", (_ONE, _BASH), *ask(_ONE), *ask(_BASH)),
-    single("claude-tui-bash-first", (_BASH,), *ask(_BASH), title=_BASH.prompt),
+    single("claude-tui-bash", (_ONE, _BASH), *ask(_ONE), *_RUN_BASH),
+    single("claude-tui-bash-first", (_BASH,), *_RUN_BASH, title=_BASH.prompt),
     single(
         "claude-tui-slash-command",
         (_ONE, _SLASH),
@@ -119,10 +142,13 @@ SCENARIOS = (
         *ask(_ONE),
         *ask(_UNDONE),
         Type("/rewind"),
-        See("Rewind"),
+        See("❯ (current)"),
         Press(("Up", "Enter")),
-        See("Restore"),
+        See("❯ 1. Restore conversation"),
         Press(("Enter",)),
+        See("This is undone.", is_gone=True),
+        See(_UNDONE.prompt),
+        Press(("C-u",)),
         *ask(_INSTEAD),
     ),
     single(
@@ -135,6 +161,35 @@ SCENARIOS = (
         *ask(_INSTEAD),
         replies=(_SUMMARY,),
     ),
+    single(
+        "claude-tui-denied",
+        (_DENIED, _TWO),
+        Type(_DENIED.prompt),
+        See("Do you want to proceed?"),
+        Press(("Escape",)),
+        Find("Request interrupted"),
+        *ask(_TWO),
+        arguments=(),
+    ),
+    single(
+        "claude-tui-resume",
+        (_ONE, _TWO, _INSTEAD),
+        *ask(_ONE),
+        Quit(),
+        Open(arguments=_ALL_ALLOWED),
+        See("The first answer."),
+        *ask(_TWO),
+        *ask(_INSTEAD),
+    ),
+    single(
+        "claude-tui-plan",
+        (_PLAN,),
+        Type(_PLAN.prompt),
+        See("Exit plan mode?"),
+        Press(("Enter",)),
+        Find("The koala plan is done."),
+        arguments=("--permission-mode", "plan"),
+    ),
     Scenario(
         "claude-tui-clear",
         "claude",
@@ -142,6 +197,12 @@ SCENARIOS = (
             Session("main", (_ONE,), title=TITLE),
             Session("second", (_TWO,), title=TITLE),
         ),
-        (Open(), *ask(_ONE), Type("/clear"), See("/clear"), *ask(_TWO)),
+        (
+            Open(arguments=_ALL_ALLOWED),
+            *ask(_ONE),
+            Type("/clear"),
+            See("The first answer.", is_gone=True),
+            *ask(_TWO),
+        ),
     ),
 )

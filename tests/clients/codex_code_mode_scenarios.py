@@ -30,6 +30,20 @@ def single(name: str, *turns: Turn) -> Scenario:
     return Scenario(name, "codex", (Session("main", turns),), steps)
 
 
+def _spawn(name: str, inherited: str) -> Scenario:
+    """Return a scenario with a sub-agent, which inherits none or all turns of its parent."""
+    task = "Helper: count the bettongs."
+    input = {"task_name": "count_bettongs", "message": task, "fork_turns": inherited}
+    spawn = Call("spawn_agent", input, "count_bettongs", namespace="collaboration")
+    wait = Call("wait_agent", {"timeout_ms": 30000}, "Wait", namespace="collaboration")
+    before = turn("hello before the helper", "Hello.")
+    main = Session("main", (before, turn("spawn a helper", (spawn,), (wait,), "Eleven, it says.")))
+    count = script(f"text((await {command('echo eleven')}).output);", "eleven")
+    own = turn(task, (count, ran("echo eleven", "eleven")), "Eleven bettongs.")
+    helper = Session("helper", (own,), kind="subagent", parent="main", title="count_bettongs")
+    return Scenario(name, "codex", (main, helper), (Run(arguments=MODEL), Run(arguments=MODEL)))
+
+
 _ECHO = turn(
     "run the wombat test",
     (
@@ -99,54 +113,6 @@ SCENARIOS = (
         ),
         (Run(arguments=MODEL), Run("fork", fork="main", arguments=MODEL)),
     ),
-    Scenario(
-        "codex-code-subagent",
-        "codex",
-        (
-            Session(
-                "main",
-                (
-                    turn(
-                        "spawn a helper in code mode",
-                        (
-                            Call(
-                                "spawn_agent",
-                                {
-                                    "task_name": "count_bettongs",
-                                    "message": "Helper: count the bettongs.",
-                                    "fork_turns": "none",
-                                },
-                                namespace="collaboration",
-                            ),
-                        ),
-                        (
-                            Call(
-                                "wait_agent",
-                                {"timeout_ms": 20000},
-                                namespace="collaboration",
-                            ),
-                        ),
-                        "The helper counted eleven.",
-                    ),
-                ),
-            ),
-            Session(
-                "helper",
-                (
-                    turn(
-                        "Helper: count the bettongs.",
-                        (
-                            script(f"text((await {command('echo eleven')}).output);", "eleven"),
-                            ran("echo eleven", "eleven"),
-                        ),
-                        "Eleven bettongs.",
-                    ),
-                ),
-                kind="subagent",
-                parent="main",
-                title="count_bettongs",
-            ),
-        ),
-        (Run(arguments=MODEL),),
-    ),
+    _spawn("codex-code-subagent", "none"),
+    _spawn("codex-code-subagent-with-turns", "all"),
 )

@@ -17,6 +17,11 @@ from tests.clients.script import (
 )
 
 PATCH = "*** Begin Patch\n*** Add File: {}\n+{}\n*** End Patch\n"
+_WAIT_FOR_HELPER = (
+    'until grep -rqs \'"last_agent_message":"Nine\' $HOME/.codex/sessions; do sleep 1; done;'
+    " sleep 1; echo waited"
+)
+"""A sub-agent's report causes one more request if it comes after the last tool's result."""
 _PRINT_EMUS = "python3 -c \"print('\\n'.join(f'emu line {i} ' + 'x' * 60 for i in range(3000)))\""
 
 
@@ -30,6 +35,19 @@ def single(name: str, *turns: Turn, steps: tuple[AnyStep, ...] = (), **fields: A
     """Return a scenario of one session."""
     session = Session("main", turns, title=fields.pop("title", ""))
     return Scenario(name, "codex", (session,), steps, **fields)
+
+
+def _spawn(name: str, options: dict[str, Any]) -> Scenario:
+    """Return a scenario with a sub-agent, which may inherit the history of its parent."""
+    task = "Helper: count the potoroos."
+    call = Call("spawn_agent", {"message": task, **options}, "agent", namespace="multi_agent_v1")
+    wait = execute(_WAIT_FOR_HELPER, "waited", yield_time_ms=30000)
+    count = execute("echo nine", "nine")
+    before = turn("hello before the helper", "Hello.")
+    main = Session("main", (before, turn("spawn a helper", (call,), (wait,), "Nine, it says.")))
+    own = turn(task, (count,), "Nine potoroos.")
+    helper = Session("helper", (own,), kind="subagent", parent="main", title=task)
+    return Scenario(name, "codex", (main, helper))
 
 
 _STORY = (
@@ -199,41 +217,7 @@ SESSIONS = (
             Run(),
         ),
     ),
-    Scenario(
-        "codex-subagent",
-        "codex",
-        (
-            Session(
-                "main",
-                (
-                    turn(
-                        "spawn a helper",
-                        (
-                            Call(
-                                "spawn_agent",
-                                {"message": "Helper: count the potoroos."},
-                                "agent",
-                                namespace="multi_agent_v1",
-                            ),
-                        ),
-                        (execute("sleep 2; echo waited", "waited"),),
-                        "The helper counted nine.",
-                    ),
-                ),
-            ),
-            Session(
-                "helper",
-                (
-                    turn(
-                        "Helper: count the potoroos.",
-                        (execute("echo nine", "nine"),),
-                        "Nine potoroos.",
-                    ),
-                ),
-                kind="subagent",
-                parent="main",
-            ),
-        ),
-    ),
+    _spawn("codex-subagent", {}),
+    _spawn("codex-subagent-with-context", {"fork_context": True}),
 )
 SCENARIOS = (*ANSWERS, *TOOLS, *SESSIONS)

@@ -29,7 +29,12 @@ def ask(turn: Turn) -> tuple[AnyStep, ...]:
 
 def single(name: str, turns: tuple[Turn, ...], *steps: AnyStep, **fields: Any) -> Scenario:
     session = Session("main", turns, title=fields.pop("title", TITLE))
-    return Scenario(name, "codex", (session,), (Open(), *steps), **fields)
+    return Scenario(name, "codex", (session,), (Open(), *steps, _wait_for_titles(1)), **fields)
+
+
+def _wait_for_titles(count: int) -> Find:
+    """Codex asks for the title of a session while it answers the first prompt."""
+    return Find(f'"thread_name":"{TITLE}"', count)
 
 
 _ONE = turn("the first prompt", "The first answer.")
@@ -47,7 +52,7 @@ _SLOW = turn(
 _QUEUED = turn("a queued magpie prompt", "Both are answered.")
 _TAIPAN = turn(
     "to be interrupted",
-    (Say("I begin."), execute("sleep 600", yield_time_ms=30000, is_error=True)),
+    (Say("I begin."), execute("sleep 600", "aborted by user", yield_time_ms=30000)),
     notes={"interrupted": ""},
 )
 _SUMMARY = turn("You are performing a CONTEXT CHECKPOINT", Answer((Say("Two prompts, in short."),)))
@@ -57,7 +62,7 @@ SCENARIOS = (
     single("codex-tui-plain", (_ONE, _TWO), *ask(_ONE), *ask(_TWO)),
     single(
         "codex-tui-bash",
-        (_ONE, turn("!echo tarsier"), _TWO),
+        (_ONE, turn("echo tarsier", notes={"command": "tarsier"}), _TWO),
         *ask(_ONE),
         Type("!echo tarsier"),
         Find("user_shell_command"),
@@ -114,8 +119,10 @@ SCENARIOS = (
         Press(("Escape",)),
         See("again to edit"),
         Press(("Escape",)),
-        See("to edit"),
+        See("Browsing transcript"),
         Press(("Enter",)),
+        See("The second answer.", is_gone=True),
+        See(f"› {_TWO.prompt}"),
         Press(("C-u",)),
         *ask(_INSTEAD),
     ),
@@ -123,7 +130,7 @@ SCENARIOS = (
         "codex-tui-new",
         "codex",
         (Session("main", (_ONE,), title=TITLE), Session("second", (_TWO,), title=TITLE)),
-        (Open(), *ask(_ONE), Type("/new"), *_STAY, *ask(_TWO)),
+        (Open(), *ask(_ONE), Type("/new"), *_STAY, *ask(_TWO), _wait_for_titles(2)),
     ),
     Scenario(
         "codex-tui-fork",
@@ -132,6 +139,6 @@ SCENARIOS = (
             Session("main", (_ONE,), title=TITLE),
             Session("fork", (_TWO,), forked_from="main", title=TITLE),
         ),
-        (Open(), *ask(_ONE), Type("/fork"), *_STAY, *ask(_TWO)),
+        (Open(), *ask(_ONE), Type("/fork"), *_STAY, *ask(_TWO), _wait_for_titles(2)),
     ),
 )

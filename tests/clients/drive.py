@@ -61,8 +61,8 @@ class Driver:
                 self._screen.press("Enter")
             case Press(keys):
                 self._screen.press(*keys)
-            case See(text):
-                self._screen.wait(text)
+            case See(text, is_gone):
+                self._screen.wait(text, is_gone)
             case Find():
                 self._world.find(step)
             case Write():
@@ -138,8 +138,10 @@ class Driver:
     def _open(self, step: Open) -> None:
         client = self._world.client
         if client == "claude":
-            command = ["claude", "--dangerously-skip-permissions", *step.arguments]
-            if step.session not in self.ids:
+            command = ["claude", *step.arguments]
+            if step.session in self.ids:
+                command += ["--resume", self.ids[step.session]]
+            else:
                 self.ids[step.session] = self._new_id(step.session)
                 command += ["--session-id", self.ids[step.session]]
         else:

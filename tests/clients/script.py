@@ -14,25 +14,25 @@ Client = Literal["claude", "codex"]
 SessionKind = Literal["main", "subagent", "worker"]
 
 
-class Say(Struct, frozen=True, tag="say"):
+class Say(Struct, frozen=True, omit_defaults=True, tag="say"):
     """A text of the model."""
 
     text: str
 
 
-class Think(Struct, frozen=True, tag="think"):
+class Think(Struct, frozen=True, omit_defaults=True, tag="think"):
     """A thought. Codex records only its summary, which is this text."""
 
     text: str
 
 
-class Redact(Struct, frozen=True, tag="redact"):
+class Redact(Struct, frozen=True, omit_defaults=True, tag="redact"):
     """A thought that the API encrypts. No transcript has its text."""
 
     data: str
 
 
-class Call(Struct, frozen=True, tag="call"):
+class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
     """A tool call, and what its result must hold.
 
     `output` is a part of the result's text, or all of it if `is_whole`. A string as `input` makes
@@ -49,7 +49,7 @@ class Call(Struct, frozen=True, tag="call"):
     images: int = 0
 
 
-class Ran(Struct, frozen=True, tag="ran"):
+class Ran(Struct, frozen=True, omit_defaults=True, tag="ran"):
     """A call that the client makes by itself, such as a command in a script of code mode.
 
     The model does not send it: it is the effect of the call before it.
@@ -64,7 +64,7 @@ class Ran(Struct, frozen=True, tag="ran"):
 Part = Say | Think | Redact | Call | Ran
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, frozen=True, omit_defaults=True):
     """One answer of the model, or an error of the API if there is a `status`."""
 
     parts: tuple[Part, ...] = ()
@@ -74,7 +74,7 @@ class Answer(Struct, frozen=True):
     is_recorded: bool = True  # False: the client keeps neither its text nor its tokens
 
 
-class Turn(Struct, frozen=True):
+class Turn(Struct, frozen=True, omit_defaults=True):
     """A prompt with the answers to it.
 
     `seen_as` is the text by which the stub recognizes the prompt if the model sees another one than
@@ -93,7 +93,7 @@ class Turn(Struct, frozen=True):
         return self.seen_as or self.prompt
 
 
-class Session(Struct, frozen=True):
+class Session(Struct, frozen=True, omit_defaults=True):
     """A session that ccgrep must list. Its `name` is known to the scenario only."""
 
     name: str
@@ -105,11 +105,11 @@ class Session(Struct, frozen=True):
     agent: str = ""  # not compared by default: Codex makes up names
 
 
-class Step(Struct, frozen=True, tag=True):
+class Step(Struct, frozen=True, omit_defaults=True, tag=True):
     """Something that the driver does."""
 
 
-class Run(Step, frozen=True):
+class Run(Step, frozen=True, omit_defaults=True):
     """Run the client once without a terminal: a new session, or one more turn of a known one.
 
     `prompt` defaults to the next turn of the session. `fork` names the session to fork.
@@ -125,21 +125,21 @@ class Run(Step, frozen=True):
     images: tuple[str, ...] = ()
 
 
-class Write(Step, frozen=True):
+class Write(Step, frozen=True, omit_defaults=True):
     """Write a file below the project or the home."""
 
     path: str
     text: str = ""
 
 
-class Find(Step, frozen=True):
+class Find(Step, frozen=True, omit_defaults=True):
     """Wait until a transcript holds a text, at least `times`."""
 
     text: str
     times: int = 1
 
 
-class Stream(Step, frozen=True):
+class Stream(Step, frozen=True, omit_defaults=True):
     """Run Claude Code with a stream of JSON messages as its input.
 
     Each message is sent when the client's output holds the text before it, and then `then` happens.
@@ -150,39 +150,40 @@ class Stream(Step, frozen=True):
     then: tuple[Find | Write, ...] = ()
 
 
-class Open(Step, frozen=True):
-    """Start the client in a terminal."""
+class Open(Step, frozen=True, omit_defaults=True):
+    """Start the client in a terminal, with a new session or one that is known."""
 
     session: str = "main"
     arguments: tuple[str, ...] = ()
 
 
-class Type(Step, frozen=True):
+class Type(Step, frozen=True, omit_defaults=True):
     """Type a text and press Enter."""
 
     text: str
 
 
-class Press(Step, frozen=True):
+class Press(Step, frozen=True, omit_defaults=True):
     """Press keys, by their names in tmux, one after the other."""
 
     keys: tuple[str, ...]
 
 
-class Quit(Step, frozen=True):
+class Quit(Step, frozen=True, omit_defaults=True):
     """Quit the client in the terminal. The last step does so anyway."""
 
 
-class See(Step, frozen=True):
-    """Wait until the screen shows a text."""
+class See(Step, frozen=True, omit_defaults=True):
+    """Wait until the screen shows a text, or no longer shows it."""
 
     text: str
+    is_gone: bool = False
 
 
 AnyStep = Run | Stream | Open | Type | Press | Quit | See | Find | Write
 
 
-class Scenario(Struct, frozen=True):
+class Scenario(Struct, frozen=True, omit_defaults=True):
     """A name, what happens, and the sessions that come of it."""
 
     name: str
@@ -196,7 +197,7 @@ class Scenario(Struct, frozen=True):
         return [*(turn for session in self.sessions for turn in session.turns), *self.replies]
 
 
-class Served(Struct, frozen=True):
+class Served(Struct, frozen=True, omit_defaults=True):
     """An answer that a stub gave, with the tokens it reported."""
 
     phrase: str
@@ -209,7 +210,7 @@ class Served(Struct, frozen=True):
     is_recorded: bool = True
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, omit_defaults=True):
     """A scenario after it ran: the ids of its sessions and what the stub answered."""
 
     scenario: Scenario

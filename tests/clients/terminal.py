@@ -62,8 +62,13 @@ class Terminal:
         for key in keys:
             self._tmux("send-keys", key)
 
-    def wait(self, text: str) -> None:
-        wait_for(lambda: text in self.screen(), lambda: f"the screen never shows {text!r}")
+    def wait(self, text: str, is_gone: bool = False) -> None:
+        """Wait until the screen shows a text, or no longer shows it."""
+        verb = "always" if is_gone else "never"
+        wait_for(
+            lambda: (text in self.screen()) is not is_gone,
+            lambda: f"the screen {verb} shows {text!r}",
+        )
 
     def wait_for_exit(self) -> None:
         wait_for(self._is_gone, lambda: "the client does not exit")
