@@ -1,13 +1,13 @@
 """Runs scenarios with the real clients and compares: `python -m tests.clients [NAME…]`."""
 
 import argparse
-import json
 import os
+import shutil
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,6 +20,7 @@ from tests.clients import (
     codex_terminal_scenarios,
 )
 from tests.clients.anthropic_stub import AnthropicHandler
+from tests.clients.ccgrep import Ccgrep
 from tests.clients.compare import compare
 from tests.clients.drive import Driver
 from tests.clients.install import Clients, install
@@ -53,42 +54,46 @@ class Runner:
     """Runs scenarios, each in a directory of its own."""
 
     def __init__(self, scratch: Path, clients: Clients) -> None:
-        self._scratch = scratch
+        self._runs = scratch / "runs"
         self._clients = clients
         self._servers = {"claude": StubServer(AnthropicHandler), "codex": StubServer(OpenAIHandler)}
 
     def run(self, scenario: Scenario) -> Result:
-        """Run a scenario. Whatever goes wrong is a difference."""
-        directory = self._scratch / "runs" / scenario.name
+        """Run a scenario and compare. Whatever goes wrong is a difference."""
         try:
-            outcome, world = self._play(scenario, directory)
-            (directory / "outcome.json").write_bytes(msgspec.json.encode(outcome))
-            world.ccgrep("index", "--quiet")
-
-            def ask(*arguments: str) -> Any:
-                return json.loads(world.ccgrep(*arguments, "--json", "--no-redact"))
-
-            unknown = json.loads(world.ccgrep("status", "--json"))["unknown_types"]
-            return Result(scenario.name, compare(outcome, ask), unknown)
+            self._play(scenario)
+            return self.compare(scenario)
         except Stuck as problem:
             return Result(scenario.name, [str(problem)], {})
         except Exception:
             return Result(scenario.name, [traceback.format_exc().strip()], {})
 
-    def _play(self, scenario: Scenario, directory: Path) -> tuple[Outcome, World]:
+    def _play(self, scenario: Scenario) -> None:
         server = self._servers[scenario.client]
+        directory = self._runs / scenario.name
         world = World(directory, self._clients, scenario, server.url(scenario))
         stage = server.open_stage(world.scenario)
         driver = Driver(world)
         driver.play()
-        problems = tuple(stage.problems)
-        return Outcome(world.scenario, driver.ids, tuple(stage.served), problems), world
+        outcome = Outcome(world.scenario, driver.ids, tuple(stage.served), tuple(stage.problems))
+        (directory / "outcome.json").write_bytes(msgspec.json.encode(outcome))
+
+    def compare(self, scenario: Scenario) -> Result:
+        """Compare the last outcome of a scenario with what ccgrep reads now."""
+        directory = self._runs / scenario.name
+        outcome = msgspec.json.decode((directory / "outcome.json").read_bytes(), type=Outcome)
+        shutil.rmtree(directory / "store", ignore_errors=True)
+        ccgrep = Ccgrep(directory)
+        ccgrep.run("index", "--quiet")
+        unknown = ccgrep.ask("status")["unknown_types"]
+        return Result(scenario.name, compare(outcome, ccgrep.ask), unknown)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/clients", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, by default all")
     parser.add_argument("--update", action="store_true", help="install the latest releases first")
+    parser.add_argument("--again", action="store_true", help="only compare the last run again")
     parser.add_argument("--scratch", type=Path, help="where clients and homes are kept")
     arguments = parser.parse_args()
     scratch = arguments.scratch or Path(os.environ.get("CCGREP_CLIENTS", SCRATCH))
@@ -98,7 +103,8 @@ def main() -> int:
     clients = install(scratch.absolute(), arguments.update)
     runner = Runner(scratch.absolute(), clients)
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        return _report(list(pool.map(runner.run, chosen)), clients)
+        results = pool.map(runner.compare if arguments.again else runner.run, chosen)
+        return _report(list(results), clients)
 
 
 def _report(results: list[Result], clients: Clients) -> int:

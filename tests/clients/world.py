@@ -16,7 +16,6 @@ from tests.clients.install import Clients
 from tests.clients.script import Client, Find, Scenario, Write, replace_paths
 from tests.clients.terminal import wait_for
 
-SOURCE = Path(__file__).parents[2] / "src"
 MCP_SERVER = Path(__file__).with_name("mcp_server.py")
 API_KEY = "dummy-key-of-the-stub"
 FILES = {
@@ -69,7 +68,6 @@ class World:
     def __init__(self, directory: Path, clients: Clients, scenario: Scenario, url: str) -> None:
         self.home = directory / "home"
         self.project = self.home / "shop"
-        self.store = directory / "store"
         self.clients = clients
         self.client: Client = scenario.client
         paths = {"$PROJECT": str(self.project), "$HOME": str(self.home)}
@@ -106,26 +104,6 @@ class World:
             "DISABLE_ERROR_REPORTING": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
-
-    def ccgrep(self, *arguments: str) -> str:
-        """Run the real command on this home, and return its output."""
-        done = subprocess.run(
-            [sys.executable, "-m", "ccgrep", *arguments],
-            env={
-                "HOME": str(self.home),
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": str(SOURCE),
-                "CCGREP_DIR": str(self.store),
-                "CCGREP_EMBED": "never",
-                "TZ": "UTC",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"ccgrep {' '.join(arguments)}: {done.stderr.strip()}")
-        return done.stdout
 
     def write(self, step: Write) -> None:
         path = Path(step.path)
