@@ -51,7 +51,7 @@ def _match(outcome: Outcome, shown: list[dict[str, Any]]) -> dict[str, dict[str,
         else:
             last = session.turns[-1].prompt
             others = [one for one in shown if one["id"] not in known_ids]
-            fits = [one for one in others if last in _prompts(one)]
+            fits = [one for one in others if one["kind"] == session.kind and last in _prompts(one)]
         if fits:
             found[session.name] = fits[0]
             known_ids.add(fits[0]["id"])
@@ -59,7 +59,7 @@ def _match(outcome: Outcome, shown: list[dict[str, Any]]) -> dict[str, dict[str,
 
 
 def _prompts(shown: dict[str, Any]) -> list[str]:
-    return [m["content"] for m in shown["messages"] if m["role"] == "user"]
+    return [_turn_of(shown, number)["prompt"] for number in range(len(shown["turns"]))]
 
 
 def _compare_list(
@@ -162,7 +162,7 @@ def _compare_turn(place: str, wanted: dict[str, Any], got: dict[str, Any]) -> It
     yield from _differ(f"{place}: images", wanted["images"], got["images"])
     for name in ("texts", "thinking"):
         yield from _differ(f"{place}: {name}", "\n".join(wanted[name]), "\n".join(got[name]))
-    names = [call.name for call in wanted["calls"]]
+    names = [call.full_name for call in wanted["calls"]]
     yield from _differ(f"{place}: calls", names, [call["name"] for call in got["calls"]])
     for call, other in zip(wanted["calls"], got["calls"], strict=False):
         yield from _compare_call(f"{place}: {call.name}", call, other)

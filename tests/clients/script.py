@@ -48,6 +48,12 @@ class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
     namespace: str = ""
     images: int = 0
 
+    @property
+    def full_name(self) -> str:
+        """The name with that of its MCP server, which Codex writes apart."""
+        is_mcp = self.namespace.startswith("mcp__")
+        return f"{self.namespace}__{self.name}" if is_mcp else self.name
+
 
 class Ran(Struct, frozen=True, omit_defaults=True, tag="ran"):
     """A call that the client makes by itself, such as a command in a script of code mode.
@@ -59,6 +65,10 @@ class Ran(Struct, frozen=True, omit_defaults=True, tag="ran"):
     input: dict[str, Any] | None
     output: str = ""
     is_error: bool = False
+
+    @property
+    def full_name(self) -> str:
+        return self.name
 
 
 Part = Say | Think | Redact | Call | Ran

@@ -13,7 +13,7 @@ _LONG = 60
 _FEW = 2
 _OWN_ATTACHMENTS = frozenset(["file", "directory", "queued_command", "edited_text_file"])
 _CLIENT_FIELDS = frozenset(
-    ["base_instructions", "additional_tools", "dynamic_tools", "rate_limits"]
+    "base_instructions developer_instructions additional_tools dynamic_tools rate_limits".split()
 )
 
 
@@ -68,10 +68,11 @@ def shorten_files(files: dict[str, bytes], home: Path) -> dict[str, bytes]:
     result: dict[str, bytes] = {}
     moved: dict[str, dict[int, int]] = {}
     for path, content in files.items():
-        lines = content.splitlines(keepends=True) if path.endswith(".jsonl") else [content]
         is_transcript = path.endswith(".jsonl")
-        short = [shorten_line(line) if is_transcript else line for line in lines]
-        short = [rename(line.decode(), home).encode() for line in short]
+        lines = content.splitlines(keepends=True) if is_transcript else [content]
+        short = [rename(line.decode(), home).encode() for line in lines]
+        if is_transcript:
+            short = [shorten_line(line) for line in short]
         result[rename(path, home)] = b"".join(short)
         moved[Path(path).stem[-36:]] = _map_offsets(lines, short)
     return {path: _correct_offset(content, moved) for path, content in result.items()}
