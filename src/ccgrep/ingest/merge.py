@@ -93,13 +93,26 @@ class Merge:
                     self.forgotten.add(forgotten_key(file.path))
                 continue
             state = b"" if position else result.reading.state
-            placed.add(self._place(reading, file, state, result.outcome == "appended"))
+            placed.add(self._place(reading, file, state, result))
+        for id in placed:
+            self._add_earlier_files(id, result.earlier)
         for row in self.owners(file.path):
             if row.session.id not in placed:
                 left = tuple(known for known in row.files if known.path != file.path)
                 self.commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
         self._owners[file.path] = placed
         return placed
+
+    def _add_earlier_files(self, id: str, earlier: tuple[SourceFile, ...]) -> None:
+        """Record the rollouts before a rewind as files of their session."""
+        row = self.commit.row(id)
+        if row is None or not earlier:
+            return
+        paths = {file.path for file in earlier}
+        files = (*(file for file in row.files if file.path not in paths), *earlier)
+        self.commit.set_row(replace(row, files=files))
+        for path in paths:
+            self._owners.setdefault(path, set()).add(id)
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
         if not self.forgotten:
@@ -153,7 +166,7 @@ class Merge:
             self.commit.set_row(replace(row, files=files, is_gone=False))
 
     def _place(
-        self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+        self, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> str:
         """Store a reading in the session it belongs to, or in a new one; return the id."""
         rows = sorted(
@@ -161,21 +174,23 @@ class Merge:
             key=lambda row: all(known.path != file.path for known in row.files),
         )
         for row in rows:
-            if self._try_join(row, reading, file, state, is_append):
+            if self._try_join(row, reading, file, state, result):
                 return row.session.id
         self.new_sessions += 1
         return self._write(self._free_id(reading.session.id), reading, (file,), state)
 
     def _try_join(
-        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> bool:
         """Merge a reading into a session if it belongs there; return whether it does."""
         id, new = row.session.id, reading.entries
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
-        if is_own and is_append:
-            self._write(id, reading, (file, *(_mark_copy(f, True) for f in others)), state)
+        if is_own and (result.outcome == "appended" or (result.is_reread and new)):
+            has_grown = file.end > row.files[0].end
+            copies = (_mark_copy(f, f.is_partial or has_grown) for f in others)
+            self._write(id, reading, (file, *copies), state)
             return True
         if row.session.turns and not new:
             # The file is empty or was emptied: the known turns stay.

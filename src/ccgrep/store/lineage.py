@@ -57,12 +57,12 @@ def _pair_forks(store: Store, group: Sequence[Row]) -> Iterator[tuple[str, str]]
     for id, own in entries.items():
         by_first_turn.setdefault(own[0].turn, []).append(id)
     for ids in by_first_turn.values():
-        shared = _common_turns([entries[id] for id in ids])
+        shared = count_common_turns([entries[id] for id in ids])
         original, *forks = sorted((_diverged_ms(entries[id], shared), id) for id in ids)
         yield from ((fork, original[1]) for _, fork in forks)
 
 
-def _common_turns(sessions: Sequence[Sequence[Entry]]) -> int:
+def count_common_turns(sessions: Sequence[Sequence[Entry]]) -> int:
     """Return how many turns all of the sessions start with."""
     columns = zip(*sessions, strict=False)
     equal = (len({entry.turn for entry in column}) == 1 for column in columns)
