@@ -5,12 +5,12 @@ commands that contain a Codex patch. Scripts of Codex's code mode are ignored if
 recorded as calls of their own.
 """
 
-import posixpath
 import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from ccgrep.model import ToolCall, Turn
+from ccgrep.paths import join_path
 
 Action = Literal["read", "wrote", "edited", "deleted"]
 
@@ -68,12 +68,7 @@ def file_accesses(turn: Turn, cwd: str) -> Iterator[FileAccess]:
         is_script = call.name == "exec" and has_changes
         if not is_script and (call.result is None or not call.result.is_error):
             for access in _call_accesses(call):
-                yield access._replace(path=posixpath.normpath(posixpath.join(cwd, access.path)))
-
-
-def path_matches(path: str, suffix: str) -> bool:
-    """Return whether `path` is `suffix` or ends in it as whole components."""
-    return path == suffix or (not suffix.startswith("/") and path.endswith(f"/{suffix}"))
+                yield access._replace(path=join_path(cwd, access.path))
 
 
 def _base_name(tool: str) -> str:
