@@ -70,7 +70,8 @@ class ClaudeReader:
                 self._turns = self._find_sidechain(uuid, record)
             time, cwd = parse_time(record.timestamp), as_string(record.cwd)
             branch = as_string(record.gitBranch)
-            self._turns.record = RecordInfo(mark, end, self._state, time, cwd, branch, uuid)
+            parent = uuid_bytes(record.parentUuid)
+            self._turns.record = RecordInfo(mark, end, self._state, time, cwd, branch, uuid, parent)
             self._read_envelope(record)
             if kind == "assistant":
                 self._read_assistant(record)
@@ -181,7 +182,7 @@ class ClaudeReader:
             self._turns.add_note("machine", prompt)
             return
         if prompt or (blobs and not is_meta):
-            self._add_prompt("user", prompt, blobs, record)
+            self._add_prompt("user", prompt, blobs)
         self._add_notes(segments)
 
     def _add_notes(self, segments: list[Segment]) -> None:
@@ -202,18 +203,19 @@ class ClaudeReader:
         is_subagent = self._identity.kind == "subagent" or self._turns is not self._main
         return is_subagent and is_machine_prompt(text)
 
-    def _add_prompt(
-        self, form: PromptForm, text: str, blobs: tuple[Blob, ...], record: Record | None = None
-    ) -> None:
+    def _add_prompt(self, form: PromptForm, text: str, blobs: tuple[Blob, ...]) -> None:
         """Begin a turn, unless the prompt has already begun one in another form."""
+        before, waiting = self._state.split_injected(text)
         self._state, forms = self._state.remove_waiting(form, text)
         if self._is_repeated(form, text):
             self._turns.touch()
             return
-        if record is not None:
-            self._mark_rolled_back(record)
+        if form == "user":
+            self._mark_rolled_back()
+        self._state = replace(self._state, injected=before)
         self._begin_injected(None)
         self._begin_turn(text, blobs, forms)
+        self._state = replace(self._state, injected=waiting)
 
     def _begin_turn(self, text: str, blobs: tuple[Blob, ...], forms: tuple[str, ...]) -> None:
         self._turns.begin_turn(text, blobs)
@@ -244,9 +246,9 @@ class ClaudeReader:
         self._state = state or self._state
         return state is not None
 
-    def _mark_rolled_back(self, record: Record) -> None:
+    def _mark_rolled_back(self) -> None:
         """Roll back the turns after the one that a prompt continues."""
-        parent = self._turns.turn_by_uuid.get(uuid_bytes(record.parentUuid))
+        parent = self._turns.turn_by_uuid.get(self._turns.record.parent)
         if parent is not None and parent < self._turns.count - 1:
             self._turns.roll_back(parent + 1)
 
