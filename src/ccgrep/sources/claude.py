@@ -10,7 +10,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
-from ccgrep.model import Blob, Session, Text, Thinking, ToolResult
+from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult
 from ccgrep.sources.claude_records import (
     Record,
     extract_prompt,
@@ -19,6 +19,7 @@ from ccgrep.sources.claude_records import (
     to_blocks,
 )
 from ccgrep.sources.claude_state import PromptForm, State
+from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
@@ -44,6 +45,7 @@ class ClaudeReader:
         self._sidechains: dict[bytes, TurnBuilder] = {}
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
         self._envelope: tuple[Any, ...] = ()
+        self._machine_turns: set[int] = set()  # of a worker; the last turn is its own
 
     def read(self) -> Reading:
         """Read to the end of the stream."""
@@ -51,14 +53,22 @@ class ClaudeReader:
         for mark, end, record in records:
             self._read_record(mark, end, record)
         self._begin_injected(None)
+        if self._is_worker:
+            self._main.mark_last_as_machine()
         entries, resume = self._main.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)
-        sessions = [SessionReading(self._make_session(), tuple(entries), bad)]
+        own = entries[-1:] if self._is_worker else entries
+        sessions = [SessionReading(self._make_session(), tuple(own), bad)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
-        if resume is None or self._sidechains:
-            # The state does not cover sidechains, so the next run reads the whole file.
+        sessions += self._finish_inherited(entries[:-1]) if self._is_worker else []
+        if resume is None or len(sessions) > 1:
+            # The state covers only one session, so the next run reads the whole file.
             resume = (Mark(0, 0), State(parent=self._identity.parent))
         return make_reading(self._input, records, sessions, *resume)
+
+    @property
+    def _is_worker(self) -> bool:
+        return self._identity.kind == "worker"
 
     def _read_record(self, mark: Mark, end: int, record: Record) -> None:
         kind = record.type
@@ -176,11 +186,12 @@ class ClaudeReader:
         split = split_meta_text if is_meta else split_user_text
         segments = [segment for text in texts for segment in split(text)]
         prompt = "\n".join(segment.text for segment in segments if segment.kind == "prompt")
-        if prompt and self._is_for_machine(prompt):
-            if self._identity.kind == "worker":
-                self._turns.discard_open()
-            self._turns.add_note("machine", prompt)
-            return
+        if prompt and is_machine_prompt(prompt):
+            if self._is_worker:
+                self._machine_turns.add(self._turns.count)
+            elif self._identity.kind == "subagent" or self._turns is not self._main:
+                self._turns.add_note("machine", prompt)
+                return
         if prompt or (blobs and not is_meta):
             self._add_prompt("user", prompt, blobs)
         self._add_notes(segments)
@@ -196,12 +207,6 @@ class ClaudeReader:
             else:
                 note_kind = "command" if kind == "output" else kind
                 self._turns.add_note(cast(NoteKind, note_kind), text)
-
-    def _is_for_machine(self, text: str) -> bool:
-        if self._identity.kind == "worker":
-            return True
-        is_subagent = self._identity.kind == "subagent" or self._turns is not self._main
-        return is_subagent and is_machine_prompt(text)
 
     def _add_prompt(self, form: PromptForm, text: str, blobs: tuple[Blob, ...]) -> None:
         """Begin a turn, unless the prompt has already begun one in another form."""
@@ -293,6 +298,19 @@ class ClaudeReader:
         session = self._base_session(f"agent-{name}", "subagent")
         return SessionReading(replace(session, parent=self._identity.id), tuple(entries))
 
+    # Turns that a worker copied from its parent.
+
+    def _finish_inherited(self, entries: list[Entry]) -> list[SessionReading]:
+        copied = [e for number, e in enumerate(entries) if number not in self._machine_turns]
+        if not copied or not self._state.parent:
+            return []
+        session = replace(
+            self._base_session(safe_id(self._state.parent), "main"),
+            title=self._state.first_prompt,
+            is_recovered=True,
+        )
+        return [SessionReading(session, tuple(copied), is_inherited=True)]
+
     def _make_session(self) -> Session:
         state, identity, own_uuids = self._state, self._identity, self._main.turn_by_uuid
         titles = [
@@ -301,7 +319,7 @@ class ClaudeReader:
             state.ai_title,
             *(text for text, leaf in reversed(state.summaries) if leaf in own_uuids),
             state.slug,
-            state.first_prompt,
+            state.first_prompt if not self._is_worker else "",
         ]
         return replace(
             self._base_session(identity.id, identity.kind),

@@ -53,6 +53,7 @@ class TurnDraft(Struct, eq=False):
     parent: bytes = b""  # the record that the first one follows
     steps: list[MessageDraft | Note] = []
     early_steps: list[MessageDraft | Note] = []  # written before their prompt
+    copied_steps: int = 0  # how many steps were held before the prompt
     messages: dict[str, MessageDraft] = {}
     calls: dict[str, CallDraft] = {}
     orphans: dict[str, ToolResult] = {}  # results whose call has not been read
@@ -69,6 +70,12 @@ class TurnDraft(Struct, eq=False):
         """Set the prompt of an answer that was written before it."""
         self.prompt, self.attached = prompt, attached
         self.early_steps, self.steps = self.steps, []
+
+    def mark_as_machine(self) -> None:
+        """Turn the prompt into a note, and drop the notes before it, which belong to others."""
+        if self.prompt:
+            self.steps[: self.copied_steps] = [Note("machine", self.prompt)]
+            self.prompt, self.attached = "", ()
 
     def add_message(self, message: MessageDraft) -> None:
         self.steps += self.early_steps

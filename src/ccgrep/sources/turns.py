@@ -114,11 +114,10 @@ class TurnBuilder:
         if self._open:
             self._add_held(self._open[-1])
 
-    def discard_open(self) -> None:
-        """Discard the open turns, which a worker copied from its parent session."""
-        self._open.clear()
-        self._held.clear()
-        self._held_command = None
+    def mark_last_as_machine(self) -> None:
+        """Turn the last prompt into a note: the client, not a person, gave it to a worker."""
+        if self._open:
+            self._open[-1].mark_as_machine()
 
     def begin_message(self, key: str, model: str) -> None:
         """Begin or continue the API message `key`, to which the next texts and calls belong."""
@@ -242,6 +241,7 @@ class TurnBuilder:
         draft.end = first.mark.offset
         self._open.append(draft)
         self._add_held(draft)
+        draft.copied_steps = len(draft.steps)
         self._touch(draft, record)
 
     def _current(self) -> TurnDraft:
