@@ -164,11 +164,13 @@ def test_turn_that_only_a_worker_holds_survives_the_transcript(home: Home) -> No
     assert home.prompts(f"{main.id}~2") == ["prompt 1"]
 
 
-def test_fragment_of_a_turn_is_kept_until_its_transcript_appears(home: Home) -> None:
+@pytest.mark.parametrize("prompt", [SUMMARIZE, "what does main.py do?"])
+def test_fragment_of_a_turn_is_kept_until_its_transcript_appears(home: Home, prompt: str) -> None:
     main = write_main(home, 2)
-    write_worker(home, main, first=6)
+    write_worker(home, main, first=6, prompt=prompt)
     home.index()
-    assert home.prompts(main.id) == [""]
+    assert recovered(home, main.id)[0] == [""]
+    assert home.rows()[main.id].session.title == ""
     (turn,) = home.turns(main.id)
     assert [call.result and call.result.text for call in turn.calls()] == ["made 1"]
     main.write()

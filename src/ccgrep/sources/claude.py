@@ -46,6 +46,7 @@ class ClaudeReader:
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
         self._envelope: tuple[Any, ...] = ()
         self._machine_turns: set[int] = set()  # of a worker; the last turn is its own
+        self._first_prompt_turn = 0
 
     def read(self) -> Reading:
         """Read to the end of the stream."""
@@ -228,7 +229,11 @@ class ClaudeReader:
         self._set_first_prompt()
 
     def _set_first_prompt(self) -> None:
+        last = self._main.count - 1
+        if last in self._machine_turns:
+            return
         if not self._state.first_prompt and self._main.current_prompt:
+            self._first_prompt_turn = last
             first_prompt = self._main.current_prompt[:_MAX_TITLE_CHARS]
             self._state = replace(self._state, first_prompt=first_prompt)
 
@@ -306,7 +311,7 @@ class ClaudeReader:
             return []
         session = replace(
             self._base_session(safe_id(self._state.parent), "main"),
-            title=self._state.first_prompt,
+            title=self._state.first_prompt if self._first_prompt_turn < len(entries) else "",
             is_recovered=True,
         )
         return [SessionReading(session, tuple(copied), is_inherited=True)]
