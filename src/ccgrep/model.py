@@ -150,11 +150,12 @@ class Session(Struct, frozen=True, omit_defaults=True):
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     is_prompt_only: bool = False
+    is_recovered: bool = False  # from the copies of workers, as its transcript was never read
 
     @property
     def is_complete(self) -> bool:
         """Whether ccgrep read the whole transcript."""
-        return not self.bad_lines and not self.is_prompt_only
+        return not (self.bad_lines or self.is_prompt_only or self.is_recovered)
 
     @property
     def duration_s(self) -> int | None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ccgrep.model import (
     Usage,
 )
 from ccgrep.sources.values import usage_key
+from tests.helpers import readers
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile, encode, iso
 
@@ -584,4 +586,102 @@ def test_signatures_and_base64_are_not_stored(home: Home) -> None:
                 message(ToolCall("Screenshot", {}, ToolResult("taken", blobs=(blob,)))),
             ),
         )
+    ]
+
+
+# What Claude Code 2.1.197 writes.
+
+
+def read_record_by_record(home: Home, file: ClaudeFile) -> list[Turn]:
+    """Return the turns, after checking that reading record by record yields the same."""
+    lines = file.lines()
+    data, cuts = b"".join(lines), list(accumulate(map(len, lines)))
+    whole, in_pieces = readers.read("claude", data), readers.read_in_pieces("claude", data, cuts)
+    assert readers.without_progress(in_pieces) == readers.without_progress(whole)
+    return read(home, file)
+
+
+def queue(file: ClaudeFile, operation: str, **fields: Any) -> None:
+    file.meta("queue-operation", operation=operation, timestamp=file.tick(), **fields)
+
+
+def attach_queued(file: ClaudeFile, text: str) -> None:
+    file.add(
+        "attachment",
+        attachment={"type": "queued_command", "prompt": text, "commandMode": "prompt"},
+    )
+
+
+@pytest.mark.parametrize("order", ["removed first", "attached first", "only the first attached"])
+def test_two_queued_prompts_keep_their_order(home: Home, order: str) -> None:
+    file = home.claude()
+    file.prompt("one")
+    call = file.call("Bash", {"command": "sleep 8"})
+    for text in ("two", "three", "four"):
+        queue(file, "enqueue", content=text)
+    if order == "removed first":
+        queue(file, "remove")
+        queue(file, "remove")
+    file.result(call, "slept")
+    attach_queued(file, "two")
+    if order != "removed first":
+        queue(file, "remove")
+        queue(file, "remove")
+    if order != "only the first attached":
+        attach_queued(file, "three")
+    file.answer("all done")
+    assert read_record_by_record(home, file) == [
+        Turn("one", steps=(message(bash_call("sleep 8", "slept")),)),
+        Turn("two"),
+        Turn("three", steps=(message("all done"),)),
+    ]
+
+
+def write_answer_before_prompt(file: ClaudeFile, prompt: str, after: str = "") -> None:
+    """Add an answer, then its prompt with an attachment, as after an answer within 0.2 s."""
+    file.prompt(prompt)
+    if after:
+        file.prompt(after)
+    file.add("attachment", attachment={"type": "skill_listing", "content": "none"})
+    written, file.records = file.records, []
+    file.answer("done at once")
+    file.add("system", subtype="turn_duration", durationMs=20)
+    file.records += written
+
+
+def test_answer_before_its_prompt_belongs_to_it(home: Home) -> None:
+    file = home.claude()
+    write_answer_before_prompt(file, "be quick")
+    file.turn("thanks", "welcome")
+    assert read_record_by_record(home, file) == [
+        Turn("be quick", steps=(message("done at once"),)),
+        Turn("thanks", steps=(message("welcome"),)),
+    ]
+    assert not any(entry.is_rolled_back for entry in home.manifest(file.id).entries)
+
+
+def test_notes_of_a_late_prompt_come_before_its_answer(home: Home) -> None:
+    file = home.claude()
+    write_answer_before_prompt(
+        file, "<bash-input>ls</bash-input>", "<bash-stdout>a.py</bash-stdout>"
+    )
+    file.answer("anything else?")
+    assert read_record_by_record(home, file) == [
+        Turn(
+            "ls",
+            steps=(Note("command", "a.py"), message("done at once"), message("anything else?")),
+        )
+    ]
+
+
+@pytest.mark.parametrize("fields", [{}, {"parentUuid": None}])
+def test_prompt_after_an_orphan_answer_begins_a_turn(home: Home, fields: dict[str, Any]) -> None:
+    file = home.claude()
+    file.turn("its record is lost", "an answer")
+    del file.records[0]
+    file.prompt("next", **fields)
+    file.answer("the next answer")
+    assert read_record_by_record(home, file) == [
+        Turn(steps=(message("an answer"),)),
+        Turn("next", steps=(message("the next answer"),)),
     ]

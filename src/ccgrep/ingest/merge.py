@@ -4,6 +4,9 @@ A file belongs to the session with its id. Two files with one id are one session
 one are a prefix of the other's: the longer file defines the session, the other is a copy.
 Otherwise the second becomes a session of its own, `<id>~2`. When a file is rewritten, its earlier
 turns stay as a superseded session, unless the new turns contain all of them.
+
+A session whose transcript was never read is recovered from what its workers copied. Its own
+transcript replaces it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -13,8 +16,9 @@ from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
+from ccgrep.ingest.inherit import find_missing, join_copies
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
-from ccgrep.sources.reading import SessionReading
+from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, conversation_key, forgotten_key
 
@@ -91,6 +95,9 @@ class Merge:
                 self.is_forgotten_seen = True
                 if len(result.reading.sessions) == 1:
                     self.forgotten.add(forgotten_key(file.path))
+                continue
+            if reading.is_inherited:
+                self._recover(reading)
                 continue
             state = b"" if position else result.reading.state
             placed.add(self._place(reading, file, state, result))
@@ -187,6 +194,12 @@ class Merge:
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
+        if row.session.is_recovered and new:
+            left = find_missing(self.commit.manifest(row).entries, new, self.commit.load_turn)
+            if left:
+                self._keep_superseded(row, left)
+            self._write(id, reading, (file,), state)
+            return True
         if is_own and (result.outcome == "appended" or (result.is_reread and new)):
             has_grown = file.end > row.files[0].end
             copies = (_mark_copy(f, f.is_partial or has_grown) for f in others)
@@ -242,24 +255,52 @@ class Merge:
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id
 
+    def _add_prompts(self, entries: Sequence[Entry], row: Row) -> tuple[Entry, ...]:
+        """Return `entries` with the other prompts of a prompt-only session, in order of time."""
+        known, load = self._prompts(entries), self.commit.load_turn
+        prompts = self.commit.manifest(row).entries
+        others = (entry for entry in prompts if load(entry.turn).prompt not in known)
+        return tuple(sorted((*entries, *others), key=lambda entry: entry.started or 0))
+
     def _prompts(self, of: Row | Sequence[Entry]) -> set[str]:
         entries = self.commit.manifest(of).entries if isinstance(of, Row) else of
         return {self.commit.load_turn(entry.turn).prompt for entry in entries}
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
         """Keep the turns of a rewritten file as a session of their own."""
-        manifest = self.commit.manifest(row)
-        old = [entry.turn for entry in manifest.entries]
-        if set(old) <= {entry.turn for entry in new}:
-            return
+        old = self.commit.manifest(row).entries
+        if not {entry.turn for entry in old} <= {entry.turn for entry in new}:
+            self._keep_superseded(row, old)
+
+    def _keep_superseded(self, row: Row, entries: Sequence[Entry]) -> None:
+        turns = [entry.turn for entry in entries]
         for other in self._namesakes(row.base_id, is_superseded=True):
-            if [entry.turn for entry in self.commit.manifest(other).entries] == old:
+            if [entry.turn for entry in self.commit.manifest(other).entries] == turns:
                 return
+        manifest = self.commit.manifest(row)
         session = replace(row.session, id=self._free_id(row.base_id))
+        if len(entries) < len(manifest.entries):
+            session = add_totals(session, entries)
         self.put(
             replace(row, session=session, files=(), is_superseded=True),
-            replace(manifest, session=session, state=b"", revision=0),
+            replace(manifest, session=session, entries=tuple(entries), state=b"", revision=0),
         )
+
+    def _recover(self, reading: SessionReading) -> None:
+        """Keep the turns that a worker copied, unless the parent's own transcript was read."""
+        id, session, entries = reading.session.id, reading.session, reading.entries
+        row = self.commit.row(id)
+        if row is None:
+            self.new_sessions += 1
+            self._ids.setdefault(id, set()).add(id)
+        elif row.session.is_recovered:
+            session, entries = join_copies(row.session, self.commit.manifest(row).entries, reading)
+        elif row.session.is_prompt_only:
+            entries = self._add_prompts(entries, row)
+            session = add_totals(session, entries)
+        else:
+            return
+        self.put(Row(session, b"", is_gone=True), Manifest(session, entries))  # type: ignore[arg-type]
 
     def has_session(self, base_id: str) -> bool:
         """Return whether a transcript with that id was ingested, also as `<id>~2`."""

@@ -206,6 +206,8 @@ class IngestRun:
         report.bytes_parsed += reading.bytes_read
         known = {row.session.id: row.session.unknown_types for row in before}
         for part in reading.sessions:
+            if part.is_inherited:
+                continue  # a copy, which the merge may drop
             report.turns += sum(entry.start >= reading.start for entry in part.entries)
             report.bad_lines += sum(spot.offset >= reading.start for spot in part.bad)
             counted = known.get(part.session.id, {}) if reading.start else {}

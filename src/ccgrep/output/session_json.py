@@ -37,6 +37,7 @@ def _session_fields(session: Session) -> dict[str, Any]:
         "versions": session.versions,
         "is_complete": session.is_complete,
         "is_prompt_only": session.is_prompt_only,
+        "is_recovered": session.is_recovered,
     }
 
 

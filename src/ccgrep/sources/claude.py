@@ -10,7 +10,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
-from ccgrep.model import Blob, Session, Text, Thinking, ToolResult
+from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult
 from ccgrep.sources.claude_records import (
     Record,
     extract_prompt,
@@ -19,6 +19,7 @@ from ccgrep.sources.claude_records import (
     to_blocks,
 )
 from ccgrep.sources.claude_state import PromptForm, State
+from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
@@ -44,6 +45,8 @@ class ClaudeReader:
         self._sidechains: dict[bytes, TurnBuilder] = {}
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
         self._envelope: tuple[Any, ...] = ()
+        self._machine_turns: set[int] = set()  # of a worker; the last turn is its own
+        self._first_prompt_turn = 0
 
     def read(self) -> Reading:
         """Read to the end of the stream."""
@@ -51,14 +54,22 @@ class ClaudeReader:
         for mark, end, record in records:
             self._read_record(mark, end, record)
         self._begin_injected(None)
+        if self._is_worker:
+            self._main.mark_last_as_machine()
         entries, resume = self._main.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)
-        sessions = [SessionReading(self._make_session(), tuple(entries), bad)]
+        own = entries[-1:] if self._is_worker else entries
+        sessions = [SessionReading(self._make_session(), tuple(own), bad)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
-        if resume is None or self._sidechains:
-            # The state does not cover sidechains, so the next run reads the whole file.
+        sessions += self._finish_inherited(entries[:-1]) if self._is_worker else []
+        if resume is None or len(sessions) > 1:
+            # The state covers only one session, so the next run reads the whole file.
             resume = (Mark(0, 0), State(parent=self._identity.parent))
         return make_reading(self._input, records, sessions, *resume)
+
+    @property
+    def _is_worker(self) -> bool:
+        return self._identity.kind == "worker"
 
     def _read_record(self, mark: Mark, end: int, record: Record) -> None:
         kind = record.type
@@ -70,7 +81,8 @@ class ClaudeReader:
                 self._turns = self._find_sidechain(uuid, record)
             time, cwd = parse_time(record.timestamp), as_string(record.cwd)
             branch = as_string(record.gitBranch)
-            self._turns.record = RecordInfo(mark, end, self._state, time, cwd, branch, uuid)
+            parent = uuid_bytes(record.parentUuid)
+            self._turns.record = RecordInfo(mark, end, self._state, time, cwd, branch, uuid, parent)
             self._read_envelope(record)
             if kind == "assistant":
                 self._read_assistant(record)
@@ -175,13 +187,14 @@ class ClaudeReader:
         split = split_meta_text if is_meta else split_user_text
         segments = [segment for text in texts for segment in split(text)]
         prompt = "\n".join(segment.text for segment in segments if segment.kind == "prompt")
-        if prompt and self._is_for_machine(prompt):
-            if self._identity.kind == "worker":
-                self._turns.discard_open()
-            self._turns.add_note("machine", prompt)
-            return
+        if prompt and is_machine_prompt(prompt):
+            if self._is_worker:
+                self._machine_turns.add(self._turns.count)
+            elif self._identity.kind == "subagent" or self._turns is not self._main:
+                self._turns.add_note("machine", prompt)
+                return
         if prompt or (blobs and not is_meta):
-            self._add_prompt("user", prompt, blobs, record)
+            self._add_prompt("user", prompt, blobs)
         self._add_notes(segments)
 
     def _add_notes(self, segments: list[Segment]) -> None:
@@ -196,24 +209,19 @@ class ClaudeReader:
                 note_kind = "command" if kind == "output" else kind
                 self._turns.add_note(cast(NoteKind, note_kind), text)
 
-    def _is_for_machine(self, text: str) -> bool:
-        if self._identity.kind == "worker":
-            return True
-        is_subagent = self._identity.kind == "subagent" or self._turns is not self._main
-        return is_subagent and is_machine_prompt(text)
-
-    def _add_prompt(
-        self, form: PromptForm, text: str, blobs: tuple[Blob, ...], record: Record | None = None
-    ) -> None:
+    def _add_prompt(self, form: PromptForm, text: str, blobs: tuple[Blob, ...]) -> None:
         """Begin a turn, unless the prompt has already begun one in another form."""
+        before, waiting = self._state.split_injected(text)
         self._state, forms = self._state.remove_waiting(form, text)
         if self._is_repeated(form, text):
             self._turns.touch()
             return
-        if record is not None:
-            self._mark_rolled_back(record)
+        if form == "user":
+            self._mark_rolled_back()
+        self._state = replace(self._state, injected=before)
         self._begin_injected(None)
         self._begin_turn(text, blobs, forms)
+        self._state = replace(self._state, injected=waiting)
 
     def _begin_turn(self, text: str, blobs: tuple[Blob, ...], forms: tuple[str, ...]) -> None:
         self._turns.begin_turn(text, blobs)
@@ -221,7 +229,11 @@ class ClaudeReader:
         self._set_first_prompt()
 
     def _set_first_prompt(self) -> None:
+        last = self._main.count - 1
+        if last in self._machine_turns:
+            return
         if not self._state.first_prompt and self._main.current_prompt:
+            self._first_prompt_turn = last
             first_prompt = self._main.current_prompt[:_MAX_TITLE_CHARS]
             self._state = replace(self._state, first_prompt=first_prompt)
 
@@ -244,9 +256,9 @@ class ClaudeReader:
         self._state = state or self._state
         return state is not None
 
-    def _mark_rolled_back(self, record: Record) -> None:
+    def _mark_rolled_back(self) -> None:
         """Roll back the turns after the one that a prompt continues."""
-        parent = self._turns.turn_by_uuid.get(uuid_bytes(record.parentUuid))
+        parent = self._turns.turn_by_uuid.get(self._turns.record.parent)
         if parent is not None and parent < self._turns.count - 1:
             self._turns.roll_back(parent + 1)
 
@@ -291,6 +303,19 @@ class ClaudeReader:
         session = self._base_session(f"agent-{name}", "subagent")
         return SessionReading(replace(session, parent=self._identity.id), tuple(entries))
 
+    # Turns that a worker copied from its parent.
+
+    def _finish_inherited(self, entries: list[Entry]) -> list[SessionReading]:
+        copied = [e for number, e in enumerate(entries) if number not in self._machine_turns]
+        if not copied or not self._state.parent:
+            return []
+        session = replace(
+            self._base_session(safe_id(self._state.parent), "main"),
+            title=self._state.first_prompt if self._first_prompt_turn < len(entries) else "",
+            is_recovered=True,
+        )
+        return [SessionReading(session, tuple(copied), is_inherited=True)]
+
     def _make_session(self) -> Session:
         state, identity, own_uuids = self._state, self._identity, self._main.turn_by_uuid
         titles = [
@@ -299,7 +324,7 @@ class ClaudeReader:
             state.ai_title,
             *(text for text, leaf in reversed(state.summaries) if leaf in own_uuids),
             state.slug,
-            state.first_prompt,
+            state.first_prompt if not self._is_worker else "",
         ]
         return replace(
             self._base_session(identity.id, identity.kind),

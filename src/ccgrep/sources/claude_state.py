@@ -31,6 +31,10 @@ class SeenPrompt(Struct, frozen=True, array_like=True):
     is_fresh: bool = True
 
 
+Injected = tuple[tuple[str, int | None], ...]
+"""Prompts that were sent to the agent while it worked, with their times."""
+
+
 class State(Struct, frozen=True, omit_defaults=True):
     """What the reader carries from record to record."""
 
@@ -48,7 +52,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     models: tuple[str, ...] = ()
     unknown_types: dict[str, int] = {}
     queue: tuple[str, ...] = ()  # prompts that wait for the agent
-    injected: tuple[tuple[str, int | None], ...] = ()  # prompts sent to it, with their times
+    injected: Injected = ()  # prompts sent to it
     taken: tuple[SeenPrompt, ...] = ()  # prompts that began a turn
 
     def apply_envelope(self, record: Record, kind: SessionKind) -> Self:
@@ -101,24 +105,35 @@ class State(Struct, frozen=True, omit_defaults=True):
                 queue.append(content)
             case "remove" | "dequeue":
                 popped = content or (queue[0] if queue else "")
-                if popped in queue:
-                    queue.remove(popped)
+                if popped in queue or "" in queue:
+                    queue.remove(popped if popped in queue else "")
                 if record.operation == "remove" and (typed := extract_prompt(popped)):
                     injected = (*injected, (typed, parse_time(record.timestamp)))
             case "popAll":
                 queue.clear()
         return replace(self, queue=tuple(queue), injected=injected)
 
+    def split_injected(self, text: str) -> tuple[Injected, Injected]:
+        """Return the injected prompts before `text` and after it. Without it, all are before."""
+        position = next((n for n, (known, _) in enumerate(self.injected) if known == text), None)
+        if position is None:
+            return self.injected, ()
+        return self.injected[:position], self.injected[position + 1 :]
+
     def remove_waiting(self, form: PromptForm, text: str) -> tuple[Self, tuple[str, ...]]:
-        """Remove a prompt from the queue, and return the forms in which it was seen."""
-        queue, injected = list(self.queue), list(self.injected)
+        """Remove a prompt from the queue, and return the forms in which it was seen.
+
+        The `remove` of an attachment may follow it, and does not name its prompt. So an empty
+        place stays in the queue.
+        """
+        before, after = self.split_injected(text)
+        if len(before) + len(after) < len(self.injected):
+            return replace(self, injected=(*before, *after)), ("queue", form)
+        queue = list(self.queue)
         if text in queue:
-            queue.remove(text)
-        waiting = next((prompt for prompt in injected if prompt[0] == text), None)
-        if waiting is not None:
-            injected.remove(waiting)
-        forms = ("queue", form) if waiting is not None else (form,)
-        return replace(self, queue=tuple(queue), injected=tuple(injected)), forms
+            position = queue.index(text)
+            queue[position : position + 1] = [""] if form == "attachment" else []
+        return replace(self, queue=tuple(queue)), (form,)
 
     def add_seen_prompt(self, text: str, forms: tuple[str, ...]) -> Self:
         """Record that a prompt began a turn."""

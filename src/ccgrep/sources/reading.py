@@ -53,11 +53,15 @@ class Input(Struct, frozen=True):
 
 
 class SessionReading(Struct, frozen=True):
-    """One session of a transcript."""
+    """One session of a transcript.
+
+    `is_inherited` marks the turns that a worker copied from its parent, under the parent's id.
+    """
 
     session: Session
     entries: tuple[Entry, ...]
     bad: tuple[BadSpot, ...] = ()
+    is_inherited: bool = False
 
 
 class Reading(Struct, frozen=True):
