@@ -9,7 +9,7 @@ from typing import Any, NewType
 
 from msgspec import Struct
 
-from ccgrep.kinds import NoteKind, SessionKind, SourceName
+from ccgrep.kinds import NoteKind, SessionKind, SourceName, TitleOrigin
 
 ObjectId = NewType("ObjectId", bytes)
 """The SHA-256 of an object: 32 bytes, written as `@` and hex digits."""
@@ -137,6 +137,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     cwd: str = ""
     branch: str = ""
     title: str = ""
+    title_origin: TitleOrigin = "client"
     slug: str = ""
     started: int | None = None
     ended: int | None = None

@@ -55,6 +55,7 @@ def test_history_recovers_the_prompts_of_a_deleted_session(home: Home) -> None:
         project="/p",
         cwd="/p",
         title="one",
+        title_origin="prompt",
         started=TIME,
         ended=TIME + 5_000,
         turns=2,
@@ -98,6 +99,7 @@ def test_sessions_index_recovers_title_and_first_prompt(home: Home) -> None:
         cwd="/p",
         branch="main",
         title="Parser fixed",
+        title_origin="summary",
         started=TIME,
         ended=TIME + 60_000,
         turns=1,
@@ -120,7 +122,7 @@ def test_transcript_wins_over_history(home: Home) -> None:
     write_history(home, typed("one", TIME), typed("typed but not sent", TIME + 1))
     write_index(home)
     session = read(home, file)
-    assert (session.title, session.is_prompt_only) == ("one", False)
+    assert (session.title, session.is_prompt_only) == ("Parser fixed", False)
     assert (list(home.rows()), home.prompts(LOST)) == ([LOST], ["one"])
 
 

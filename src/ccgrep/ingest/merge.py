@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
+from ccgrep.ingest.retitle import keep_side_title
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading
 from ccgrep.store.commit import Commit
@@ -222,7 +223,8 @@ class Merge:
     def _write(
         self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
     ) -> str:
-        session = replace(reading.session, id=id)
+        old = self.commit.row(id)
+        session = keep_side_title(old, replace(reading.session, id=id))
         manifest = Manifest(session, reading.entries, reading.bad, state)
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id

@@ -64,7 +64,8 @@ def recover(
             known[found.path] = SourceFile(*stat, end=end.offset, end_crc=end.crc)
             report.bytes_parsed += bytes_read
             is_new = any(not merge.has_session(prompt.session_id) for prompt in prompts)
-            has_news = has_news or is_new or start.offset == 0
+            is_rewritten = start.offset == 0 and found.kind in ("history", "sessions_index")
+            has_news = has_news or is_new or is_rewritten
     if has_news:
         _create_sessions(merge, hints, exclusions, report)
     return tuple(known[path] for path in sorted(known))
@@ -136,6 +137,7 @@ def _create_session(
         project=find_project(cwd),
         branch=indexed.branch if indexed else "",
         title=(indexed.title if indexed else "") or prompts[0].text[:400],
+        title_origin="summary" if indexed and indexed.title else "prompt",
         is_prompt_only=True,
     )
     session = add_totals(session, entries)

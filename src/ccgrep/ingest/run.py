@@ -19,18 +19,22 @@ from ccgrep.ingest.file_reader import FileResult, Task
 from ccgrep.ingest.merge import Merge
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
+from ccgrep.ingest.retitle import retitle
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.side_titles import TITLE_KINDS
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import Row
+from ccgrep.store.manifest import Row, SourceFile
 
 
 def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
     """Return the session of each file, or None if a file may do more than extend its session."""
     rows = []
     for file in found.files.values():
+        if file.kind in TITLE_KINDS:
+            continue
         row = commit.row(identify(file.source, file.path).id)
         if row is None or [known.path for known in row.files] != [file.path]:
             return None
@@ -98,6 +102,7 @@ class IngestRun:
             touched = {row.session.id for row in self._commit.touched_rows()}
             if touched - ids or self._merge.is_forgotten_seen or self._report.troubles:
                 return False
+            self._retitle(set(self.scan.files))
             self._publish()
         return True
 
@@ -120,11 +125,20 @@ class IngestRun:
         from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415 - only for a whole scan
 
         hints = [file for file in self.scan.files.values() if file.kind != "session"]
-        changed = {file.path for file in hints} & {*todo.new, *todo.changed}
+        changed = {file.path for file in hints} & {*todo.new, *todo.changed, *todo.suspect}
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
         self._report.new_sessions += self._merge.new_sessions
         known = recover(self._merge, hints, changed, now_ns, exclusions, self._report)
-        self._publish(hints=known)
+        # A new session may have a title in a file that did not change.
+        self._retitle({file.path for file in hints} if self._report.new_sessions else changed)
+        self._publish(hints=tuple(filter(self._is_present, known)))
+
+    def _is_present(self, file: SourceFile) -> bool:
+        return file.path in self.scan.files or file.root not in self.scan.complete_roots
+
+    def _retitle(self, paths: set[str]) -> None:
+        chosen = (file for path, file in self.scan.files.items() if path in paths)
+        retitle(self._commit, [file for file in chosen if file.kind in TITLE_KINDS])
 
     def _read_sessions(self, todo: Plan) -> None:
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)

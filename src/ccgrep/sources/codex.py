@@ -350,6 +350,7 @@ class CodexReader:
             cwd=state.cwd,
             branch=state.branch,
             title=state.title or state.first_prompt,
+            title_origin="client" if state.title else "prompt",
             models=state.models,
             versions=state.versions,
             unknown_types=state.unknown_types,
