@@ -31,4 +31,5 @@ FileKind = Literal[
     "sessions_index",
     "thread_names",  # Codex's session_index.jsonl
     "codex_state",  # an SQLite file or its WAL
+    "codex_history",  # likewise
 ]

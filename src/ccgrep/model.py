@@ -151,11 +151,17 @@ class Session(Struct, frozen=True, omit_defaults=True):
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     is_prompt_only: bool = False
+    is_recovered: bool = False  # from the client's database
+
+    @property
+    def has_transcript(self) -> bool:
+        """Whether it was read from a transcript. If not, any transcript replaces it."""
+        return not self.is_prompt_only and not self.is_recovered
 
     @property
     def is_complete(self) -> bool:
         """Whether ccgrep read the whole transcript."""
-        return not self.bad_lines and not self.is_prompt_only
+        return not self.bad_lines and self.has_transcript
 
     @property
     def duration_s(self) -> int | None:

@@ -184,7 +184,7 @@ class Merge:
             files = (*others, _mark_copy(file, True))
             self.commit.set_row(replace(row, files=files, is_gone=is_gone))
             return True
-        if row.session.is_prompt_only:
+        if not row.session.has_transcript:
             if not self._prompts(row) <= self._prompts(new):
                 self._supersede(row, new)
             self._write(id, reading, (file,), state)
@@ -250,7 +250,7 @@ class Merge:
 
     def has_session(self, base_id: str) -> bool:
         """Return whether a transcript with that id was ingested, also as `<id>~2`."""
-        return any(not row.session.is_prompt_only for row in self._namesakes(base_id))
+        return any(row.session.has_transcript for row in self._namesakes(base_id))
 
     def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
         for name in sorted(self._ids.get(base_id, ()), key=lambda name: (len(name), name)):

@@ -41,6 +41,12 @@ class Exclusions(Struct, frozen=True):
             return True
         return any(is_project_excluded(prompt.project, self.patterns) for prompt in prompts)
 
+    def has(self, id: str, cwd: str) -> bool:
+        """Return whether a session is excluded. With patterns, one without a directory is."""
+        if not cwd and self.patterns:
+            return True
+        return id in self.ids or is_project_excluded(cwd, self.patterns)
+
 
 def recover(
     merge: Merge,
@@ -122,6 +128,8 @@ def _create_session(
 ) -> None:
     id = prompts[0].session_id
     old = merge.commit.row(id)
+    if old is not None and old.session.is_recovered:
+        return  # It has the answers too.
     if old is not None:
         prompts = _union(_known_prompts(merge.commit, old), prompts)
     entries: list[Entry] = []

@@ -38,7 +38,7 @@ def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
         row = commit.row(identify(file.source, file.path).id)
         if row is None or [known.path for known in row.files] != [file.path]:
             return None
-        is_special = row.is_gone or row.is_superseded or row.session.is_prompt_only
+        is_special = row.is_gone or row.is_superseded or not row.session.has_transcript
         if is_special or commit.row(f"{row.session.id}~2") is not None:
             return None
         rows.append(row)
@@ -129,6 +129,10 @@ class IngestRun:
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
         self._report.new_sessions += self._merge.new_sessions
         known = recover(self._merge, hints, changed, now_ns, exclusions, self._report)
+        if any(self.scan.files[path].kind == "codex_history" for path in changed):
+            from ccgrep.ingest.recover_threads import recover_threads  # noqa: PLC0415 - for Codex
+
+            recover_threads(self._merge, hints, exclusions, self._report)
         # A new session may have a title in a file that did not change.
         self._retitle({file.path for file in hints} if self._report.new_sessions else changed)
         self._publish(hints=tuple(filter(self._is_present, known)))

@@ -48,6 +48,8 @@ def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
     """Yield a warning if the transcript of the session was deleted."""
     if session.is_prompt_only:
         yield "Only the prompts are left: the transcript was deleted before it was indexed."
+    elif session.is_recovered:
+        yield "Recovered from Codex's database: the transcript was deleted before it was indexed."
     elif is_gone:
         yield "The transcript was deleted: this is ccgrep's copy."
 

@@ -22,7 +22,7 @@ else:
 CLAUDE_DIRS = (".claude", os.path.join(".config", "claude"))
 """Where Claude Code keeps its transcripts, below a home directory."""
 _ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"
-_DATABASE = r"(state)_\d{1,4}\.sqlite(-wal)?"
+_DATABASE = r"(state|thread_history)_\d{1,4}\.sqlite(-wal)?"
 _RACY_NS = 2_000_000_000  # FAT stores mtimes in steps of two seconds
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
 
@@ -190,8 +190,11 @@ def _add_databases(result: Scan, root: Root) -> None:
         for entry in listing:
             if compile_pattern(_DATABASE).fullmatch(entry.name):
                 info = _stat(entry, result.errors)
+                kind: FileKind = (
+                    "codex_state" if entry.name.startswith("state") else "codex_history"
+                )
                 if info is not None:
-                    result.files[entry.path] = _found_file(entry.path, root, "codex_state", info)
+                    result.files[entry.path] = _found_file(entry.path, root, kind, info)
 
 
 def _add_sessions(result: Scan, root: Root, directory: str, is_required: bool = False) -> None:
