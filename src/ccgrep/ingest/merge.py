@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
-from ccgrep.ingest.retitle import keep_side_title
+from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading
 from ccgrep.store.commit import Commit
@@ -224,7 +224,7 @@ class Merge:
         self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
     ) -> str:
         old = self.commit.row(id)
-        session = keep_side_title(old, replace(reading.session, id=id))
+        session = keep_side_values(old, replace(reading.session, id=id))
         manifest = Manifest(session, reading.entries, reading.bad, state)
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id

@@ -1,4 +1,7 @@
-"""Gives sessions the titles of side files, unless their own title is stronger."""
+"""Gives sessions the titles of side files, unless their own title is stronger.
+
+A transcript is read again when it grows: `keep_side_values` keeps what it does not say itself.
+"""
 
 from collections.abc import Iterable
 from typing import get_args
@@ -24,14 +27,17 @@ def retitle(commit: Commit, files: Iterable[FoundFile]) -> None:
             continue
         session = replace(row.session, title=title.text, title_origin=title.origin)
         if session != row.session:
-            manifest = commit.manifest(row)
-            changed = replace(manifest, session=session, revision=manifest.revision + 1)
-            commit.set_row(replace(row, session=session, manifest=commit.put("manifest", changed)))
+            commit.set_session(row, session)
 
 
-def keep_side_title(row: Row | None, session: Session) -> Session:
-    """Return `session`, a new reading of `row`, with the row's side title if that is stronger."""
+def keep_side_values(row: Row | None, session: Session) -> Session:
+    """Return `session`, a new reading of `row`, with what the row knows from side files.
+
+    That is the project, if no record has a working directory, and the title, if it is stronger.
+    """
     before = row.session if row is not None else session
+    if not session.cwd:
+        session = replace(session, cwd=before.cwd, project=before.project)
     is_stronger = _rank(before.title_origin) >= _rank(session.title_origin)
     if before.title_origin not in _SIDE_ORIGINS or not is_stronger:
         return session

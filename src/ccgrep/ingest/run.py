@@ -16,6 +16,7 @@ from ccgrep.fulltext.document import Content
 from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.file_reader import FileResult, Task
+from ccgrep.ingest.folder_projects import assign_projects
 from ccgrep.ingest.merge import Merge
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
@@ -135,6 +136,7 @@ class IngestRun:
             recover_threads(self._merge, hints, exclusions, self._report)
         # A new session may have a title in a file that did not change.
         self._retitle({file.path for file in hints} if self._report.new_sessions else changed)
+        assign_projects(self._commit)
         self._publish(hints=tuple(filter(self._is_present, known)))
 
     def _is_present(self, file: SourceFile) -> bool:

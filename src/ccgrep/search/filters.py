@@ -8,7 +8,7 @@ from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import find_session
 from ccgrep.search.request import Filters
-from ccgrep.text import one_line, to_nfc
+from ccgrep.text import folder_name, one_line, to_nfc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -78,6 +78,8 @@ def matching_projects(
         if typed is None:
             continue
         matching = {path for path in known if is_match(path, typed)}
+        if is_match is _contains and typed.startswith("-"):
+            matching |= _projects_of_folder(known, typed)
         if not matching:
             raise NotFoundError(
                 f"no sessions found for project '{one_line(typed)}': "
@@ -85,6 +87,18 @@ def matching_projects(
             )
         passing = passing & matching
     return passing
+
+
+def _projects_of_folder(known: set[str], typed: str) -> set[str]:
+    """Return the projects whose folder name contains `typed`, else the project around it.
+
+    Sessions that started in a subdirectory of a project have a folder of their own.
+    """
+    names = {path: folder_name(path) for path in known if path}
+    matching = {path for path, name in names.items() if _contains(name, typed)}
+    above = [name for name in names.values() if typed.startswith(f"{name}-")]
+    nearest = max(above, key=len, default="")
+    return matching or {path for path, name in names.items() if name == nearest}
 
 
 def _contains(value: str, part: str) -> bool:
