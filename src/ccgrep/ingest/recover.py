@@ -17,7 +17,13 @@ from ccgrep.ingest.report import IndexReport
 from ccgrep.kinds import SourceName
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.sources.files import open_side_file
-from ccgrep.sources.history import IndexedSession, TypedPrompt, read_history, read_sessions_index
+from ccgrep.sources.history import (
+    IndexedSession,
+    TypedPrompt,
+    count_unknown_pastes,
+    read_history,
+    read_sessions_index,
+)
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import add_totals
 from ccgrep.sources.scan import FoundFile
@@ -83,7 +89,7 @@ def _read_prompts(found: FoundFile, start: Mark) -> tuple[list[TypedPrompt], Mar
         return [], Mark(0, 0), 0
     with file:
         file.seek(start.offset)
-        return read_history(file, start)
+        return read_history(file, start, found.root)
 
 
 def _find_start(known: SourceFile | None, found: FoundFile) -> Mark:
@@ -164,9 +170,18 @@ def _known_prompts(commit: Commit, row: Row) -> list[TypedPrompt]:
 def _union(known: Sequence[TypedPrompt], found: Sequence[TypedPrompt]) -> list[TypedPrompt]:
     """Return the prompts of both in order of time, each once.
 
-    `sessions-index.json` truncates prompts; a complete one replaces its truncated form.
+    `sessions-index.json` truncates prompts; a complete one replaces its truncated form. Claude Code
+    deletes pasted text; a prompt that has it stays.
     """
-    seen = {(prompt.time, prompt.text): prompt for prompt in [*known, *found]}
+    fewest: dict[int | None, int] = {}
+    for prompt in (*known, *found):
+        pastes = count_unknown_pastes(prompt.text)
+        fewest[prompt.time] = min(fewest.get(prompt.time, pastes), pastes)
+    seen = {
+        (prompt.time, prompt.text): prompt
+        for prompt in (*known, *found)
+        if prompt.time is None or count_unknown_pastes(prompt.text) == fewest[prompt.time]
+    }
     texts = {prompt.text for prompt in seen.values()}
     complete = [
         prompt
