@@ -101,6 +101,7 @@ ONE_IMPORTER = {
     "pydantic": {"mcp/tools.py"},
     "pygments": {"output/safe_html.py"},
     "sentence_transformers": {"semantic/encoder.py"},
+    "sqlite3": {"sources/sqlite_file.py"},
     "subprocess": {
         "cli/pager.py",
         "cli/pick_callbacks.py",

@@ -18,4 +18,18 @@ TextKind = Literal["user", "assistant", "tool", "thinking"]
 Mode = Literal["words", "literal", "regex", "semantic", "hybrid"]
 Tier = Literal["all", "most", "exact", "semantic", "hybrid"]
 Level = Literal["whole", "discussion"]
-FileKind = Literal["session", "history", "sessions_index"]
+TitleOrigin = Literal[
+    "prompt",  # guessed from the first prompt or a slug
+    "summary",  # from a file beside the transcript
+    "client",  # in the transcript
+    "name",  # given by the user, in a file beside the transcript
+]
+"""Where a title comes from, the weakest first."""
+FileKind = Literal[
+    "session",
+    "history",
+    "sessions_index",
+    "thread_names",  # Codex's session_index.jsonl
+    "codex_state",  # an SQLite file or its WAL
+    "codex_history",  # likewise
+]

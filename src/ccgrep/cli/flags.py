@@ -129,7 +129,8 @@ TURN_PARTS = (
 FILTERS = (
     Option(
         ("-p", "--project"),
-        "limit to projects whose path contains STR",
+        "limit to projects whose path contains STR. A STR that starts with a dash may also be the "
+        "name of a folder in ~/.claude/projects.",
         "STR",
         completion="project",
     ),

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
 from ccgrep.ingest.inherit import find_missing, join_copies
+from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
@@ -194,7 +195,7 @@ class Merge:
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
-        if row.session.is_recovered and new:
+        if row.session.is_recovered and row.session.source == "claude_code" and new:
             left = find_missing(self.commit.manifest(row).entries, new, self.commit.load_turn)
             if left:
                 self._keep_superseded(row, left)
@@ -211,7 +212,7 @@ class Merge:
             files = (*others, _mark_copy(file, True))
             self.commit.set_row(replace(row, files=files, is_gone=is_gone))
             return True
-        if row.session.is_prompt_only:
+        if not row.session.has_transcript:
             if not self._prompts(row) <= self._prompts(new):
                 self._supersede(row, new)
             self._write(id, reading, (file,), state)
@@ -250,7 +251,8 @@ class Merge:
     def _write(
         self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
     ) -> str:
-        session = replace(reading.session, id=id)
+        old = self.commit.row(id)
+        session = keep_side_values(old, replace(reading.session, id=id))
         manifest = Manifest(session, reading.entries, reading.bad, state)
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id
@@ -304,7 +306,7 @@ class Merge:
 
     def has_session(self, base_id: str) -> bool:
         """Return whether a transcript with that id was ingested, also as `<id>~2`."""
-        return any(not row.session.is_prompt_only for row in self._namesakes(base_id))
+        return any(row.session.has_transcript for row in self._namesakes(base_id))
 
     def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
         for name in sorted(self._ids.get(base_id, ()), key=lambda name: (len(name), name)):

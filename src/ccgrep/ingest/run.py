@@ -17,25 +17,30 @@ from ccgrep.fulltext.document import Content
 from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.file_reader import FileResult, Task
+from ccgrep.ingest.folder_projects import assign_projects
 from ccgrep.ingest.merge import Merge
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
+from ccgrep.ingest.retitle import retitle
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.side_titles import TITLE_KINDS
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import Row
+from ccgrep.store.manifest import Row, SourceFile
 
 
 def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
     """Return the session of each file, or None if a file may do more than extend its session."""
     rows = []
     for file in found.files.values():
+        if file.kind in TITLE_KINDS:
+            continue
         row = commit.row(identify(file.source, file.path).id)
         if row is None or [known.path for known in row.files] != [file.path]:
             return None
-        is_special = row.is_gone or row.is_superseded or row.session.is_prompt_only
+        is_special = row.is_gone or row.is_superseded or not row.session.has_transcript
         if is_special or commit.row(f"{row.session.id}~2") is not None:
             return None
         rows.append(row)
@@ -100,6 +105,7 @@ class IngestRun:
             touched = {row.session.id for row in self._commit.touched_rows()}
             if touched - ids or self._merge.is_forgotten_seen or self._report.troubles:
                 return False
+            self._retitle(set(self.scan.files))
             self._publish()
         return True
 
@@ -126,7 +132,22 @@ class IngestRun:
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
         self._report.new_sessions += self._merge.new_sessions
         known = recover(self._merge, hints, changed, now_ns, exclusions, self._report)
-        self._publish(hints=known)
+        if any(self.scan.files[path].kind == "codex_history" for path in changed):
+            from ccgrep.ingest.recover_threads import recover_threads  # noqa: PLC0415 - for Codex
+
+            recover_threads(self._merge, hints, exclusions, self._report)
+        # A new session may have a title in a file that did not change.
+        may_differ = {file.path for file in hints} if self._report.new_sessions else changed
+        self._retitle(may_differ | set(todo.suspect))
+        assign_projects(self._commit)
+        self._publish(hints=tuple(filter(self._is_present, known)))
+
+    def _is_present(self, file: SourceFile) -> bool:
+        return file.path in self.scan.files or file.root not in self.scan.complete_roots
+
+    def _retitle(self, paths: set[str]) -> None:
+        chosen = (file for path, file in self.scan.files.items() if path in paths)
+        retitle(self._commit, [file for file in chosen if file.kind in TITLE_KINDS])
 
     def _read_sessions(self, todo: Plan) -> None:
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ccgrep import refs
 from ccgrep.config import Config
+from ccgrep.sources.identity import is_hashed_id
 from ccgrep.store.lifecycle import read_consistently
 
 
@@ -31,6 +32,11 @@ def find_resume_command(config: Config, ref: str) -> ResumeCommand:
         problems.append(
             f"cannot resume {session.id}, its transcript was deleted: "
             f"run `ccgrep show {session.id}` to read ccgrep's copy"
+        )
+    elif is_hashed_id(row.base_id):
+        problems.append(
+            f"cannot resume {session.id}, ccgrep made up this id: "
+            f"run `{' '.join(program)}` and choose the session"
         )
     if not session.cwd or not os.path.isdir(session.cwd):
         directory = session.cwd or "its directory"

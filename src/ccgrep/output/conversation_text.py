@@ -49,7 +49,7 @@ def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
     if session.is_prompt_only:
         yield "Only the prompts are left: the transcript was deleted before it was indexed."
     elif session.is_recovered:
-        yield "Only copied turns are left: the transcript was deleted before it was indexed."
+        yield "Turns may be missing: the transcript was deleted before it was indexed."
     elif is_gone:
         yield "The transcript was deleted: this is ccgrep's copy."
 

@@ -42,8 +42,8 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         "fork": session.kind == "main" and bool(session.forked_from or item.depth),
         "machine": session.kind == "worker",
         "prompts only": session.is_prompt_only,
-        "partial": session.is_recovered,
-        "gone": item.row.is_gone and not (session.is_prompt_only or session.is_recovered),
+        "recovered": session.is_recovered,
+        "gone": item.row.is_gone and session.has_transcript,
     }
     title = clip(one_line(session.title), 200)
     if any(labels.values()):

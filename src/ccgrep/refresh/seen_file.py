@@ -8,8 +8,9 @@
             a checksum
 
 A time within two seconds of the scan is written as `?` (folders) or as all ones (transcripts):
-such a file can change again without a new mtime, so it counts as changed. `history.jsonl` and the
-session index are not listed: an ingest that reads anything new reads them too. The file is a hint:
+such a file can change again without a new mtime, so it counts as changed. Files with titles are
+listed like transcripts. `history.jsonl` and databases are not: every prompt changes them, and an
+ingest that reads anything new reads them too. The file is a hint:
 if it is lost or damaged, the next command scans the roots. Change detection skips the checksum,
 because every field is compared with the disk anyway.
 """
@@ -20,7 +21,7 @@ import os
 import sys
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.sources.scan import is_racy
+from ccgrep.sources.scan import LISTED_KINDS, is_racy
 from ccgrep.store.refs import read_head
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def describe_scan(head: str, locations: bytes, scan: Scan, scanned_ns: int) -> b
     """
     if scan.errors or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
-    files = [file for file in scan.files.values() if file.kind == "session"]
+    files = [file for file in scan.files.values() if file.kind in LISTED_KINDS]
     folders = [
         f"{'?' if is_racy(time, scanned_ns) else time} {path}"
         for path, time in scan.folders.items()

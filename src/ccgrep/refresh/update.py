@@ -122,7 +122,8 @@ def _count_unchanged(store: Store, options: Options) -> int | None:
     roots = [root.path for root in options.roots]
     if seen is None or detect_changes(store.directory, roots, options.exclude) != []:
         return None
-    hints = store.snapshot().hints
+    listed = set(seen.paths)
+    hints = [one for one in store.snapshot().hints if os.fsencode(one.path) not in listed]
     return len(seen.paths) + len(hints) if all(map(_is_unchanged, hints)) else None
 
 

@@ -9,7 +9,7 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.paths import to_slashes
 from ccgrep.refs import find_session
 from ccgrep.search.request import Filters
-from ccgrep.text import one_line, to_nfc
+from ccgrep.text import folder_name, one_line, to_nfc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,6 +79,8 @@ def matching_projects(
         if typed is None:
             continue
         matching = {path for path in known if is_match(path, typed)}
+        if is_match is _is_named and (typed.startswith("-") or typed[1:3] == "--"):
+            matching |= _projects_of_folder(known, typed)
         if not matching:
             raise NotFoundError(
                 f"no sessions found for project '{one_line(typed)}': "
@@ -91,6 +93,18 @@ def matching_projects(
 def _is_named(project: str, part: str) -> bool:
     """Return whether a project's path contains `part`; in a Windows path, `\\` is `/`."""
     return _contains(project, part) or _contains(to_slashes(project), part.replace("\\", "/"))
+
+
+def _projects_of_folder(known: set[str], typed: str) -> set[str]:
+    """Return the projects whose folder name contains `typed`, else the project around it.
+
+    Sessions that started in a subdirectory of a project have a folder of their own.
+    """
+    names = {path: folder_name(path) for path in known if path}
+    matching = {path for path, name in names.items() if _contains(name, typed)}
+    above = [name for name in names.values() if typed.startswith(f"{name}-")]
+    nearest = max(above, key=len, default="")
+    return matching or {path for path, name in names.items() if name == nearest}
 
 
 def _contains(value: str, part: str) -> bool:

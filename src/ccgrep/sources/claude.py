@@ -333,6 +333,7 @@ class ClaudeReader:
             continued_in=state.continued_in,
             agent=identity.agent,
             title=next(filter(None, titles), ""),
+            title_origin="client" if any(titles[:-2]) else "prompt",
             slug=state.slug,
             unknown_types=state.unknown_types,
         )

@@ -191,6 +191,7 @@ class CodexReader:
             cwd=state.cwd,
             branch=state.branch,
             title=state.title or state.agent_name or state.first_prompt or state.agent,
+            title_origin="client" if state.title else "prompt",
             models=state.models,
             versions=state.versions,
             unknown_types=state.unknown_types,

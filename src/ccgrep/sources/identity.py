@@ -14,7 +14,8 @@ from ccgrep.sources.reading import SessionIdentity
 from ccgrep.sources.values import as_string
 
 # `~` is reserved: ccgrep appends `~2`, `~3`, ... to sessions that share an id.
-_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{7,60}"
+_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}"
+_HASHED_ID = r"x[0-9a-f]{12}"
 _UUID_AT_END = r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=$|_)"
 _WORKERS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_question-")
 _MAX_META_BYTES = 64 * 1024
@@ -25,6 +26,11 @@ def safe_id(name: str) -> str:
     if compile_pattern(_ID).fullmatch(name):
         return name
     return "x" + sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def is_hashed_id(id: str) -> bool:
+    """Return whether `safe_id` made up this id, so that the client does not know it."""
+    return compile_pattern(_HASHED_ID).fullmatch(id) is not None
 
 
 def is_agent_transcript(path: str) -> bool:

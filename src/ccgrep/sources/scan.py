@@ -22,8 +22,17 @@ else:
 CLAUDE_DIRS = (".claude", os.path.join(".config", "claude"))
 """Where Claude Code keeps its transcripts, below a home directory."""
 _ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"
+_DATABASE = r"(state|thread_history)_\d{1,4}\.sqlite(-wal)?"
 _RACY_NS = 2_000_000_000  # FAT stores mtimes in steps of two seconds
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
+
+
+_LISTED_NAMES: dict[str, FileKind] = {
+    "sessions-index.json": "sessions_index",
+    "session_index.jsonl": "thread_names",
+}
+LISTED_KINDS = frozenset(["session", *_LISTED_NAMES.values()])
+"""The kinds that are watched for changes. The others change together with one of them."""
 
 
 class FoundFile(NamedTuple):
@@ -115,12 +124,14 @@ def scan(roots: Sequence[Root]) -> Scan:
     result = Scan({}, {}, [], [])
     for root in dict.fromkeys(map(_resolve, roots)):  # one root may be a link to another
         errors_before = len(result.errors)
-        _add_history(result, root)
+        _add_top_file(result, root, "history.jsonl", "history")
         if root.source == "claude_code":
             _add_sessions(result, root, os.path.join(root.path, "projects"), is_required=True)
         else:
             _add_sessions(result, root, os.path.join(root.path, "sessions"), is_required=True)
             _add_sessions(result, root, os.path.join(root.path, "archived_sessions"))
+            _add_top_file(result, root, "session_index.jsonl", "thread_names")
+            _add_databases(result, root)
         if len(result.errors) == errors_before:
             result.complete_roots.append(root.path)
     _drop_compressed_twins(result.files)
@@ -128,7 +139,7 @@ def scan(roots: Sequence[Root]) -> Scan:
 
 
 def scan_paths(roots: Sequence[Root], paths: Sequence[str]) -> Scan | None:
-    """Return a scan of the transcripts `paths` alone, or None if one of them is missing."""
+    """Return a scan of the files `paths` alone, or None if one of them is missing."""
     result = Scan({}, {}, [], [])
     resolved = [*map(_resolve, roots)]
     for path in paths:
@@ -139,7 +150,7 @@ def scan_paths(roots: Sequence[Root], paths: Sequence[str]) -> Scan | None:
             return None
         if root is None or not stat.S_ISREG(info.st_mode):
             return None
-        result.files[path] = _found_file(path, root, "session", info)
+        result.files[path] = _found_file(path, root, _kind_of(path), info)
     return result
 
 
@@ -152,16 +163,38 @@ def _found_file(path: str, root: Root, kind: FileKind, info: os.stat_result) -> 
     return FoundFile(path, root.source, kind, root.path, size, mtime_ns, inode)
 
 
-def _add_history(result: Scan, root: Root) -> None:
-    path = os.path.join(root.path, "history.jsonl")
+def _kind_of(path: str) -> FileKind:
+    """Return the kind of a file that the seen file lists."""
+    return _LISTED_NAMES.get(os.path.basename(path), "session")
+
+
+def _add_top_file(result: Scan, root: Root, name: str, kind: FileKind) -> None:
+    path = os.path.join(root.path, name)
     try:
         info = os.lstat(path)
     except OSError:
         info = None
     if info is not None and stat.S_ISREG(info.st_mode):
-        result.files[path] = _found_file(path, root, "history", info)
+        result.files[path] = _found_file(path, root, kind, info)
     else:
         result.folders[path] = -1
+
+
+def _add_databases(result: Scan, root: Root) -> None:
+    """Add Codex's databases. A new one needs no watching: new transcripts come with it."""
+    try:
+        listing = os.scandir(root.path)
+    except OSError:
+        return  # The sessions below cannot be listed either, which is an error there.
+    with listing:
+        for entry in listing:
+            if compile_pattern(_DATABASE).fullmatch(entry.name):
+                info = _stat(entry, result.errors)
+                kind: FileKind = (
+                    "codex_state" if entry.name.startswith("state") else "codex_history"
+                )
+                if info is not None:
+                    result.files[entry.path] = _found_file(entry.path, root, kind, info)
 
 
 def _add_sessions(result: Scan, root: Root, directory: str, is_required: bool = False) -> None:
@@ -207,7 +240,7 @@ def _stat(entry: os.DirEntry[str], errors: list[str]) -> os.stat_result | None:
 def _claude_kind(name: str) -> FileKind | None:
     if name.endswith(".jsonl") and name != "journal.jsonl":
         return "session"
-    return "sessions_index" if name == "sessions-index.json" else None
+    return _LISTED_NAMES.get(name)
 
 
 def _codex_kind(name: str) -> FileKind | None:
