@@ -110,7 +110,8 @@ def _read(task: Task, files: list[BinaryIO], emit: Sink) -> FileResult:
 
 def _stat(found: FoundFile, file: BinaryIO, read_ns: int) -> SourceFile:
     info = os.fstat(file.fileno())
-    return SourceFile(found.path, found.root, info.st_size, info.st_mtime_ns, info.st_ino, read_ns)
+    stat = (info.st_size, info.st_mtime_ns, info.st_ino)
+    return SourceFile(found.path, found.root, *stat, read_ns, ctime_ns=info.st_ctime_ns)
 
 
 def _parse(
