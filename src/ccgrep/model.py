@@ -150,6 +150,9 @@ class Session(Struct, frozen=True, omit_defaults=True):
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     is_prompt_only: bool = False
+    is_titled: bool = False  # by the client or the user, not by the first prompt
+    summaries: tuple[tuple[str, bytes], ...] = ()  # of other sessions, with a record's uuid
+    outer_title: str = ""  # a summary in another session's transcript
     is_recovered: bool = False  # from the copies of workers, as its transcript was never read
 
     @property

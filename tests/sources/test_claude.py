@@ -685,3 +685,33 @@ def test_prompt_after_an_orphan_answer_begins_a_turn(home: Home, fields: dict[st
         Turn(steps=(message("an answer"),)),
         Turn("next", steps=(message("the next answer"),)),
     ]
+
+
+def test_local_command_shows_what_was_typed(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    name = "<command-name>/rename</command-name>\n<command-message>rename</command-message>"
+    args = "<command-args>My lizard session</command-args>"
+    file.add("system", subtype="local_command", content=f"{name}\n            {args}")
+    output = "<local-command-stdout>Session renamed to: My lizard session</local-command-stdout>"
+    file.add("system", subtype="local_command", content=output)
+    assert read(home, file) == [
+        Turn(
+            "hello",
+            steps=(
+                message("hi"),
+                Note("command", "/rename My lizard session"),
+                Note("command", "Session renamed to: My lizard session"),
+            ),
+        )
+    ]
+
+
+def test_no_response_requested_is_not_an_error(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    file.answer("No response requested.", model="<synthetic>")
+    file.answer("API Error: 529", model="<synthetic>", isApiErrorMessage=True)
+    assert read(home, file) == [
+        Turn("hello", steps=(message("hi"), Note("error", "API Error: 529")))
+    ]

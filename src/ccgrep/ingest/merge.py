@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
 from ccgrep.ingest.inherit import find_missing, join_copies
+from ccgrep.ingest.outer_titles import set_outer_title
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
@@ -69,6 +70,7 @@ class Merge:
         self.forgotten = set(commit.snapshot.forgotten)
         self.is_forgotten_seen = False
         self.new_sessions = 0
+        self.merged_ids: set[str] = set()
         self.garbage_bytes = 0
         for row in rows:
             self._ids.setdefault(row.base_id, set()).add(row.session.id)
@@ -106,6 +108,7 @@ class Merge:
                 left = tuple(known for known in row.files if known.path != file.path)
                 self.commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
         self._owners[file.path] = placed
+        self.merged_ids |= placed
         return placed
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
@@ -235,7 +238,9 @@ class Merge:
     def _write(
         self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
     ) -> str:
-        session = replace(reading.session, id=id)
+        known = self.commit.row(id)
+        outer_title = known.session.outer_title if known is not None else ""
+        session = set_outer_title(replace(reading.session, id=id), outer_title)
         manifest = Manifest(session, reading.entries, reading.bad, state)
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id

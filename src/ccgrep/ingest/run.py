@@ -17,6 +17,7 @@ from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.file_reader import FileResult, Task
 from ccgrep.ingest.merge import Merge
+from ccgrep.ingest.outer_titles import find_outer_titles, set_outer_title
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.model import ObjectId
@@ -85,6 +86,7 @@ class IngestRun:
             for path in todo.gone:
                 self._merge.mark_gone(path)
             self._read_sessions(todo)
+            self._apply_summaries()
             self._recover_lost_sessions(todo, now_ns)
         self.is_forgotten_found = self._merge.is_forgotten_seen
         return self._report
@@ -115,6 +117,19 @@ class IngestRun:
         expand.clear_caches()
         gc.collect()
         return {}
+
+    def _apply_summaries(self) -> None:
+        """Give sessions the summaries of them that the transcripts of others hold."""
+        merged = self._merge.merged_ids
+        rows = [row for row in self._rows if row.session.id not in merged]
+        rows += filter(None, map(self._commit.row, merged))
+        rows.sort(key=lambda row: row.session.id)
+        for found, title in find_outer_titles(rows, merged, self._commit.manifest):
+            row = self._commit.row(found.session.id) or found
+            session = set_outer_title(row.session, title)
+            if session != row.session:
+                manifest = replace(self._commit.manifest(row), session=session)
+                self._merge.put(replace(row, session=session), manifest)
 
     def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
         from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415 - only for a whole scan

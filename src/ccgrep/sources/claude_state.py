@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
 from ccgrep.sources.claude_records import IGNORED_TYPES, Record, extract_prompt, extract_text
+from ccgrep.sources.titles import MAX_TITLE_CHARS
 from ccgrep.sources.values import append_unique, as_string, count_type, parse_time, uuid_bytes
 
 _MAX_SEEN_PROMPTS = 20
@@ -83,7 +84,8 @@ class State(Struct, frozen=True, omit_defaults=True):
             case "custom-title":
                 return replace(self, custom_title=as_string(record.customTitle))
             case "summary":
-                summary = (as_string(record.summary), uuid_bytes(record.leafUuid))
+                text = as_string(record.summary)[:MAX_TITLE_CHARS]
+                summary = (text, uuid_bytes(record.leafUuid))
                 return replace(self, summaries=(*self.summaries, summary)[-_MAX_SUMMARIES:])
             case "continued-in":
                 return replace(self, continued_in=as_string(record.continuedInSessionId))

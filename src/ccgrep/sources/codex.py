@@ -31,6 +31,7 @@ from ccgrep.sources.codex_records import (
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
+from ccgrep.sources.titles import choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
@@ -349,7 +350,7 @@ class CodexReader:
             project=find_project(state.cwd),
             cwd=state.cwd,
             branch=state.branch,
-            title=state.title or state.first_prompt,
+            title=choose_title([state.title], state.first_prompt)[0],
             models=state.models,
             versions=state.versions,
             unknown_types=state.unknown_types,
