@@ -715,3 +715,51 @@ def test_no_response_requested_is_not_an_error(home: Home) -> None:
     assert read(home, file) == [
         Turn("hello", steps=(message("hi"), Note("error", "API Error: 529")))
     ]
+
+
+def read_usage(home: Home, file: ClaudeFile) -> list[Usage]:
+    read(home, file)
+    return [usage for entry in home.manifest(file.id).entries for usage in entry.usage]
+
+
+def test_cache_writes_are_kept_by_lifetime(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    ids = {"message_id": "msg_1", "request_id": "req_1"}
+    for minutes, hour in ((100, 0), (100, 20)):
+        created = {"ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour}
+        usage = {"cache_creation_input_tokens": minutes + hour, "cache_creation": created}
+        file.answer(f"part {hour}", usage=usage, **ids)
+    expected = Usage(usage_key("msg_1", "req_1"), MODEL, None, None, None, 120, 100, 20)
+    assert read_usage(home, file) == [expected]
+
+
+def test_counts_beside_the_message_of_an_early_version_are_read(home: Home) -> None:
+    file = home.claude(version="0.2.9")
+    file.prompt("go")
+    early = {"usage": None, "costUSD": 0.25, "inputTokens": 30, "outputTokens": 4}
+    for text in ("first", "second"):
+        file.answer(text, message_id="msg_1", request_id="req_1", **early)
+    file.answer("third", message_id="msg_2", request_id="req_2", **early)
+    assert read_usage(home, file) == [
+        Usage(usage_key("msg_1", "req_1"), MODEL, 30, 4),
+        Usage(usage_key("msg_2", "req_2"), MODEL, 30, 4),
+    ]
+    assert home.rows()[file.id].session.cost_usd == 0.5
+
+
+def test_noise_of_today_is_ignored(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    for kind in ("atis-latch", "artifact-autoreact-ledger", "artifact-comment-monitor"):
+        file.meta(kind, content="noise")
+    for kind in (
+        "bash_output_audience_note",
+        "batching_reminder_sent",
+        "silent_turn_reminder",
+        "remote_session_change",
+        "prompt_snapshot",
+    ):
+        file.add("attachment", attachment={"type": kind, "content": "noise", "prompt": "noise"})
+    assert read(home, file) == [Turn("hello", steps=(message("hi"),))]
+    assert home.rows()[file.id].session.unknown_types == {}

@@ -1,12 +1,13 @@
 """Session summaries: title, project, totals, parents and forks."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ccgrep.model import Session
+from ccgrep.model import ModelCost, Session
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile, CodexFile, Lines, encode
 
@@ -501,3 +502,82 @@ def test_fork_names_its_parent(home: Home) -> None:
         record["forkedFrom"] = {"sessionId": parent.id, "messageUuid": record["uuid"]}
     fork.turn("two", "second")
     assert read(home, fork, parent).forked_from == parent.id
+
+
+# Directories and costs.
+
+
+def encode_slug(directory: Path) -> str:
+    return re.sub("[^A-Za-z0-9]", "-", str(directory))
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_relocated_session_is_resumed_where_its_transcript_is(
+    home: Home, tmp_path: Path, is_copied: bool
+) -> None:
+    shop, worktree = tmp_path / "shop", tmp_path / "shop" / ".claude" / "worktrees" / "possum"
+    worktree.mkdir(parents=True)
+    file = home.claude(slug=encode_slug(shop), cwd=str(shop))
+    file.turn("begin", "on it")
+    session = read(home, file)
+    assert (session.cwd, session.current_cwd) == (str(shop), "")
+    resume = f"claude --resume {file.id}\n"
+    assert home.run("resume", file.id).stdout == f"cd {shop} && {resume}"
+
+    old = file.path
+    file.path = home.projects / encode_slug(worktree) / old.name
+    file.meta("relocated", relocatedCwd=str(worktree))
+    file.turn("go on", "in the worktree")
+    file.write()
+    if not is_copied:
+        old.unlink()
+    home.index()
+    (row,) = home.rows().values()
+    assert (row.session.project, row.session.cwd) == (str(shop), str(shop))
+    assert row.session.current_cwd == str(worktree)
+    assert home.prompts(file.id) == ["begin", "go on"]
+    assert home.run("resume", file.id).stdout == f"cd {worktree} && {resume}"
+    (listed,) = home.json("list")["sessions"]
+    assert (listed["cwd"], listed["current_cwd"]) == (str(shop), str(worktree))
+    assert_same_as_fresh(home)
+
+
+def test_session_that_changed_directory_is_resumed_where_it_began(
+    home: Home, tmp_path: Path
+) -> None:
+    shop, lib = tmp_path / "shop", tmp_path / "shop" / "lib"
+    lib.mkdir(parents=True)
+    file = home.claude(slug=encode_slug(shop), cwd=str(shop))
+    file.turn("begin", "on it")
+    file.cwd = str(lib)
+    file.turn("go on", "in lib")
+    assert read(home, file).current_cwd == str(lib)
+    assert home.run("resume", file.id).stdout == f"cd {shop} && claude --resume {file.id}\n"
+
+
+def test_last_cost_state_is_kept(home: Home) -> None:
+    file = home.claude()
+    usage = {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 7, "costUSD": 0.25}
+    file.meta("cost-state", totalCostUSD=0.1, modelUsage={"claude-opus-4-8": usage})
+    file.turn("begin", "on it")
+    haiku = {"inputTokens": 3, "costUSD": 0.05, "cacheCreationInputTokens": 2}
+    models = {"claude-opus-4-8": usage, "claude-haiku-4-5": haiku, "none": None}
+    file.meta("cost-state", totalCostUSD=0.3, modelUsage=models)
+    session = read(home, file)
+    assert (session.cost_usd, session.unknown_types) == (0.3, {})
+    assert session.costs == (
+        ModelCost("claude-opus-4-8", 0.25, 10, 5, 7, None),
+        ModelCost("claude-haiku-4-5", 0.05, 3, None, None, 2),
+    )
+
+
+@pytest.mark.parametrize("value", ["1", True, -1, 1e300, [], None])
+def test_implausible_cost_is_unknown(home: Home, value: Any) -> None:
+    file = home.claude()
+    file.turn("begin", "on it")
+    file.meta("cost-state", totalCostUSD=value, modelUsage={"opus": {"costUSD": value}})
+    session = read(home, file)
+    assert (session.cost_usd, session.costs) == (None, (ModelCost("opus"),))
+    file.meta("cost-state", totalCostUSD=0.5, modelUsage=value)
+    session = read(home, file)
+    assert (session.cost_usd, session.costs) == (0.5, ())

@@ -26,7 +26,14 @@ from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
 from ccgrep.sources.spills import Spills
 from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title, take_sentence
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
-from ccgrep.sources.values import as_string, block_blob, find_project, parse_time, uuid_bytes
+from ccgrep.sources.values import (
+    as_amount,
+    as_string,
+    block_blob,
+    find_project,
+    parse_time,
+    uuid_bytes,
+)
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
 _NO_ANSWER = "No response requested."
@@ -124,14 +131,13 @@ class ClaudeReader:
         if not self._turns.has_message(key):
             if self._state.injected:
                 self._begin_injected(parse_time(record.timestamp))
-            self._state = self._state.age_seen_prompts()
+            self._state = self._state.age_seen_prompts().add_cost(as_amount(record.costUSD))
         self._turns.begin_message(key, model)
         self._set_first_prompt()
         for block in blocks:
             self._read_agent_block(block)
-        usage = message.get("usage")
-        if isinstance(usage, dict):
-            self._turns.add_usage(parse_usage(usage, key, record.requestId, model))
+        if usage := parse_usage(record, key, model):
+            self._turns.add_usage(usage)
         self._state = self._state.add_model(model)
 
     def _read_agent_block(self, block: dict[str, Any]) -> None:
@@ -342,6 +348,8 @@ class ClaudeReader:
             is_titled=is_titled,
             summaries=tuple(item for item in state.summaries if item[1] not in own_uuids),
             slug=state.slug,
+            cost_usd=state.cost_usd,
+            costs=state.costs,
             unknown_types=state.unknown_types,
         )
 
@@ -353,6 +361,7 @@ class ClaudeReader:
             kind=kind,
             project=find_project(state.cwd),
             cwd=state.cwd,
+            current_cwd=state.current_cwd,
             branch=state.branch,
             models=state.models,
             versions=state.versions,
