@@ -685,3 +685,81 @@ def test_prompt_after_an_orphan_answer_begins_a_turn(home: Home, fields: dict[st
         Turn(steps=(message("an answer"),)),
         Turn("next", steps=(message("the next answer"),)),
     ]
+
+
+def test_local_command_shows_what_was_typed(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    name = "<command-name>/rename</command-name>\n<command-message>rename</command-message>"
+    args = "<command-args>My lizard session</command-args>"
+    file.add("system", subtype="local_command", content=f"{name}\n            {args}")
+    output = "<local-command-stdout>Session renamed to: My lizard session</local-command-stdout>"
+    file.add("system", subtype="local_command", content=output)
+    assert read(home, file) == [
+        Turn(
+            "hello",
+            steps=(
+                message("hi"),
+                Note("command", "/rename My lizard session"),
+                Note("command", "Session renamed to: My lizard session"),
+            ),
+        )
+    ]
+
+
+def test_no_response_requested_is_not_an_error(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    file.answer("No response requested.", model="<synthetic>")
+    file.answer("API Error: 529", model="<synthetic>", isApiErrorMessage=True)
+    assert read(home, file) == [
+        Turn("hello", steps=(message("hi"), Note("error", "API Error: 529")))
+    ]
+
+
+def read_usage(home: Home, file: ClaudeFile) -> list[Usage]:
+    read(home, file)
+    return [usage for entry in home.manifest(file.id).entries for usage in entry.usage]
+
+
+def test_cache_writes_are_kept_by_lifetime(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    ids = {"message_id": "msg_1", "request_id": "req_1"}
+    for minutes, hour in ((100, 0), (100, 20)):
+        created = {"ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour}
+        usage = {"cache_creation_input_tokens": minutes + hour, "cache_creation": created}
+        file.answer(f"part {hour}", usage=usage, **ids)
+    expected = Usage(usage_key("msg_1", "req_1"), MODEL, None, None, None, 120, 100, 20)
+    assert read_usage(home, file) == [expected]
+
+
+def test_counts_beside_the_message_of_an_early_version_are_read(home: Home) -> None:
+    file = home.claude(version="0.2.9")
+    file.prompt("go")
+    early = {"usage": None, "costUSD": 0.25, "inputTokens": 30, "outputTokens": 4}
+    for text in ("first", "second"):
+        file.answer(text, message_id="msg_1", request_id="req_1", **early)
+    file.answer("third", message_id="msg_2", request_id="req_2", **early)
+    assert read_usage(home, file) == [
+        Usage(usage_key("msg_1", "req_1"), MODEL, 30, 4),
+        Usage(usage_key("msg_2", "req_2"), MODEL, 30, 4),
+    ]
+    assert home.rows()[file.id].session.cost_usd == 0.5
+
+
+def test_noise_of_today_is_ignored(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    for kind in ("atis-latch", "artifact-autoreact-ledger", "artifact-comment-monitor"):
+        file.meta(kind, content="noise")
+    for kind in (
+        "bash_output_audience_note",
+        "batching_reminder_sent",
+        "silent_turn_reminder",
+        "remote_session_change",
+        "prompt_snapshot",
+    ):
+        file.add("attachment", attachment={"type": kind, "content": "noise", "prompt": "noise"})
+    assert read(home, file) == [Turn("hello", steps=(message("hi"),))]
+    assert home.rows()[file.id].session.unknown_types == {}

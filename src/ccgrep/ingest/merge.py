@@ -70,6 +70,7 @@ class Merge:
         self.forgotten = set(commit.snapshot.forgotten)
         self.is_forgotten_seen = False
         self.new_sessions = 0
+        self.merged_ids: set[str] = set()
         self.garbage_bytes = 0
         for row in rows:
             self._ids.setdefault(row.base_id, set()).add(row.session.id)
@@ -109,6 +110,7 @@ class Merge:
                 left = tuple(known for known in row.files if known.path != file.path)
                 self.commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
         self._owners[file.path] = placed
+        self.merged_ids |= placed
         return placed
 
     def _add_earlier_files(self, id: str, earlier: tuple[SourceFile, ...]) -> None:

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from ccgrep.kinds import TitleOrigin
 from ccgrep.model import Session
 from ccgrep.sources.scan import FoundFile
-from ccgrep.sources.side_titles import read_side_titles
+from ccgrep.sources.side_titles import SideTitle, read_side_titles
+from ccgrep.sources.titles import clean_title
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row
 
@@ -22,12 +23,17 @@ _SIDE_ORIGINS = ("summary", "name")
 def retitle(commit: Commit, files: Iterable[FoundFile]) -> None:
     """Apply the titles in `files` to the sessions of a commit."""
     for id, title in read_side_titles(files).items():
-        row = commit.row(id)
-        if row is None or _rank(title.origin) < _rank(row.session.title_origin):
-            continue
-        session = replace(row.session, title=title.text, title_origin=title.origin)
-        if session != row.session:
-            commit.set_session(row, session)
+        set_title(commit, id, title)
+
+
+def set_title(commit: Commit, id: str, title: SideTitle) -> None:
+    """Give a session a title from elsewhere, unless its own is stronger."""
+    row, text = commit.row(id), clean_title(title.text)
+    if row is None or not text or _rank(title.origin) < _rank(row.session.title_origin):
+        return
+    session = replace(row.session, title=text, title_origin=title.origin)
+    if session != row.session:
+        commit.set_session(row, session)
 
 
 def keep_side_values(row: Row | None, session: Session) -> Session:

@@ -19,14 +19,15 @@ from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths,
 from ccgrep.ingest.file_reader import FileResult, Task
 from ccgrep.ingest.folder_projects import assign_projects
 from ccgrep.ingest.merge import Merge
+from ccgrep.ingest.outer_titles import find_outer_titles
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
-from ccgrep.ingest.retitle import retitle
+from ccgrep.ingest.retitle import retitle, set_title
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import FoundFile, Scan
-from ccgrep.sources.side_titles import TITLE_KINDS
+from ccgrep.sources.side_titles import TITLE_KINDS, SideTitle
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row, SourceFile
 
@@ -92,6 +93,7 @@ class IngestRun:
             for path in todo.gone:
                 self._merge.mark_gone(path)
             self._read_sessions(todo)
+            self._apply_summaries()
             self._recover_lost_sessions(todo, now_ns)
         self.is_forgotten_found = self._merge.is_forgotten_seen
         return self._report
@@ -123,6 +125,15 @@ class IngestRun:
         expand.clear_caches()
         gc.collect()
         return {}
+
+    def _apply_summaries(self) -> None:
+        """Give sessions the summaries of them that the transcripts of others hold."""
+        merged = self._merge.merged_ids
+        rows = [row for row in self._rows if row.session.id not in merged]
+        rows += filter(None, map(self._commit.row, merged))
+        rows.sort(key=lambda row: row.session.id)
+        for found, title in find_outer_titles(rows, merged, self._commit.manifest):
+            set_title(self._commit, found.session.id, SideTitle(title, "summary"))
 
     def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
         from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415 - only for a whole scan

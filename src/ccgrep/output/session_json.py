@@ -22,6 +22,7 @@ def _session_fields(session: Session) -> dict[str, Any]:
         "continued_in": session.continued_in or None,
         "project": session.project,
         "cwd": session.cwd,
+        "current_cwd": session.current_cwd or session.cwd,
         "git_branch": session.branch or None,
         "title": session.title,
         "slug": session.slug or None,

@@ -24,11 +24,19 @@ from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
 from ccgrep.sources.spills import Spills
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title, take_sentence
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
-from ccgrep.sources.values import as_string, block_blob, find_project, parse_time, uuid_bytes
+from ccgrep.sources.values import (
+    as_amount,
+    as_string,
+    block_blob,
+    find_project,
+    parse_time,
+    uuid_bytes,
+)
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
-_MAX_TITLE_CHARS = 400
+_NO_ANSWER = "No response requested."
 
 
 class ClaudeReader:
@@ -114,20 +122,22 @@ class ClaudeReader:
         blocks = to_blocks(message.get("content"))
         if model == "<synthetic>" or record.isApiErrorMessage is True:
             text = "\n".join(as_string(block.get("text")) for block in blocks)
-            self._turns.add_note("error", text)
+            if text.strip() == _NO_ANSWER:
+                self._turns.touch()
+            else:
+                self._turns.add_note("error", text)
             return
         key = as_string(message.get("id")) or as_string(record.uuid) or "?"
         if not self._turns.has_message(key):
             if self._state.injected:
                 self._begin_injected(parse_time(record.timestamp))
-            self._state = self._state.age_seen_prompts()
+            self._state = self._state.age_seen_prompts().add_cost(as_amount(record.costUSD))
         self._turns.begin_message(key, model)
         self._set_first_prompt()
         for block in blocks:
             self._read_agent_block(block)
-        usage = message.get("usage")
-        if isinstance(usage, dict):
-            self._turns.add_usage(parse_usage(usage, key, record.requestId, model))
+        if usage := parse_usage(record, key, model):
+            self._turns.add_usage(usage)
         self._state = self._state.add_model(model)
 
     def _read_agent_block(self, block: dict[str, Any]) -> None:
@@ -234,7 +244,7 @@ class ClaudeReader:
             return
         if not self._state.first_prompt and self._main.current_prompt:
             self._first_prompt_turn = last
-            first_prompt = self._main.current_prompt[:_MAX_TITLE_CHARS]
+            first_prompt = self._main.current_prompt[:MAX_TITLE_CHARS]
             self._state = replace(self._state, first_prompt=first_prompt)
 
     def _begin_injected(self, time: int | None) -> None:
@@ -284,9 +294,13 @@ class ClaudeReader:
         if record.subtype == "away_summary":
             self._turns.add_note("summary", text)
         elif record.subtype == "local_command":
-            output = Segment("output", text)
             segments = split_user_text(text)
-            self._add_notes([output if part.kind == "prompt" else part for part in segments])
+            self._add_notes(
+                [
+                    part._replace(kind="output") if part.kind == "prompt" else part
+                    for part in segments
+                ]
+            )
         else:
             self._turns.touch()
 
@@ -309,32 +323,33 @@ class ClaudeReader:
         copied = [e for number, e in enumerate(entries) if number not in self._machine_turns]
         if not copied or not self._state.parent:
             return []
+        prompt = self._state.first_prompt
         session = replace(
             self._base_session(safe_id(self._state.parent), "main"),
-            title=self._state.first_prompt if self._first_prompt_turn < len(entries) else "",
+            title=take_sentence(prompt if self._first_prompt_turn < len(entries) else ""),
             is_recovered=True,
         )
         return [SessionReading(session, tuple(copied), is_inherited=True)]
 
     def _make_session(self) -> Session:
-        state, identity, own_uuids = self._state, self._identity, self._main.turn_by_uuid
-        titles = [
-            state.custom_title,
-            identity.description,
-            state.ai_title,
-            *(text for text, leaf in reversed(state.summaries) if leaf in own_uuids),
-            state.slug,
-            state.first_prompt if not self._is_worker else "",
-        ]
+        state, identity = self._state, self._identity
+        own_uuids = {b"", *self._main.turn_by_uuid}
+        own = [text for text, leaf in state.summaries if leaf in own_uuids]
+        given = [state.custom_title, identity.description, state.ai_title, *reversed(own)]
+        prompt = state.first_prompt if not self._is_worker else ""
+        title, is_titled = choose_title(given, prompt, state.slug)
         return replace(
             self._base_session(identity.id, identity.kind),
             parent=state.parent if identity.kind != "main" else "",
             forked_from=state.forked_from,
             continued_in=state.continued_in,
             agent=identity.agent,
-            title=next(filter(None, titles), ""),
-            title_origin="client" if any(titles[:-2]) else "prompt",
+            title=title,
+            title_origin="client" if is_titled else "prompt",
+            summaries=tuple(item for item in state.summaries if item[1] not in own_uuids),
             slug=state.slug,
+            cost_usd=state.cost_usd,
+            costs=state.costs,
             unknown_types=state.unknown_types,
         )
 
@@ -346,6 +361,7 @@ class ClaudeReader:
             kind=kind,
             project=find_project(state.cwd),
             cwd=state.cwd,
+            current_cwd=state.current_cwd,
             branch=state.branch,
             models=state.models,
             versions=state.versions,

@@ -14,8 +14,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
-from ccgrep.sources.claude_records import IGNORED_TYPES, Record, extract_prompt, extract_text
-from ccgrep.sources.values import append_unique, as_string, count_type, parse_time, uuid_bytes
+from ccgrep.model import ModelCost
+from ccgrep.sources.claude_records import (
+    IGNORED_TYPES,
+    Record,
+    extract_prompt,
+    extract_text,
+    parse_costs,
+)
+from ccgrep.sources.titles import MAX_TITLE_CHARS
+from ccgrep.sources.values import (
+    append_unique,
+    as_amount,
+    as_string,
+    count_type,
+    parse_time,
+    uuid_bytes,
+)
 
 _MAX_SEEN_PROMPTS = 20
 _MAX_SUMMARIES = 50
@@ -39,6 +54,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     """What the reader carries from record to record."""
 
     cwd: str = ""
+    last_cwd: str = ""
+    relocated_cwd: str = ""
     branch: str = ""
     parent: str = ""
     custom_title: str = ""
@@ -48,6 +65,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     first_prompt: str = ""
     forked_from: str = ""
     continued_in: str = ""
+    cost_usd: float | None = None
+    costs: tuple[ModelCost, ...] = ()
     versions: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     unknown_types: dict[str, int] = {}
@@ -63,12 +82,26 @@ class State(Struct, frozen=True, omit_defaults=True):
         return replace(
             self,
             cwd=self.cwd or as_string(record.cwd),
+            last_cwd=as_string(record.cwd) or self.last_cwd,
             branch=self.branch or as_string(record.gitBranch),
             slug=as_string(record.slug) or self.slug,
             parent=self.parent or (as_string(record.sessionId) if kind != "main" else ""),
             versions=append_unique(self.versions, record.version),
             forked_from=self.forked_from or as_string(forked),
         )
+
+    @property
+    def current_cwd(self) -> str:
+        """The last directory, if it is another one than the first.
+
+        A session that moved to a worktree may go on recording the directory where it began.
+        """
+        current = self.relocated_cwd or self.last_cwd
+        return current if current != self.cwd else ""
+
+    def add_cost(self, usd: float | None) -> Self:
+        """Add the cost of one message, which early versions recorded."""
+        return self if usd is None else replace(self, cost_usd=(self.cost_usd or 0) + usd)
 
     def add_model(self, model: str) -> Self:
         if not model or model in self.models:
@@ -83,8 +116,14 @@ class State(Struct, frozen=True, omit_defaults=True):
             case "custom-title":
                 return replace(self, custom_title=as_string(record.customTitle))
             case "summary":
-                summary = (as_string(record.summary), uuid_bytes(record.leafUuid))
+                text = as_string(record.summary)[:MAX_TITLE_CHARS]
+                summary = (text, uuid_bytes(record.leafUuid))
                 return replace(self, summaries=(*self.summaries, summary)[-_MAX_SUMMARIES:])
+            case "relocated":
+                return replace(self, relocated_cwd=as_string(record.relocatedCwd))
+            case "cost-state":
+                usd, costs = as_amount(record.totalCostUSD), parse_costs(record.modelUsage)
+                return replace(self, cost_usd=usd, costs=costs)
             case "continued-in":
                 return replace(self, continued_in=as_string(record.continuedInSessionId))
             case kind if as_string(kind) not in IGNORED_TYPES:

@@ -24,6 +24,7 @@ from ccgrep.sources.codex_usage import Totals, read_token_count, read_usage_reco
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
+from ccgrep.sources.titles import choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import append_unique, as_count, as_string, find_project, parse_time
 
@@ -180,6 +181,7 @@ class CodexReader:
 
     def _make_session(self) -> Session:
         state = self._state
+        title, is_titled = choose_title([state.title, state.agent_name], state.first_prompt)
         return Session(
             id=safe_id(state.id) if state.id else self._input.identity.id,
             source="codex",
@@ -190,8 +192,8 @@ class CodexReader:
             project=find_project(state.cwd),
             cwd=state.cwd,
             branch=state.branch,
-            title=state.title or state.agent_name or state.first_prompt or state.agent,
-            title_origin="client" if state.title else "prompt",
+            title=title or state.agent,
+            title_origin="client" if is_titled else "prompt",
             models=state.models,
             versions=state.versions,
             unknown_types=state.unknown_types,
