@@ -30,6 +30,7 @@ FileKind = Literal[
     "history",
     "sessions_index",
     "thread_names",  # Codex's session_index.jsonl
+    "desktop_session",  # Claude Desktop's local_*.json
     "codex_state",  # an SQLite file or its WAL
     "codex_history",  # likewise
 ]

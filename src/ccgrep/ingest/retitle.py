@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from ccgrep.kinds import TitleOrigin
 from ccgrep.model import Session
-from ccgrep.sources.scan import FoundFile
-from ccgrep.sources.side_titles import read_side_titles
+from ccgrep.sources.scan import TITLE_KINDS, FoundFile
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row
 
@@ -21,7 +20,12 @@ _SIDE_ORIGINS = ("summary", "name")
 
 def retitle(commit: Commit, files: Iterable[FoundFile]) -> None:
     """Apply the titles in `files` to the sessions of a commit."""
-    for id, title in read_side_titles(files).items():
+    chosen = [file for file in files if file.kind in TITLE_KINDS]
+    if not chosen:
+        return
+    from ccgrep.sources.side_titles import read_side_titles  # noqa: PLC0415 - rarely needed
+
+    for id, title in read_side_titles(chosen).items():
         row = commit.row(id)
         if row is None or _rank(title.origin) < _rank(row.session.title_origin):
             continue

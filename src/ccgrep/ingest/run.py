@@ -16,7 +16,6 @@ from ccgrep.fulltext.document import Content
 from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.file_reader import FileResult, Task
-from ccgrep.ingest.folder_projects import assign_projects
 from ccgrep.ingest.merge import Merge
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
@@ -24,8 +23,7 @@ from ccgrep.ingest.retitle import retitle
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
-from ccgrep.sources.scan import FoundFile, Scan
-from ccgrep.sources.side_titles import TITLE_KINDS
+from ccgrep.sources.scan import TITLE_KINDS, FoundFile, Scan
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row, SourceFile
 
@@ -123,7 +121,8 @@ class IngestRun:
         return {}
 
     def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
-        from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415 - only for a whole scan
+        from ccgrep.ingest.folder_projects import assign_projects  # noqa: PLC0415 - only for a whole scan
+        from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415
 
         hints = [file for file in self.scan.files.values() if file.kind != "session"]
         changed = {file.path for file in hints} & {*todo.new, *todo.changed, *todo.suspect}
@@ -143,8 +142,7 @@ class IngestRun:
         return file.path in self.scan.files or file.root not in self.scan.complete_roots
 
     def _retitle(self, paths: set[str]) -> None:
-        chosen = (file for path, file in self.scan.files.items() if path in paths)
-        retitle(self._commit, [file for file in chosen if file.kind in TITLE_KINDS])
+        retitle(self._commit, [file for path, file in self.scan.files.items() if path in paths])
 
     def _read_sessions(self, todo: Plan) -> None:
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)
