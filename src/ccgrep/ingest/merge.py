@@ -234,7 +234,9 @@ class Merge:
         return {self.commit.load_turn(entry.turn).prompt for entry in entries}
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
-        """Keep the turns of a rewritten file as a session of their own."""
+        """Keep the turns of a rewritten file as a session of their own, except a document's."""
+        if row.session.kind == "document":
+            return  # Agents rewrite documents all the time.
         manifest = self.commit.manifest(row)
         old = [entry.turn for entry in manifest.entries]
         if set(old) <= {entry.turn for entry in new}:

@@ -25,7 +25,7 @@ from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import TITLE_KINDS, FoundFile, Scan
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import Row, SourceFile
+from ccgrep.store.manifest import Row
 
 
 def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
@@ -34,6 +34,8 @@ def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
     for file in found.files.values():
         if file.kind in TITLE_KINDS:
             continue
+        if file.kind == "document":
+            return None
         row = commit.row(identify(file.source, file.path).id)
         if row is None or [known.path for known in row.files] != [file.path]:
             return None
@@ -88,7 +90,7 @@ class IngestRun:
             for path in todo.gone:
                 self._merge.mark_gone(path)
             self._read_sessions(todo)
-            self._recover_lost_sessions(todo, now_ns)
+            self._ingest_side_files(todo, now_ns)
         self.is_forgotten_found = self._merge.is_forgotten_seen
         return self._report
 
@@ -101,7 +103,7 @@ class IngestRun:
             touched = {row.session.id for row in self._commit.touched_rows()}
             if touched - ids or self._merge.is_forgotten_seen or self._report.troubles:
                 return False
-            self._retitle(set(self.scan.files))
+            retitle(self._commit, self.scan.files.values())
             self._publish()
         return True
 
@@ -120,29 +122,14 @@ class IngestRun:
         gc.collect()
         return {}
 
-    def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
-        from ccgrep.ingest.folder_projects import assign_projects  # noqa: PLC0415 - only for a whole scan
-        from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415
+    def _ingest_side_files(self, todo: Plan, now_ns: int) -> None:
+        from ccgrep.ingest.recover import Exclusions  # noqa: PLC0415 - only for a whole scan
+        from ccgrep.ingest.side_files import ingest_side_files  # noqa: PLC0415
 
-        hints = [file for file in self.scan.files.values() if file.kind != "session"]
-        changed = {file.path for file in hints} & {*todo.new, *todo.changed, *todo.suspect}
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
         self._report.new_sessions += self._merge.new_sessions
-        known = recover(self._merge, hints, changed, now_ns, exclusions, self._report)
-        if any(self.scan.files[path].kind == "codex_history" for path in changed):
-            from ccgrep.ingest.recover_threads import recover_threads  # noqa: PLC0415 - for Codex
-
-            recover_threads(self._merge, hints, exclusions, self._report)
-        # A new session may have a title in a file that did not change.
-        self._retitle({file.path for file in hints} if self._report.new_sessions else changed)
-        assign_projects(self._commit)
-        self._publish(hints=tuple(filter(self._is_present, known)))
-
-    def _is_present(self, file: SourceFile) -> bool:
-        return file.path in self.scan.files or file.root not in self.scan.complete_roots
-
-    def _retitle(self, paths: set[str]) -> None:
-        retitle(self._commit, [file for path, file in self.scan.files.items() if path in paths])
+        hints = ingest_side_files(self._merge, self.scan, todo, now_ns, exclusions, self._report)
+        self._publish(hints=hints)
 
     def _read_sessions(self, todo: Plan) -> None:
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)

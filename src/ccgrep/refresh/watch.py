@@ -23,10 +23,10 @@ _STEP_MS = 100
 _DEBOUNCE_MS = 1000
 _TICK_MS = 1000
 _FOLDERS = {
-    "claude_code": ("projects", "claude-code-sessions", "local-agent-mode-sessions"),
+    "claude_code": ("projects", "plans", "claude-code-sessions", "local-agent-mode-sessions"),
     "codex": ("sessions", "archived_sessions"),
 }
-_NAMES = (".jsonl", ".jsonl.zst", ".json")
+_NAMES = (".jsonl", ".jsonl.zst", ".json", ".md")
 
 
 def keep_fresh(

@@ -38,7 +38,7 @@ _LISTED_NAMES: dict[str, FileKind] = {
     "sessions-index.json": "sessions_index",
     "session_index.jsonl": "thread_names",
 }
-LISTED_KINDS = frozenset(["session", "desktop_session", *_LISTED_NAMES.values()])
+LISTED_KINDS = frozenset(["session", "document", "desktop_session", *_LISTED_NAMES.values()])
 """The kinds that are watched for changes. The others change together with one of them."""
 TITLE_KINDS = frozenset(["desktop_session", "codex_state", *_LISTED_NAMES.values()])
 """The kinds of files with titles of sessions."""
@@ -150,6 +150,8 @@ def scan(roots: Sequence[Root]) -> Scan:
             _add_sessions(result, root, projects, is_required=not is_desktop)
             for name in _DESKTOP_FOLDERS if is_desktop else ():
                 _add_desktop_sessions(result, root, os.path.join(root.path, name))
+            if not is_desktop:
+                _add_documents(result, root, os.path.join(root.path, "plans"))
         else:
             _add_sessions(result, root, os.path.join(root.path, "sessions"), is_required=True)
             _add_sessions(result, root, os.path.join(root.path, "archived_sessions"))
@@ -189,6 +191,8 @@ def _found_file(path: str, root: Root, kind: FileKind, info: os.stat_result) -> 
 def _kind_of(path: str) -> FileKind:
     """Return the kind of a file that the seen file lists."""
     name = os.path.basename(path)
+    if name.endswith(".md"):
+        return "document"
     return "desktop_session" if _is_desktop_name(name) else _LISTED_NAMES.get(name, "session")
 
 
@@ -228,8 +232,22 @@ def _add_sessions(result: Scan, root: Root, directory: str, is_required: bool = 
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in _SKIPPED_FOLDERS:
                 _add_sessions(result, root, entry.path)
+            elif entry.name == "memory" and root.source == "claude_code":
+                _add_memory(result, root, entry.path)
         elif kind := kind_of(entry.name):
             _add_file(result, root, entry, kind)
+
+
+def _add_memory(result: Scan, root: Root, directory: str) -> None:
+    """Add the memory of a project. Agents may create other folders with that name."""
+    if os.path.basename(os.path.dirname(os.path.dirname(directory))) == "projects":
+        _add_documents(result, root, directory)
+
+
+def _add_documents(result: Scan, root: Root, directory: str) -> None:
+    for entry in _list(result, directory):
+        if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
+            _add_file(result, root, entry, "document")
 
 
 def _add_desktop_sessions(result: Scan, root: Root, directory: str, depth: int = 0) -> None:
