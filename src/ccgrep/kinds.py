@@ -3,7 +3,7 @@
 from typing import Literal
 
 SourceName = Literal["claude_code", "codex"]
-SessionKind = Literal["main", "subagent", "worker"]
+SessionKind = Literal["main", "subagent", "worker", "document"]
 NoteKind = Literal[
     "summary",  # of everything before a compaction
     "command",  # a slash command and its output
@@ -30,6 +30,8 @@ FileKind = Literal[
     "history",
     "sessions_index",
     "thread_names",  # Codex's session_index.jsonl
+    "document",  # project memory or a plan
+    "desktop_session",  # Claude Desktop's local_*.json
     "codex_state",  # an SQLite file or its WAL
     "codex_history",  # likewise
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.homes import Home, assert_same_as_fresh
-from tests.helpers.transcripts import CodexFile, encode
+from tests.helpers.transcripts import ClaudeFile, CodexFile, encode
 
 
 @pytest.fixture
@@ -162,3 +162,59 @@ def test_issue_22_10_title_in_the_transcript_beats_the_summary(
     home.index()
     assert title(home, file.id) == "Own title"
     assert_same_as_fresh(home)
+
+
+DESKTOP = pytest.mark.parametrize(
+    "desktop", [".config/Claude", "Library/Application Support/Claude"]
+)
+
+
+def write_desktop(folder: Path, id: str, title: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    session = {"sessionId": "local_1", "cliSessionId": id, "cwd": "/p", "title": title}
+    (folder / "local_1.json").write_text(json.dumps(session))
+
+
+@DESKTOP
+def test_issue_22_12_claude_desktop_gives_titles(home: Home, desktop: str) -> None:
+    file = home.claude()
+    file.turn("sort the walrus list", "Sorted.")
+    file.write()
+    home.index()
+    folder = home.directory / desktop / "claude-code-sessions" / "account" / "workspace"
+    write_desktop(folder, file.id, "Numbat hunt")
+    assert found(home, "numbat") == 1
+    write_desktop(folder, file.id, "Bilby hunt")
+    assert (found(home, "bilby"), found(home, "numbat")) == (1, 0)
+    assert title(home, file.id) == "Bilby hunt"
+    assert_same_as_fresh(home)
+
+
+@DESKTOP
+def test_issue_22_12_transcripts_of_cowork_are_read(home: Home, desktop: str) -> None:
+    workspace = home.directory / desktop / "local-agent-mode-sessions" / "account" / "workspace"
+    workspace.mkdir(parents=True)
+    home.index()
+    file = ClaudeFile(workspace / "local_1" / ".claude" / "projects" / "-sessions-sly-fox")
+    file.turn("sort the walrus list", "Sorted.")
+    file.write()
+    assert found(home, "walrus") == 1
+    write_desktop(workspace, file.id, "Numbat hunt")
+    assert found(home, "numbat") == 1
+    file.turn("and the quokka list", "Sorted.")
+    file.append()
+    assert found(home, "quokka") == 1
+    assert_same_as_fresh(home)
+
+
+@pytest.mark.parametrize("session", ["[1]", '{"cliSessionId": 7, "title": ["x"]}', "{", "\0"])
+def test_issue_22_12_malformed_desktop_session_is_ignored(home: Home, session: str) -> None:
+    file = home.claude()
+    file.turn("sort the walrus list", "Sorted.")
+    file.write()
+    folder = home.directory / ".config/Claude/claude-code-sessions/account/workspace"
+    folder.mkdir(parents=True)
+    (folder / "local_1.json").write_text(session)
+    (folder / "local_2.json").symlink_to(file.path)
+    assert home.index().troubles == []
+    assert title(home, file.id) == "sort the walrus list"

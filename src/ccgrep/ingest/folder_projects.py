@@ -1,8 +1,8 @@
-"""Finds the project of what has no working directory, by the project folder it is in.
+"""Finds the project of a session or document without a working directory.
 
-Claude Code names a project folder after a directory, in a form that cannot be decoded. The
-directory is in `sessions-index.json`, or in another session of the folder. Otherwise the folder's
-name stands for the project.
+A plan is named after its session. Claude Code names a project folder after a directory, in a form
+that cannot be decoded. The directory is in `sessions-index.json`, or in another session of the
+folder. Otherwise the folder's name stands for the project.
 """
 
 import os
@@ -29,6 +29,16 @@ def assign_projects(commit: Commit) -> None:
                 commit.set_session(row, session)
 
 
+def plan_slug(path: str) -> str:
+    """Return the slug of the session that a plan belongs to, empty for other files.
+
+    A sub-agent's plan is named after the session too.
+    """
+    folder, name = os.path.split(path)
+    is_plan = os.path.basename(folder) == "plans" and name.endswith(".md")
+    return name.removesuffix(".md").partition("-agent-")[0] if is_plan else ""
+
+
 def _folder_of(row: Row) -> str:
     """Return the name of the project folder that a session was read from, if there is one."""
     if not row.files:
@@ -46,6 +56,8 @@ class _Folders:
         self._original_paths: dict[tuple[str, str], str] = {}
 
     def find_directory(self, row: Row) -> str:
+        if slug := plan_slug(row.files[0].path):
+            return self._directories_of_plans.get(slug, "")
         name = _folder_of(row)
         if not name:
             return ""
@@ -56,6 +68,12 @@ class _Folders:
         """The working directories of all sessions, by the name of their folder."""
         found = {row.session.cwd for row in self._commit.rows() if _folder_of(row)}
         return {folder_name(cwd): cwd for cwd in sorted(found)}
+
+    @cached_property
+    def _directories_of_plans(self) -> dict[str, str]:
+        """The working directories of sessions, by the name of their plan."""
+        sessions = (row.session for row in self._commit.rows())
+        return {one.slug: one.cwd for one in sessions if one.slug and one.cwd}
 
     def _original_path(self, root: str, folder: str) -> str:
         key = root, folder

@@ -271,7 +271,9 @@ class Merge:
         return {self.commit.load_turn(entry.turn).prompt for entry in entries}
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
-        """Keep the turns of a rewritten file as a session of their own."""
+        """Keep the turns of a rewritten file as a session of their own, except a document's."""
+        if row.session.kind == "document":
+            return  # Agents rewrite documents all the time.
         old = self.commit.manifest(row).entries
         if not {entry.turn for entry in old} <= {entry.turn for entry in new}:
             self._keep_superseded(row, old)

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from ccgrep.kinds import TitleOrigin
 from ccgrep.model import Session
-from ccgrep.sources.scan import FoundFile
-from ccgrep.sources.side_titles import SideTitle, read_side_titles
+from ccgrep.sources.scan import TITLE_KINDS, FoundFile
 from ccgrep.sources.titles import clean_title
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row
@@ -22,16 +21,21 @@ _SIDE_ORIGINS = ("summary", "name")
 
 def retitle(commit: Commit, files: Iterable[FoundFile]) -> None:
     """Apply the titles in `files` to the sessions of a commit."""
-    for id, title in read_side_titles(files).items():
-        set_title(commit, id, title)
-
-
-def set_title(commit: Commit, id: str, title: SideTitle) -> None:
-    """Give a session a title from elsewhere, unless its own is stronger."""
-    row, text = commit.row(id), clean_title(title.text)
-    if row is None or not text or _rank(title.origin) < _rank(row.session.title_origin):
+    chosen = [file for file in files if file.kind in TITLE_KINDS]
+    if not chosen:
         return
-    session = replace(row.session, title=text, title_origin=title.origin)
+    from ccgrep.sources.side_titles import read_side_titles  # noqa: PLC0415 - rarely needed
+
+    for id, title in read_side_titles(chosen).items():
+        set_title(commit, id, title.text, title.origin)
+
+
+def set_title(commit: Commit, id: str, text: str, origin: TitleOrigin) -> None:
+    """Give a session a title from elsewhere, unless its own is stronger."""
+    row, title = commit.row(id), clean_title(text)
+    if row is None or not title or _rank(origin) < _rank(row.session.title_origin):
+        return
+    session = replace(row.session, title=title, title_origin=origin)
     if session != row.session:
         commit.set_session(row, session)
 

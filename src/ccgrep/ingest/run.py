@@ -17,19 +17,16 @@ from ccgrep.fulltext.document import Content
 from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.file_reader import FileResult, Task
-from ccgrep.ingest.folder_projects import assign_projects
 from ccgrep.ingest.merge import Merge
-from ccgrep.ingest.outer_titles import find_outer_titles
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
-from ccgrep.ingest.retitle import retitle, set_title
+from ccgrep.ingest.retitle import retitle
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
-from ccgrep.sources.scan import FoundFile, Scan
-from ccgrep.sources.side_titles import TITLE_KINDS, SideTitle
+from ccgrep.sources.scan import TITLE_KINDS, FoundFile, Scan
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import Row, SourceFile
+from ccgrep.store.manifest import Row
 
 
 def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
@@ -38,6 +35,8 @@ def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
     for file in found.files.values():
         if file.kind in TITLE_KINDS:
             continue
+        if file.kind == "document":
+            return None
         row = commit.row(identify(file.source, file.path).id)
         if row is None or [known.path for known in row.files] != [file.path]:
             return None
@@ -93,8 +92,7 @@ class IngestRun:
             for path in todo.gone:
                 self._merge.mark_gone(path)
             self._read_sessions(todo)
-            self._apply_summaries()
-            self._recover_lost_sessions(todo, now_ns)
+            self._ingest_side_files(todo, now_ns)
         self.is_forgotten_found = self._merge.is_forgotten_seen
         return self._report
 
@@ -107,7 +105,7 @@ class IngestRun:
             touched = {row.session.id for row in self._commit.touched_rows()}
             if touched - ids or self._merge.is_forgotten_seen or self._report.troubles:
                 return False
-            self._retitle(set(self.scan.files))
+            retitle(self._commit, self.scan.files.values())
             self._publish()
         return True
 
@@ -126,39 +124,14 @@ class IngestRun:
         gc.collect()
         return {}
 
-    def _apply_summaries(self) -> None:
-        """Give sessions the summaries of them that the transcripts of others hold."""
-        merged = self._merge.merged_ids
-        rows = [row for row in self._rows if row.session.id not in merged]
-        rows += filter(None, map(self._commit.row, merged))
-        rows.sort(key=lambda row: row.session.id)
-        for found, title in find_outer_titles(rows, merged, self._commit.manifest):
-            set_title(self._commit, found.session.id, SideTitle(title, "summary"))
+    def _ingest_side_files(self, todo: Plan, now_ns: int) -> None:
+        from ccgrep.ingest.recover import Exclusions  # noqa: PLC0415 - only for a whole scan
+        from ccgrep.ingest.side_files import ingest_side_files  # noqa: PLC0415
 
-    def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
-        from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415 - only for a whole scan
-
-        hints = [file for file in self.scan.files.values() if file.kind != "session"]
-        changed = {file.path for file in hints} & {*todo.new, *todo.changed}
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
         self._report.new_sessions += self._merge.new_sessions
-        known = recover(self._merge, hints, changed, now_ns, exclusions, self._report)
-        if any(self.scan.files[path].kind == "codex_history" for path in changed):
-            from ccgrep.ingest.recover_threads import recover_threads  # noqa: PLC0415 - for Codex
-
-            recover_threads(self._merge, hints, exclusions, self._report)
-        # A new session may have a title in a file that did not change.
-        may_differ = {file.path for file in hints} if self._report.new_sessions else changed
-        self._retitle(may_differ | set(todo.suspect))
-        assign_projects(self._commit)
-        self._publish(hints=tuple(filter(self._is_present, known)))
-
-    def _is_present(self, file: SourceFile) -> bool:
-        return file.path in self.scan.files or file.root not in self.scan.complete_roots
-
-    def _retitle(self, paths: set[str]) -> None:
-        chosen = (file for path, file in self.scan.files.items() if path in paths)
-        retitle(self._commit, [file for file in chosen if file.kind in TITLE_KINDS])
+        hints = ingest_side_files(self._merge, self.scan, todo, now_ns, exclusions, self._report)
+        self._publish(hints=hints)
 
     def _read_sessions(self, todo: Plan) -> None:
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)

@@ -142,7 +142,8 @@ class Tools(NamedTuple):
     ) -> Fields:
         """List past conversations, most recently active first."""
         (start,) = _parse_cursor(cursor)
-        listed = list_sessions(self.config, self._filters(project, since, tool, source))
+        filters = self._filters(project, since, tool, source)._replace(documents="exclude")
+        listed = list_sessions(self.config, filters)
         items = []
         for item in listed[start : start + _clamp_limit(limit)]:
             session = item.row.session

@@ -28,6 +28,9 @@ def find_resume_command(config: Config, ref: str) -> ResumeCommand:
     if row.session.kind != "main" and parent is not None:
         row = parent  # No client can resume a sub-agent, but each can resume its parent.
     session = row.session
+    if session.kind == "document":
+        problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
+        return ResumeCommand((), "", (problem,))
     program = ("claude", "--resume") if session.source == "claude_code" else ("codex", "resume")
     problems = []
     if row.is_gone or not any(os.path.exists(file.path) for file in row.files):

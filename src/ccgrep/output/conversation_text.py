@@ -32,7 +32,8 @@ def conversation_lines(
 
 
 def _session_lines(session: Session, is_gone: bool, style: Style) -> Iterator[str]:
-    yield style.bold(f"[{local_time(session.started)}] Session {session.id} ({session.source})")
+    word = "Document" if session.kind == "document" else "Session"
+    yield style.bold(f"[{local_time(session.started)}] {word} {session.id} ({session.source})")
     if session.title:
         yield f"Title: {clip(one_line(session.title), 200)}"
     yield f"Project: {style.green(one_line(session.project) or '-')}"
@@ -51,7 +52,8 @@ def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
     elif session.is_recovered:
         yield "Turns may be missing: the transcript was deleted before it was indexed."
     elif is_gone:
-        yield "The transcript was deleted: this is ccgrep's copy."
+        what = "document" if session.kind == "document" else "transcript"
+        yield f"The {what} was deleted: this is ccgrep's copy."
 
 
 def session_facts(session: Session) -> str:

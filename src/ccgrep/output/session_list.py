@@ -41,6 +41,7 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         "sub-agent": session.kind == "subagent",
         "fork": session.kind == "main" and bool(session.forked_from or item.depth),
         "machine": session.kind == "worker",
+        "document": session.kind == "document",
         "prompts only": session.is_prompt_only,
         "recovered": session.is_recovered,
         "gone": item.row.is_gone and session.has_transcript,

@@ -14,6 +14,8 @@ from ccgrep.text import folder_name, one_line, to_nfc
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from ccgrep.model import Session
+
 _FIRST_FETCH = 1000
 
 
@@ -36,6 +38,9 @@ def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
         must.append(reader.term("kind", KINDS.index("subagent")))
     elif filters.subagents == "exclude":
         never += [reader.term("kind", KINDS.index(kind)) for kind in ("subagent", "worker")]
+    if filters.documents != "include":
+        clauses = must if filters.documents == "only" else never
+        clauses.append(reader.term("kind", KINDS.index("document")))
     if filters.except_ids:
         never.append(reader.any_value("session", filters.except_ids))
     if filters.max_sessions:
@@ -65,6 +70,12 @@ def _required_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
         is_any = filters.tool.lower() == "any"
         tools = reader.value_counts("tool_name") if is_any else [filters.tool.lower()]
         yield reader.any_value("tool_name", tools)
+
+
+def passes_documents(session: Session, filters: Filters) -> bool:
+    if filters.documents == "include":
+        return True
+    return (session.kind == "document") == (filters.documents == "only")
 
 
 def matching_projects(

@@ -28,6 +28,16 @@ def safe_id(name: str) -> str:
     return "x" + sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
+def document_id(path: str) -> str:
+    """Return the id of the document at `<folder>/memory/<name>` or `plans/<name>`.
+
+    It follows from the place below the root, so that a copy of the root has the same documents.
+    """
+    parts = path.split(os.sep)
+    names = parts[-3:] if parts[-2:-1] == ["memory"] else parts[-2:]
+    return "doc-" + sha256("/".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
 def is_hashed_id(id: str) -> bool:
     """Return whether `safe_id` made up this id, so that the client does not know it."""
     return compile_pattern(_HASHED_ID).fullmatch(id) is not None
@@ -40,7 +50,9 @@ def is_agent_transcript(path: str) -> bool:
 
 
 def identify(source: SourceName, path: str) -> SessionIdentity:
-    """Return what the path of a transcript says about its session."""
+    """Return what the path of a transcript or document says about its session."""
+    if path.endswith(".md"):
+        return SessionIdentity(document_id(path), "document")
     return _identify_claude(path) if source == "claude_code" else _identify_codex(path)
 
 

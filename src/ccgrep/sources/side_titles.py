@@ -1,8 +1,9 @@
 """Reads the titles that clients keep in files beside the transcripts.
 
-Claude Code's `sessions-index.json` has summaries. Codex's `session_index.jsonl` and
-`state_*.sqlite` have the names that users gave to threads. A user's name is stronger than anything
-in a transcript, because later versions of Codex write it only to these files.
+Claude Code's `sessions-index.json` has summaries, and Claude Desktop's `local_*.json` has the title
+of a session that it started. Codex's `session_index.jsonl` and `state_*.sqlite` have the names that
+users gave to threads. A user's name is stronger than anything in a transcript, because later
+versions of Codex write it only to these files.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,14 +12,13 @@ from typing import Any
 from msgspec import Struct
 
 from ccgrep.kinds import TitleOrigin
-from ccgrep.sources.files import open_side_file
+from ccgrep.sources.files import open_side_file, read_side_json
 from ccgrep.sources.history import read_sessions_index
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.scan import FoundFile
 from ccgrep.sources.values import as_string
 
-TITLE_KINDS = frozenset(["sessions_index", "thread_names", "codex_state"])
 _MAX_TITLE_CHARS = 400
 
 
@@ -57,6 +57,9 @@ def _read_titles(found: FoundFile) -> Iterator[tuple[str, str]]:
     if found.kind == "sessions_index":
         for entry in read_sessions_index(found.path, found.root):
             yield entry.session_id, entry.title
+    elif found.kind == "desktop_session":
+        session = read_side_json(found.path, found.root)
+        yield as_string(session.get("cliSessionId")), as_string(session.get("title"))
     elif found.kind == "thread_names":
         yield from _read_names(found)
     else:
