@@ -144,6 +144,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     kind: SessionKind = "main"
     parent: str = ""  # the session that started this sub-agent
     forked_from: str = ""
+    forked_at: int | None = None  # if the transcript shows it
     continued_in: str = ""
     agent: str = ""  # the sub-agent's type
     project: str = ""  # git root of the first cwd, else that cwd

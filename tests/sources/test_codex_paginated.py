@@ -374,6 +374,18 @@ def test_token_usage_record_counts_once_with_cache_writes(home: Home) -> None:
     assert counts == (10, 5, 60, 30)
 
 
+def test_failed_calls_without_an_exit_code_are_errors(home: Home) -> None:
+    file = home.paginated_codex()
+    file.meta()
+    file.prompt("one")
+    texts = ("Script failed\nError: x", "apply_patch verification failed: y", "unsupported call: z")
+    for number, text in enumerate((*texts, "fine: unsupported call: z")):
+        file.item("function_call", name="t", arguments="{}", call_id=f"call_{number}")
+        file.item("function_call_output", call_id=f"call_{number}", output=text)
+    results = [call.result for turn in turns(home, file) for call in turn.calls()]
+    assert [result.is_error for result in results if result] == [True, True, True, False]
+
+
 def test_generated_image_is_a_call_with_a_blob(home: Home) -> None:
     file = home.paginated_codex()
     file.meta()

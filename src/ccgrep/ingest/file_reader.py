@@ -121,7 +121,13 @@ def _parse(
     stream: Readable = file
     if not isinstance(file, JoinedFile) and _is_compressed(found.path):
         stream = ZstStream(file, found.size)
-    input = Input(stream, start, identify(found.source, found.path), emit, before)
+    identity = identify(found.source, found.path)
+    if identity.nesting_call:
+        from ccgrep.sources.nested_agents import find_starter  # noqa: PLC0415 - nesting is rare
+
+        starter = find_starter(found.path, found.root, identity.nesting_call)
+        identity = replace(identity, parent=starter or identity.parent)
+    input = Input(stream, start, identity, emit, before)
     if found.source == "claude_code":
         return ClaudeReader(input, Spills(found.path, found.root)).read()
     from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader

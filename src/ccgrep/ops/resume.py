@@ -24,9 +24,7 @@ def find_resume_command(config: Config, ref: str) -> ResumeCommand:
     """Return the command that resumes the session of `ref`, and the directory to run it in."""
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     row = refs.find_row(rows, ref)
-    parent = next((r for r in rows if r.session.id == row.session.parent), None)
-    if row.session.kind != "main" and parent is not None:
-        row = parent  # No client can resume a sub-agent, but each can resume its parent.
+    row = _find_main_session(row, rows)
     session = row.session
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
@@ -48,6 +46,16 @@ def find_resume_command(config: Config, ref: str) -> ResumeCommand:
         name = directory or "its directory"
         problems.append(f"cannot resume {session.id}, {name} is gone: create it again")
     return ResumeCommand((*program, row.base_id), directory, tuple(problems))
+
+
+def _find_main_session(row: Row, rows: list[Row]) -> Row:
+    """Return the session in which a sub-agent was started, as no client resumes a sub-agent."""
+    by_id = {other.session.id: other for other in rows}
+    seen: set[str] = set()
+    while row.session.kind != "main" and row.session.parent in by_id.keys() - seen:
+        seen.add(row.session.parent)
+        row = by_id[row.session.parent]
+    return row
 
 
 def _find_directory(row: Row) -> str:

@@ -9,7 +9,7 @@ from ccgrep.config import Config
 from ccgrep.errors import StoreError
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store.lifecycle import read_consistently
-from ccgrep.store.lineage import count_common_turns
+from ccgrep.store.lineage import count_common_turns, find_original
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 
@@ -89,10 +89,10 @@ def _read(store: Store, row: Row, chosen: slice, named_turn: int | None = None) 
 
 def _count_inherited(store: Store, row: Row, entries: Sequence[Entry]) -> int:
     """Return how many turns a fork begins with that are its original's."""
-    original = store.row(row.session.forked_from) if row.session.forked_from else None
-    if original is None:
+    if not row.session.forked_from and row.session.forked_at is None:
         return 0
-    return count_common_turns([entries, store.manifest(original).entries])
+    original = find_original(store, row, list(store.rows()))
+    return count_common_turns([entries, store.manifest(original).entries]) if original else 0
 
 
 def _load(store: Store, entry: Entry) -> Turn | None:

@@ -32,6 +32,8 @@ Role = Literal["user", "assistant", "thinking"]
 
 _NAMELESS = dict.fromkeys(["", "function_call", "custom_tool_call", "local_shell_call"], "shell")
 """The tool of a call without a name, unless the kind of the call names it."""
+_FAILURES = ("Script failed\n", "apply_patch verification failed", "unsupported call: ")
+"""How outputs of failed calls begin that have no exit code."""
 _MAX_UNPAIRED = 64
 _MAX_TITLE_CHARS = 400
 _EXIT_CODE_CHARS = 400
@@ -252,6 +254,6 @@ class Conversation:
                 text, is_error = wrapped["output"], is_error or code not in (0, None)
         if match := EXIT_CODE.search(text[:_EXIT_CODE_CHARS]):
             is_error = is_error or match.group(1) != "0"
-        is_error = is_error or text.startswith("Script failed\n")
+        is_error = is_error or text.startswith(_FAILURES)
         self.turns.add_result(call_id, ToolResult(text, is_error, blobs))
         self.update(answers=self.state.answers + 1)
