@@ -38,6 +38,7 @@ class Task(Struct, frozen=True, tag="task"):
     before: Checkpoint | None = None
     is_full: bool = False
     level: Level | None = None  # what to prepare for the full-text index
+    temp_dirs: tuple[str, ...] = ()  # of Claude Code
 
 
 class FileResult(Struct, frozen=True, tag="result"):
@@ -80,20 +81,19 @@ def _read(task: Task, file: BinaryIO, emit: Sink) -> FileResult:
             return FileResult(found.path, "unchanged", _set_watermark(stat, known))
         if task.before is not None:
             start = Mark(known.resume, known.resume_crc)
-            reading = _parse(file, start, found, task.before, emit)
+            reading = _parse(file, start, task, task.before, emit)
             return FileResult(found.path, "appended", _set_watermark(stat, reading), reading)
-    reading = _parse(file, Mark(0, 0), found, Checkpoint(), emit)
+    reading = _parse(file, Mark(0, 0), task, Checkpoint(), emit)
     return FileResult(found.path, "read", _set_watermark(stat, reading), reading)
 
 
-def _parse(
-    file: BinaryIO, start: Mark, found: FoundFile, before: Checkpoint, emit: Sink
-) -> Reading:
+def _parse(file: BinaryIO, start: Mark, task: Task, before: Checkpoint, emit: Sink) -> Reading:
+    found = task.found
     file.seek(start.offset)
     stream = ZstStream(file, found.size) if _is_compressed(found.path) else file
     input = Input(stream, start, identify(found.source, found.path), emit, before)
     if found.source == "claude_code":
-        return ClaudeReader(input, Spills(found.path, found.root)).read()
+        return ClaudeReader(input, Spills(found.path, found.root, task.temp_dirs)).read()
     from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
 
     reading = CodexReader(input).read()

@@ -244,7 +244,8 @@ class IngestRun:
             closed = tuple(entry for entry in manifest.entries if entry.start < known.resume)
             bad = tuple(spot for spot in manifest.bad if spot.offset < known.resume)
             before = Checkpoint(closed, bad, manifest.state)
-        return Task(found, known, before, self._options.is_full)
+        options = self._options
+        return Task(found, known, before, options.is_full, temp_dirs=options.temp_dirs)
 
     def _publish(self, **changes: object) -> None:
         self._commit.commit(
