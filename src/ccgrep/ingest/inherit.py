@@ -17,14 +17,11 @@ def join_copies(
     session: Session, entries: Sequence[Entry], reading: SessionReading
 ) -> tuple[Session, tuple[Entry, ...]]:
     """Return a recovered session with the turns of one more worker, in order of time."""
-    joined = list(entries)
-    known = {key: number for number, entry in enumerate(entries) for key in _keys(entry)}
-    for copy in reading.entries:
-        number = next((known[key] for key in _keys(copy) if key in known), None)
-        if number is None:
-            joined.append(copy)
-        else:
-            joined[number] = max(joined[number], copy, key=_completeness)
+    joined = [
+        entry
+        for known, copied in _group_copies(entries, reading.entries)
+        for entry in max(known, copied, key=_completeness)
+    ]
     joined.sort(key=lambda entry: (entry.started or 0, entry.turn))
     first, second = sorted((session, reading.session), key=lambda part: part.started or 0)
     described = replace(
@@ -34,6 +31,29 @@ def join_copies(
         versions=tuple(dict.fromkeys((*first.versions, *second.versions))),
     )
     return add_totals(described, joined), tuple(joined)
+
+
+def _group_copies(
+    known: Sequence[Entry], copied: Sequence[Entry]
+) -> list[tuple[list[Entry], list[Entry]]]:
+    """Return the turns of both sides in groups that hold the same records.
+
+    A group usually has one turn of each side, but one worker may see several turns where another
+    sees one.
+    """
+    groups: list[tuple[set[bytes], list[Entry], list[Entry]]] = []
+    for side, entries in ((1, known), (2, copied)):
+        for entry in entries:
+            merged: tuple[set[bytes], list[Entry], list[Entry]] = (set(_keys(entry)), [], [])
+            merged[side].append(entry)
+            apart = []
+            for group in groups:
+                if merged[0].isdisjoint(group[0]):
+                    apart.append(group)
+                else:
+                    merged = (merged[0] | group[0], group[1] + merged[1], group[2] + merged[2])
+            groups = [*apart, merged]
+    return [(ours, theirs) for _, ours, theirs in groups]
 
 
 def find_missing(
@@ -57,9 +77,11 @@ def _keys(entry: Entry) -> list[bytes]:
     return [entry.turn + repr(entry.started).encode(), *(u.key for u in entry.usage), *uuids]
 
 
-def _completeness(entry: Entry) -> tuple[int, int, int, ObjectId]:
-    """Order two copies of a turn in the same way, whichever arrives first."""
-    return entry.messages, entry.tools, len(entry.uuids), entry.turn
+def _completeness(copies: Sequence[Entry]) -> tuple[int, int, int, int, list[ObjectId]]:
+    """Order two copies of turns in the same way, whichever arrives first."""
+    messages, tools = sum(c.messages for c in copies), sum(c.tools for c in copies)
+    records = sum(len(c.uuids) for c in copies)
+    return messages, tools, records, len(copies), sorted(c.turn for c in copies)
 
 
 def _is_within(copy: Entry, own: Sequence[Entry]) -> bool:

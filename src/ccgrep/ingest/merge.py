@@ -18,6 +18,7 @@ from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
 from ccgrep.ingest.inherit import find_missing, join_copies
 from ccgrep.ingest.retitle import keep_side_values
+from ccgrep.ingest.side_outputs import restore_outputs
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
@@ -193,6 +194,8 @@ class Merge:
         self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> bool:
         """Merge a reading into a session if it belongs there; return whether it does."""
+        if reading.lacks_output:
+            reading = restore_outputs(reading, self.commit.manifest(row).entries, self.commit)
         id, new = row.session.id, reading.entries
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)

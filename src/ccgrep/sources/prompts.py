@@ -28,6 +28,7 @@ _CONTEXT_BLOCK = (
 _TAG = r"(?s)<{0}>(.*?)</{0}>"
 _COMMAND_NAME = _TAG.format("command-name")
 _COMMAND_ARGS = _TAG.format("command-args")
+_CALL_ID = _TAG.format("tool-use-id")
 _BASH_INPUT = _TAG.format("bash-input")
 _OUTPUT_TAG = r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>"
 
@@ -56,6 +57,12 @@ _MACHINE_PROMPTS = ("[SUGGESTION MODE", "Your task is to create a detailed summa
 def is_machine_prompt(text: str) -> bool:
     """Return whether the client itself wrote a sub-agent's prompt."""
     return text.strip() == "Warmup" or text.startswith(_MACHINE_PROMPTS)
+
+
+def extract_call_id(notification: str) -> str:
+    """Return the id of the call that a notification reports on, or an empty string."""
+    match = compile_pattern(_CALL_ID).search(notification)
+    return match.group(1).strip() if match else ""
 
 
 def split_user_text(text: str) -> list[Segment]:
