@@ -32,7 +32,7 @@ def ingest_side_files(
     settled = [file for file in suspects if not is_racy(file.mtime_ns, now_ns)]
     documents = [file for file in (*changed, *settled) if file.kind == "document"]
     ingest_documents(merge, documents, bool(exclusions.patterns))
-    assign_projects(merge.commit)
+    assign_projects(merge)
     roots = set(scan.complete_roots)
     return tuple(file for file in known if file.path in scan.files or file.root not in roots)
 
