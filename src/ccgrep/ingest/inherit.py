@@ -6,6 +6,8 @@ their ids, and its records their times.
 """
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,8 +21,8 @@ def join_copies(
     """Return a recovered session with the turns of one more worker, in order of time."""
     joined = [
         entry
-        for known, copied in _group_copies(entries, reading.entries)
-        for entry in max(known, copied, key=_completeness)
+        for group in _group_copies(entries, reading.entries)
+        for entry in max(group.known, group.copied, key=_completeness)
     ]
     joined.sort(key=lambda entry: (entry.started or 0, entry.turn))
     first, second = sorted((session, reading.session), key=lambda part: part.started or 0)
@@ -33,27 +35,30 @@ def join_copies(
     return add_totals(described, joined), tuple(joined)
 
 
-def _group_copies(
-    known: Sequence[Entry], copied: Sequence[Entry]
-) -> list[tuple[list[Entry], list[Entry]]]:
-    """Return the turns of both sides in groups that hold the same records.
+class _Group(NamedTuple):
+    """Turns of both sides that share records."""
+
+    keys: set[bytes]
+    known: list[Entry]
+    copied: list[Entry]
+
+    def join(self, other: "_Group") -> "_Group":
+        return _Group(self.keys | other.keys, self.known + other.known, self.copied + other.copied)
+
+
+def _group_copies(known: Sequence[Entry], copied: Sequence[Entry]) -> list[_Group]:
+    """Return the turns of both sides in groups that share records.
 
     A group usually has one turn of each side, but one worker may see several turns where another
     sees one.
     """
-    groups: list[tuple[set[bytes], list[Entry], list[Entry]]] = []
-    for side, entries in ((1, known), (2, copied)):
-        for entry in entries:
-            merged: tuple[set[bytes], list[Entry], list[Entry]] = (set(_keys(entry)), [], [])
-            merged[side].append(entry)
-            apart = []
-            for group in groups:
-                if merged[0].isdisjoint(group[0]):
-                    apart.append(group)
-                else:
-                    merged = (merged[0] | group[0], group[1] + merged[1], group[2] + merged[2])
-            groups = [*apart, merged]
-    return [(ours, theirs) for _, ours, theirs in groups]
+    groups: list[_Group] = []
+    for entry, is_known in (*((e, True) for e in known), *((e, False) for e in copied)):
+        group = _Group(set(_keys(entry)), [entry] if is_known else [], [] if is_known else [entry])
+        related = [other for other in groups if not group.keys.isdisjoint(other.keys)]
+        groups = [other for other in groups if other not in related]
+        groups.append(reduce(_Group.join, related, group))
+    return groups
 
 
 def find_missing(

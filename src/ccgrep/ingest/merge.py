@@ -73,11 +73,17 @@ class Merge:
         self.new_sessions = 0
         self.merged_ids: set[str] = set()
         self.garbage_bytes = 0
+        self._rows_before: dict[str, Row] = {}
         for row in rows:
+            self._rows_before[row.session.id] = row
             self._ids.setdefault(row.base_id, set()).add(row.session.id)
             for file in row.files:
                 self._owners.setdefault(file.path, set()).add(row.session.id)
                 self.files[file.path] = file
+
+    def rows(self) -> list[Row]:
+        """Return every session as it is now, without reading the shards again."""
+        return list({**self._rows_before, **self.commit.loaded_rows()}.values())
 
     def owners(self, path: str) -> list[Row]:
         """Return the sessions read from a file, the main session first."""
