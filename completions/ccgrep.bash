@@ -70,6 +70,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --max-sessions$'\t''limit to the N most recent sessions'
+                --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''print at most N hits'
                 --limit$'\t''print at most N hits'
                 -m$'\t''print at most N hits'
@@ -134,6 +135,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --max-sessions$'\t''limit to the N most recent sessions'
+                --documents$'\t''include or exclude project memory and plans, or show only them'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -185,6 +187,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --max-sessions$'\t''limit to the N most recent sessions'
+                --documents$'\t''include or exclude project memory and plans, or show only them'
                 --tree$'\t''print sub-agents and forks below the session they belong to'
                 -n$'\t''print at most N sessions, or trees'
                 --limit$'\t''print at most N sessions, or trees'
@@ -435,7 +438,7 @@ _ccgrep_values() {
         search:--model-name | pick:--model-name | list:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
             kind=model
             ;;
-        search:--subagents | pick:--subagents | list:--subagents | blame:--subagents | stats:--subagents | secrets:--subagents)
+        search:--subagents | search:--documents | pick:--subagents | pick:--documents | list:--subagents | list:--documents | blame:--subagents | stats:--subagents | secrets:--subagents)
             candidates=(
                 include
                 only

@@ -91,7 +91,7 @@ def _with_damage(file: Lines) -> Iterator[bytes]:
 
 
 def check_history(data: bytes) -> None:
-    prompts, end, _ = read_history(io.BytesIO(data), Mark(0, 0))
+    prompts, end, _ = read_history(io.BytesIO(data), Mark(0, 0), root="/nonexistent")
     for prompt in prompts:
         assert prompt.session_id and prompt.text.strip()
     assert end.offset <= len(data)

@@ -18,6 +18,7 @@ FOUNDATION = {
     "lazy_re",
     "light_typing",
     "model",
+    "paths",
 }
 """Modules that every room may import."""
 
@@ -28,6 +29,7 @@ MAY_IMPORT = {
     "lazy_re": set(),
     "light_typing": set(),
     "model": set(),
+    "paths": set(),
     "secrets": set(),
     "text": {"secrets"},
     "sources": set(),
@@ -99,6 +101,7 @@ ONE_IMPORTER = {
     "pydantic": {"mcp/tools.py"},
     "pygments": {"output/safe_html.py"},
     "sentence_transformers": {"semantic/encoder.py"},
+    "sqlite3": {"sources/sqlite_file.py"},
     "subprocess": {
         "cli/pager.py",
         "cli/pick_callbacks.py",

@@ -1,5 +1,7 @@
 """REFs: every command explains a wrong REF in the same words, and short ids are unique."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from ccgrep.errors import RefError
 from ccgrep.refs import Ref, parse, short_ids
 from tests.helpers.homes import Home
+from tests.helpers.transcripts import ClaudeFile, CodexFile
 
 WAYS = {
     "store": ["show"],
@@ -87,3 +90,43 @@ def test_short_id_is_the_shortest_prefix_of_8_that_no_other_session_has(
             assert [other for other in every if other.startswith(prefix)] == [id]
         if len(prefix) > 8:
             assert len([other for other in every if other.startswith(prefix[:-1])]) > 1
+
+
+def test_issue_22_5_short_session_id_stays_as_it_is(home: Home, tmp_path: Path) -> None:
+    for id in ("7", "a1", "a1b2c3d4-e5f6"):
+        file = home.codex(len(id), cwd=str(tmp_path))
+        file.id = id
+        file.meta()
+        file.turn(f"question {id}", "answer")
+        file.write()
+    assert home.run("-F", "question", "-l").stdout.split() == ["a1b2c3d4", "a1", "7"]
+    for way in WAYS.values():
+        found = home.run(*[{"widget": "question"}.get(word, word) for word in way], "a1")
+        assert ("question a1" in found.stdout, "question a1b" in found.stdout) == (True, False)
+    assert home.run("show", "7:0").returncode == 0
+    assert home.run("resume", "a1").stdout == f"cd {tmp_path} && codex resume a1\n"
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_issue_22_5_resume_prints_no_id_that_ccgrep_made_up(
+    home: Home, tmp_path: Path, agent: str
+) -> None:
+    file: ClaudeFile | CodexFile
+    if agent == "codex":
+        file = home.codex(cwd=str(tmp_path))
+        file.id = "not an id"
+        file.meta()
+    else:
+        file = home.claude(name="not an id", cwd=str(tmp_path))
+    file.turn("question", "answer")
+    file.write()
+    home.index()
+    (id,) = home.rows()
+    program = {"claude": "claude --resume", "codex": "codex resume"}[agent]
+    done = home.run("resume", id)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1,
+        "",
+        f"ccgrep: cannot resume {id}, ccgrep made up this id: "
+        f"run `{program}` and choose the session\n",
+    )

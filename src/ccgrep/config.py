@@ -10,7 +10,7 @@ import os
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.settings import Setting, home_dir, read_settings
-from ccgrep.sources.scan import CLAUDE_DIRS, Root, find_roots
+from ccgrep.sources.scan import CLAUDE_DIRS, DESKTOP_DIRS, Root, find_roots, is_desktop_dir
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
@@ -87,11 +87,12 @@ def _claude_dirs(environment: Mapping[str, str], home: str) -> list[str]:
 
 
 def _default_roots(environment: Mapping[str, str], home: str) -> list[Root]:
-    """Return the directories of both agents that exist. They are the same on Linux and macOS."""
+    """Return the directories of the agents that exist. Only Claude Desktop's depends on the OS."""
     codex = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
     claude, *others = _claude_dirs(environment, home)
     # Other programs may use ~/.config/claude too: without `projects` it is not a root.
     others = [path for path in others if os.path.isdir(os.path.join(path, "projects"))]
+    others += filter(is_desktop_dir, (os.path.join(home, name) for name in DESKTOP_DIRS))
     roots = [*(Root(path, "claude_code") for path in (claude, *others)), Root(codex, "codex")]
     return [root for root in roots if os.path.isdir(root.path)]
 

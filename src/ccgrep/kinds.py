@@ -3,7 +3,7 @@
 from typing import Literal
 
 SourceName = Literal["claude_code", "codex"]
-SessionKind = Literal["main", "subagent", "worker"]
+SessionKind = Literal["main", "subagent", "worker", "document"]
 NoteKind = Literal[
     "summary",  # of everything before a compaction
     "command",  # a slash command and its output
@@ -18,4 +18,20 @@ TextKind = Literal["user", "assistant", "tool", "thinking"]
 Mode = Literal["words", "literal", "regex", "semantic", "hybrid"]
 Tier = Literal["all", "most", "exact", "semantic", "hybrid"]
 Level = Literal["whole", "discussion"]
-FileKind = Literal["session", "history", "sessions_index"]
+TitleOrigin = Literal[
+    "prompt",  # guessed from the first prompt or a slug
+    "summary",  # from a file beside the transcript, or from another transcript
+    "client",  # in the transcript
+    "name",  # given by the user, in a file beside the transcript
+]
+"""Where a title comes from, the weakest first."""
+FileKind = Literal[
+    "session",
+    "history",
+    "sessions_index",
+    "thread_names",  # Codex's session_index.jsonl
+    "document",  # project memory or a plan
+    "desktop_session",  # Claude Desktop's local_*.json
+    "codex_state",  # an SQLite file or its WAL
+    "codex_history",  # likewise
+]

@@ -9,7 +9,7 @@ from typing import Any, NewType
 
 from msgspec import Struct
 
-from ccgrep.kinds import NoteKind, SessionKind, SourceName
+from ccgrep.kinds import NoteKind, SessionKind, SourceName, TitleOrigin
 
 ObjectId = NewType("ObjectId", bytes)
 """The SHA-256 of an object: 32 bytes, written as `@` and hex digits."""
@@ -144,6 +144,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     kind: SessionKind = "main"
     parent: str = ""  # the session that started this sub-agent
     forked_from: str = ""
+    forked_at: int | None = None  # if the transcript shows it
     continued_in: str = ""
     agent: str = ""  # the sub-agent's type
     project: str = ""  # git root of the first cwd, else that cwd
@@ -151,6 +152,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     current_cwd: str = ""  # the last directory, if it is another one
     branch: str = ""
     title: str = ""
+    title_origin: TitleOrigin = "client"
     slug: str = ""
     started: int | None = None
     ended: int | None = None
@@ -166,15 +168,18 @@ class Session(Struct, frozen=True, omit_defaults=True):
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     is_prompt_only: bool = False
-    is_titled: bool = False  # by the client or the user, not by the first prompt
+    is_recovered: bool = False  # from copies or the client's database, without its transcript
     summaries: tuple[tuple[str, bytes], ...] = ()  # of other sessions, with a record's uuid
-    outer_title: str = ""  # a summary in another session's transcript
-    is_recovered: bool = False  # from the copies of workers, as its transcript was never read
+
+    @property
+    def has_transcript(self) -> bool:
+        """Whether it was read from a transcript. If not, any transcript replaces it."""
+        return not self.is_prompt_only and not self.is_recovered
 
     @property
     def is_complete(self) -> bool:
         """Whether ccgrep read the whole transcript."""
-        return not (self.bad_lines or self.is_prompt_only or self.is_recovered)
+        return not self.bad_lines and self.has_transcript
 
     @property
     def duration_s(self) -> int | None:

@@ -260,6 +260,11 @@ def find_all(part: AnyStr, text: AnyStr) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
+def folder_name(directory: str) -> str:
+    """Return the name of Claude Code's project folder for a directory; it cannot be decoded."""
+    return compile_pattern(r"[^A-Za-z0-9]").sub("-", directory)
+
+
 def shared_length(a: str, b: str) -> int:
     """Return how many characters the beginnings of two texts share."""
     pairs = zip(a, b, strict=False)

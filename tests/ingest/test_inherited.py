@@ -82,9 +82,9 @@ def test_recovered_session_says_that_it_is_partial(home: Home) -> None:
     write_worker(home, main)
     home.index()
     listed = home.run("list").stdout
-    assert "(partial) prompt 0" in listed
+    assert "(recovered) prompt 0" in listed
     shown = home.run("show", main.id).stdout
-    note = "Only copied turns are left: the transcript was deleted before it was indexed."
+    note = "Turns may be missing: the transcript was deleted before it was indexed."
     assert note in shown
     (session,) = (s for s in home.json("list")["sessions"] if s["id"] == main.id)
     assert (session["is_recovered"], session["is_complete"]) == (True, False)

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from ccgrep.model import Session, Turn
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile, encode, iso
@@ -55,6 +57,7 @@ def test_history_recovers_the_prompts_of_a_deleted_session(home: Home) -> None:
         project="/p",
         cwd="/p",
         title="one",
+        title_origin="prompt",
         started=TIME,
         ended=TIME + 5_000,
         turns=2,
@@ -74,6 +77,35 @@ def test_pasted_text_replaces_its_placeholder(home: Home) -> None:
     )
     home.index()
     assert home.prompts(LOST) == ["why? Traceback ...", "and [Pasted text #2 +9 lines]"]
+
+
+def test_issue_22_12_paste_given_by_its_hash_is_read_from_the_paste_cache(home: Home) -> None:
+    cache = home.projects.parent / "paste-cache"
+    cache.mkdir()
+    (cache / "0123456789abcdef.txt").write_text("Traceback ...")
+    pasted = {"2": {"id": 2, "type": "text", "contentHash": "0123456789abcdef"}}
+    line = typed("why? [Pasted text #2 +9 lines]", TIME, pastedContents=pasted)
+    write_history(home, line)
+    home.index()
+    assert home.prompts(LOST) == ["why? Traceback ..."]
+    # Claude Code deletes the cache after a while.
+    (cache / "0123456789abcdef.txt").unlink()
+    write_history(home, line, typed("next", TIME + 1))
+    home.index()
+    assert home.prompts(LOST) == ["why? Traceback ...", "next"]
+
+
+@pytest.mark.parametrize("hash", ["../secret", "..", "", 7, ["0123456789abcdef"], "0" * 65])
+def test_issue_22_12_content_hash_never_leaves_the_paste_cache(home: Home, hash: Any) -> None:
+    root = home.projects.parent
+    (root / "paste-cache").mkdir()
+    (root / "secret.txt").write_text("secret")
+    (root / "paste-cache" / f"{'a' * 16}.txt").symlink_to(root / "secret.txt")
+    pasted = {"1": {"contentHash": hash}, "2": {"contentHash": "a" * 16}}
+    text = "why? [Pasted text #1] [Pasted text #2]"
+    write_history(home, typed(text, TIME, pastedContents=pasted))
+    home.index()
+    assert home.prompts(LOST) == [text]
 
 
 def test_codex_history_recovers_prompts(home: Home) -> None:
@@ -98,6 +130,7 @@ def test_sessions_index_recovers_title_and_first_prompt(home: Home) -> None:
         cwd="/p",
         branch="main",
         title="Parser fixed",
+        title_origin="summary",
         started=TIME,
         ended=TIME + 60_000,
         turns=1,
@@ -120,7 +153,7 @@ def test_transcript_wins_over_history(home: Home) -> None:
     write_history(home, typed("one", TIME), typed("typed but not sent", TIME + 1))
     write_index(home)
     session = read(home, file)
-    assert (session.title, session.is_prompt_only) == ("one", False)
+    assert (session.title, session.is_prompt_only) == ("Parser fixed", False)
     assert (list(home.rows()), home.prompts(LOST)) == ([LOST], ["one"])
 
 

@@ -309,6 +309,7 @@ def test_claude_session_sums_up_its_turns(home: Home) -> None:
         cwd="/home/sam/src/shop",
         branch="main",
         title="one",
+        title_origin="prompt",
         started=start,
         ended=file.now_ms,
         turns=2,
@@ -336,6 +337,7 @@ def test_codex_session_sums_up_its_turns(home: Home) -> None:
         cwd="/home/sam/src/api",
         branch="main",
         title="one",
+        title_origin="prompt",
         started=start,
         ended=file.now_ms,
         turns=1,
@@ -581,3 +583,52 @@ def test_implausible_cost_is_unknown(home: Home, value: Any) -> None:
     file.meta("cost-state", totalCostUSD=0.5, modelUsage=value)
     session = read(home, file)
     assert (session.cost_usd, session.costs) == (0.5, ())
+
+
+def test_nested_subagent_belongs_to_the_agent_that_started_it(home: Home) -> None:
+    main = home.claude()
+    main.prompt("send an agent")
+    outer_call = main.call("Agent", {"description": "outer", "prompt": "go"})
+    main.result(outer_call, "done")
+    main.write()
+    outer = home.subagent(main, "agent-0001", seed=51)
+    outer.prompt("go")
+    inner_call = outer.call("Agent", {"description": "inner", "prompt": "go on"})
+    outer.result(inner_call, "done")
+    outer.write()
+    inner = home.subagent(main, "agent-0002", seed=52)
+    inner.turn("go on", "gone")
+    inner.write()
+    for agent, call, depth in ((outer, outer_call, 1), (inner, inner_call, 2)):
+        meta = {"agentType": "Explore", "toolUseId": call, "spawnDepth": depth}
+        agent.path.with_suffix(".meta.json").write_text(json.dumps(meta))
+    home.index()
+    parents = {id: row.session.parent for id, row in home.rows().items()}
+    assert parents == {main.id: "", outer.id: main.id, inner.id: outer.id}
+    listed = [line.split("\t")[4] for line in home.run("list", "--tree").stdout.splitlines()]
+    assert [line.index("└") if "└" in line else -1 for line in listed] == [-1, 0, 2]
+    assert home.run("resume", inner.id).stdout == home.run("resume", main.id).stdout
+    outer.path.unlink()
+    home.index()
+    assert home.run("forget", main.id).returncode == 0
+    assert home.rows() == {}
+
+
+def test_fork_of_claude_code_is_not_taken_for_its_original(home: Home) -> None:
+    original = home.claude(1)
+    original.turn("one", "first")
+    fork = original.fork(home.projects / "-home-sam-src-shop", len(original.records), seed=2)
+    fork.tick(60)
+    queued = {"operation": "enqueue", "content": "in the fork", "timestamp": fork.tick()}
+    fork.records.insert(0, {"type": "queue-operation", "sessionId": fork.session_id, **queued})
+    fork.turn("in the fork", "forked")
+    original.now_ms = fork.now_ms
+    original.turn("back in the original", "here")
+    original.write()
+    fork.write()
+    home.index()
+    tree = [line.split("\t")[0] for line in home.run("list", "--tree").stdout.splitlines()]
+    assert tree == [original.id[:8], fork.id[:8]]
+    shown = home.json("show", fork.id)["turns"]
+    assert [turn["is_inherited"] for turn in shown] == [True, False]
+    assert [turn["is_inherited"] for turn in home.json("show", original.id)["turns"]] == [False] * 2

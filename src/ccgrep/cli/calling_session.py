@@ -13,8 +13,8 @@ import os
 import time
 
 from ccgrep.config import Config
-from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING
+from ccgrep.text import folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def find_callers(
 def _active_session(folders: list[str], directory: str) -> Iterator[str]:
     """Yield the session last written in the directory or its nearest parent with sessions."""
     while True:
-        name = compile_pattern(r"[^A-Za-z0-9]").sub("-", directory)
+        name = folder_name(directory)
         sessions = [s for folder in folders for s in _transcripts(os.path.join(folder, name))]
         if sessions:
             time_s, id = max(sessions)

@@ -6,11 +6,20 @@ import os
 
 from ccgrep.cli.context import Context, parse_source, read_refs
 from ccgrep.config import Config
-from ccgrep.light_typing import SimpleNamespace
+from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
 from ccgrep.search.request import Filters
 
+if TYPE_CHECKING:
+    from ccgrep.kinds import Subagents
 
-def parse_filters(arguments: SimpleNamespace, context: Context, config: Config) -> Filters:
+
+def parse_filters(
+    arguments: SimpleNamespace,
+    context: Context,
+    config: Config,
+    documents: Subagents = "include",
+) -> Filters:
+    """Return the filters; `documents` is the command's default for `--documents`."""
     since = until = None
     if arguments.since or arguments.until:
         from ccgrep.cli.time_argument import parse_when  # noqa: PLC0415 - datetime is slow to import
@@ -29,6 +38,7 @@ def parse_filters(arguments: SimpleNamespace, context: Context, config: Config) 
         branch=arguments.branch,
         model=arguments.model_name,
         subagents=arguments.subagents or config.subagents,
+        documents=vars(arguments).get("documents") or documents,
         max_sessions=max(arguments.max_sessions or 0, 0),
     )
 

@@ -129,7 +129,8 @@ TURN_PARTS = (
 FILTERS = (
     Option(
         ("-p", "--project"),
-        "limit to projects whose path contains STR",
+        "limit to projects whose path contains STR. A STR that starts with a dash may also be the "
+        "name of a folder in ~/.claude/projects.",
         "STR",
         completion="project",
     ),
@@ -171,6 +172,13 @@ FILTERS = (
     Option(("--max-sessions",), "limit to the N most recent sessions", "N"),
 )
 """The options that select turns. `cli.filter_options` parses them."""
+DOCUMENTS = Option(
+    ("--documents",),
+    "include or exclude project memory and plans, or show only them. A search includes them and "
+    "ranks them below sessions; `list` and the recent turns of `pick` exclude them.",
+    "WHICH",
+    ("include", "only", "exclude"),
+)
 MODEL = Option(
     ("--model",), "use this embedding model, given by name or directory", "NAME", completion="dir"
 )
@@ -215,6 +223,7 @@ SEARCH_OPTIONS = (
     ),
     TYPE,
     *FILTERS,
+    DOCUMENTS,
     Option(
         ("-n", "--limit", "-m", "--max-count"),
         "print at most N hits. 0 means all. The default is 10 for words, and all for -F and -E.",
@@ -302,6 +311,7 @@ _TABLE = (
             SEMANTIC,
             TYPE,
             *FILTERS,
+            DOCUMENTS,
             NO_REDACT,
         ),
         (Argument("PATTERN", "the query to start with", "*"),),
@@ -364,6 +374,7 @@ _TABLE = (
         "listed if it has a turn that passes them.",
         (
             *FILTERS,
+            DOCUMENTS,
             Option(("--tree",), "print sub-agents and forks below the session they belong to"),
             Option(
                 ("-n", "--limit"),

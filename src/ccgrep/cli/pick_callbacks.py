@@ -121,7 +121,8 @@ def _print_recent(context: Context, state: State) -> None:
     arguments = parse(COMMANDS["search"], state.options)
     config = context.config()
     style = context.style_for("always")
-    for turn in recent_turns(config, parse_filters(arguments, context, config)):
+    filters = parse_filters(arguments, context, config, documents="exclude")
+    for turn in recent_turns(config, filters):
         text = record_line.plain_snippet(turn.prompt, record_line.WIDTH)
         context.write(record_line.format_record(turn.short_id, turn.turn, 0.0, text, style))
 

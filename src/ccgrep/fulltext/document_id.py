@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Discussion = tuple[bytes, bytes]
     """A prompt and its answer in UTF-8."""
 
-KINDS = ("main", "subagent", "worker", "superseded")
+KINDS = ("main", "subagent", "worker", "superseded", "document")
 _MIN_COMPRESSED_BYTES = 512
 _ZLIB_START = b"x"
 

@@ -70,7 +70,7 @@ def _is_contained(manifest: Manifest, old: Store, namesakes: Iterable[Row], comm
     held = [{e.turn for e in commit.manifest(row).entries} for row in namesakes]
     if any(turns <= other for other in held) or not turns:
         return True
-    if not manifest.session.is_prompt_only:
+    if manifest.session.has_transcript:
         return False
     prompts = {old.load(turn, Turn).prompt for turn in turns}
     return any(prompts <= {commit.load_turn(t).prompt for t in other} for other in held)

@@ -17,7 +17,7 @@ from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.sources.values import find_project
 from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import Row, SourceFile, forgotten_key
-from ccgrep.text import to_nfc
+from ccgrep.text import folder_name, to_nfc
 
 _HEAD_BYTES = 256 * 1024
 _MAX_HEAD_BYTES = 64 * 1024 * 1024
@@ -37,14 +37,23 @@ def excluded_paths(scan: Scan, rows: Iterable[Row], patterns: Sequence[str]) -> 
     if not patterns:
         return set()
     known = {file.path: row.session.cwd for row in rows for file in row.files}
-    found = (file for file in scan.files.values() if file.kind == "session")
+    found = (file for file in scan.files.values() if file.kind in ("session", "document"))
     return {file.path for file in found if _is_file_excluded(file, known.get(file.path), patterns)}
 
 
 def _is_file_excluded(found: FoundFile, cwd: str | None, patterns: Sequence[str]) -> bool:
     if is_excluded(found.path, patterns):
         return True
+    if found.kind == "document":
+        return _is_folder_excluded(found.path, patterns)
     return is_project_excluded(_read_first_cwd(found) if cwd is None else cwd, patterns)
+
+
+def _is_folder_excluded(path: str, patterns: Sequence[str]) -> bool:
+    """Return whether a pattern may name the directory that a project folder is named after."""
+    folder = os.path.basename(os.path.dirname(os.path.dirname(path)))
+    names = ("*".join(map(folder_name, pattern.split("*"))) for pattern in patterns)
+    return any(fnmatchcase(folder, name) or fnmatchcase(folder, f"{name}-*") for name in names)
 
 
 def is_project_excluded(cwd: str, patterns: Sequence[str]) -> bool:
@@ -98,7 +107,7 @@ def drop_forgotten(scan: Scan, forgotten: set[bytes]) -> Scan:
 def _forgotten_keys(found: FoundFile) -> set[bytes]:
     """Return the keys under which a file may have been forgotten."""
     names = {found.path}
-    if found.kind == "session":
+    if found.kind in ("session", "document"):
         session = identify(found.source, found.path)
         names |= {session.id, session.parent or found.path}
     return set(map(forgotten_key, names))

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
 from ccgrep.ingest.inherit import find_missing, join_copies
-from ccgrep.ingest.outer_titles import set_outer_title
-from ccgrep.ingest.side_outputs import restore_outputs
+from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
@@ -103,7 +102,9 @@ class Merge:
                 self._recover(reading)
                 continue
             state = b"" if position else result.reading.state
-            placed.add(self._place(reading, file, state, result.outcome == "appended"))
+            placed.add(self._place(reading, file, state, result))
+        for id in placed:
+            self._add_earlier_files(id, result.earlier)
         for row in self.owners(file.path):
             if row.session.id not in placed:
                 left = tuple(known for known in row.files if known.path != file.path)
@@ -111,6 +112,17 @@ class Merge:
         self._owners[file.path] = placed
         self.merged_ids |= placed
         return placed
+
+    def _add_earlier_files(self, id: str, earlier: tuple[SourceFile, ...]) -> None:
+        """Record the rollouts before a rewind as files of their session."""
+        row = self.commit.row(id)
+        if row is None or not earlier:
+            return
+        paths = {file.path for file in earlier}
+        files = (*(file for file in row.files if file.path not in paths), *earlier)
+        self.commit.set_row(replace(row, files=files))
+        for path in paths:
+            self._owners.setdefault(path, set()).add(id)
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
         if not self.forgotten:
@@ -164,7 +176,7 @@ class Merge:
             self.commit.set_row(replace(row, files=files, is_gone=False))
 
     def _place(
-        self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+        self, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> str:
         """Store a reading in the session it belongs to, or in a new one; return the id."""
         rows = sorted(
@@ -172,29 +184,33 @@ class Merge:
             key=lambda row: all(known.path != file.path for known in row.files),
         )
         for row in rows:
-            if self._try_join(row, reading, file, state, is_append):
+            if self._try_join(row, reading, file, state, result):
                 return row.session.id
         self.new_sessions += 1
         return self._write(self._free_id(reading.session.id), reading, (file,), state)
 
     def _try_join(
-        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> bool:
         """Merge a reading into a session if it belongs there; return whether it does."""
         if reading.lacks_output:
+            from ccgrep.ingest.side_outputs import restore_outputs  # noqa: PLC0415 - rare
+
             reading = restore_outputs(reading, self.commit.manifest(row).entries, self.commit)
         id, new = row.session.id, reading.entries
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
-        if row.session.is_recovered and new:
+        if row.session.is_recovered and row.session.source == "claude_code" and new:
             left = find_missing(self.commit.manifest(row).entries, new, self.commit.load_turn)
             if left:
                 self._keep_superseded(row, left)
             self._write(id, reading, (file,), state)
             return True
-        if is_own and is_append:
-            self._write(id, reading, (file, *(_mark_copy(f, True) for f in others)), state)
+        if is_own and (result.outcome == "appended" or (result.is_reread and new)):
+            has_grown = file.end > row.files[0].end
+            copies = (_mark_copy(f, f.is_partial or has_grown) for f in others)
+            self._write(id, reading, (file, *copies), state)
             return True
         if row.session.turns and not new:
             # The file is empty or was emptied: the known turns stay.
@@ -202,7 +218,7 @@ class Merge:
             files = (*others, _mark_copy(file, True))
             self.commit.set_row(replace(row, files=files, is_gone=is_gone))
             return True
-        if row.session.is_prompt_only:
+        if not row.session.has_transcript:
             if not self._prompts(row) <= self._prompts(new):
                 self._supersede(row, new)
             self._write(id, reading, (file,), state)
@@ -241,9 +257,8 @@ class Merge:
     def _write(
         self, id: str, reading: SessionReading, files: tuple[SourceFile, ...], state: bytes
     ) -> str:
-        known = self.commit.row(id)
-        outer_title = known.session.outer_title if known is not None else ""
-        session = set_outer_title(replace(reading.session, id=id), outer_title)
+        old = self.commit.row(id)
+        session = keep_side_values(old, replace(reading.session, id=id))
         manifest = Manifest(session, reading.entries, reading.bad, state)
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id
@@ -260,7 +275,9 @@ class Merge:
         return {self.commit.load_turn(entry.turn).prompt for entry in entries}
 
     def _supersede(self, row: Row, new: Sequence[Entry]) -> None:
-        """Keep the turns of a rewritten file as a session of their own."""
+        """Keep the turns of a rewritten file as a session of their own, except a document's."""
+        if row.session.kind == "document":
+            return  # Agents rewrite documents all the time.
         old = self.commit.manifest(row).entries
         if not {entry.turn for entry in old} <= {entry.turn for entry in new}:
             self._keep_superseded(row, old)
@@ -297,7 +314,7 @@ class Merge:
 
     def has_session(self, base_id: str) -> bool:
         """Return whether a transcript with that id was ingested, also as `<id>~2`."""
-        return any(not row.session.is_prompt_only for row in self._namesakes(base_id))
+        return any(row.session.has_transcript for row in self._namesakes(base_id))
 
     def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
         for name in sorted(self._ids.get(base_id, ()), key=lambda name: (len(name), name)):

@@ -5,32 +5,27 @@ later in the same directory. The summary names a record of the session that it d
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
-from msgspec.structs import replace
-
-from ccgrep.model import Session
-from ccgrep.sources.titles import clean_title
+from ccgrep.ingest.merge import Merge
+from ccgrep.ingest.retitle import set_title
+from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row
 
 
-def set_outer_title(session: Session, title: str) -> Session:
-    """Return `session` with a title from elsewhere, which is used if it has none of its own."""
-    if not title:
-        return session
-    shown = session.title if session.is_titled else clean_title(title) or session.title
-    return replace(session, outer_title=title, title=shown)
+def apply_outer_titles(merge: Merge) -> None:
+    """Give sessions the summaries of them that the transcripts of others hold."""
+    for id, title in list(_find_titles(merge.commit, merge.merged_ids)):
+        set_title(merge.commit, id, title, "summary")
 
 
-def find_outer_titles(
-    rows: Sequence[Row], merged_ids: Collection[str], load: Callable[[Row], Manifest]
-) -> Iterator[tuple[Row, str]]:
+def _find_titles(commit: Commit, merged_ids: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield sessions that a summary elsewhere describes, if this ingest merged either of the two.
 
     Manifests are loaded only for directories with such summaries, which are rare and old.
     """
     folders: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in commit.rows():
         if row.session.source == "claude_code" and row.session.kind == "main" and row.files:
             folders.setdefault(os.path.dirname(row.files[0].path), []).append(row)
     for group in folders.values():
@@ -39,9 +34,9 @@ def find_outer_titles(
         targets = [row for row in group if is_news or row.session.id in merged_ids]
         titles = {leaf: text for row in describing for text, leaf in row.session.summaries}
         for row in targets if titles else ():
-            title = _find_title(titles, load(row))
+            title = _find_title(titles, commit.manifest(row))
             if title:
-                yield row, title
+                yield row.session.id, title
 
 
 def _find_title(titles: dict[bytes, str], manifest: Manifest) -> str:

@@ -17,7 +17,13 @@ from ccgrep.ingest.report import IndexReport
 from ccgrep.kinds import SourceName
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.sources.files import open_side_file
-from ccgrep.sources.history import IndexedSession, TypedPrompt, read_history, read_sessions_index
+from ccgrep.sources.history import (
+    IndexedSession,
+    TypedPrompt,
+    count_unknown_pastes,
+    read_history,
+    read_sessions_index,
+)
 from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import add_totals
 from ccgrep.sources.scan import FoundFile
@@ -41,6 +47,12 @@ class Exclusions(Struct, frozen=True):
             return True
         return any(is_project_excluded(prompt.project, self.patterns) for prompt in prompts)
 
+    def has(self, id: str, cwd: str) -> bool:
+        """Return whether a session is excluded. With patterns, one without a directory is."""
+        if not cwd and self.patterns:
+            return True
+        return id in self.ids or is_project_excluded(cwd, self.patterns)
+
 
 def recover(
     merge: Merge,
@@ -61,10 +73,13 @@ def recover(
             start = _find_start(known.get(found.path), found)
             prompts, end, bytes_read = _read_prompts(found, start)
             stat = (found.path, found.root, found.size, found.mtime_ns, found.inode, now_ns)
-            known[found.path] = SourceFile(*stat, end=end.offset, end_crc=end.crc)
+            known[found.path] = SourceFile(
+                *stat, end=end.offset, end_crc=end.crc, ctime_ns=found.ctime_ns
+            )
             report.bytes_parsed += bytes_read
             is_new = any(not merge.has_session(prompt.session_id) for prompt in prompts)
-            has_news = has_news or is_new or start.offset == 0
+            is_rewritten = start.offset == 0 and found.kind in ("history", "sessions_index")
+            has_news = has_news or is_new or is_rewritten
     if has_news:
         _create_sessions(merge, hints, exclusions, report)
     return tuple(known[path] for path in sorted(known))
@@ -76,7 +91,7 @@ def _read_prompts(found: FoundFile, start: Mark) -> tuple[list[TypedPrompt], Mar
         return [], Mark(0, 0), 0
     with file:
         file.seek(start.offset)
-        return read_history(file, start)
+        return read_history(file, start, found.root)
 
 
 def _find_start(known: SourceFile | None, found: FoundFile) -> Mark:
@@ -121,6 +136,8 @@ def _create_session(
 ) -> None:
     id = prompts[0].session_id
     old = merge.commit.row(id)
+    if old is not None and old.session.is_recovered:
+        return  # It has the answers too.
     if old is not None:
         prompts = _union(_known_prompts(merge.commit, old), prompts)
     entries: list[Entry] = []
@@ -136,6 +153,7 @@ def _create_session(
         project=find_project(cwd),
         branch=indexed.branch if indexed else "",
         title=(indexed.title if indexed else "") or prompts[0].text[:400],
+        title_origin="summary" if indexed and indexed.title else "prompt",
         is_prompt_only=True,
     )
     session = add_totals(session, entries)
@@ -154,9 +172,18 @@ def _known_prompts(commit: Commit, row: Row) -> list[TypedPrompt]:
 def _union(known: Sequence[TypedPrompt], found: Sequence[TypedPrompt]) -> list[TypedPrompt]:
     """Return the prompts of both in order of time, each once.
 
-    `sessions-index.json` truncates prompts; a complete one replaces its truncated form.
+    `sessions-index.json` truncates prompts; a complete one replaces its truncated form. Claude Code
+    deletes pasted text; a prompt that has it stays.
     """
-    seen = {(prompt.time, prompt.text): prompt for prompt in [*known, *found]}
+    fewest: dict[int | None, int] = {}
+    for prompt in (*known, *found):
+        pastes = count_unknown_pastes(prompt.text)
+        fewest[prompt.time] = min(fewest.get(prompt.time, pastes), pastes)
+    seen = {
+        (prompt.time, prompt.text): prompt
+        for prompt in (*known, *found)
+        if prompt.time is None or count_unknown_pastes(prompt.text) == fewest[prompt.time]
+    }
     texts = {prompt.text for prompt in seen.values()}
     complete = [
         prompt

@@ -5,6 +5,7 @@ written after it are found again by the next ingest.
 """
 
 import gc
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -17,13 +18,13 @@ from ccgrep.ingest.batch import Batch, is_large, read_files
 from ccgrep.ingest.exclude import drop_excluded, drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.file_reader import FileResult, Task
 from ccgrep.ingest.merge import Merge
-from ccgrep.ingest.outer_titles import find_outer_titles, set_outer_title
 from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
+from ccgrep.ingest.retitle import retitle
 from ccgrep.model import ObjectId
 from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
-from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.scan import TITLE_KINDS, FoundFile, Scan
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row
 
@@ -32,10 +33,14 @@ def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
     """Return the session of each file, or None if a file may do more than extend its session."""
     rows = []
     for file in found.files.values():
+        if file.kind in TITLE_KINDS:
+            continue
+        if file.kind == "document":
+            return None
         row = commit.row(identify(file.source, file.path).id)
         if row is None or [known.path for known in row.files] != [file.path]:
             return None
-        is_special = row.is_gone or row.is_superseded or row.session.is_prompt_only
+        is_special = row.is_gone or row.is_superseded or not row.session.has_transcript
         if is_special or commit.row(f"{row.session.id}~2") is not None:
             return None
         rows.append(row)
@@ -71,6 +76,7 @@ class IngestRun:
         self._contents: dict[ObjectId, Content] = {}
         self._discussion: DiscussionIndex | None = None
         self._is_large = False
+        self._earlier = _find_earlier_rollouts(self.scan)
 
     @property
     def is_store_changed(self) -> bool:
@@ -86,8 +92,7 @@ class IngestRun:
             for path in todo.gone:
                 self._merge.mark_gone(path)
             self._read_sessions(todo)
-            self._apply_summaries()
-            self._recover_lost_sessions(todo, now_ns)
+            self._ingest_side_files(todo, now_ns)
         self.is_forgotten_found = self._merge.is_forgotten_seen
         return self._report
 
@@ -100,6 +105,7 @@ class IngestRun:
             touched = {row.session.id for row in self._commit.touched_rows()}
             if touched - ids or self._merge.is_forgotten_seen or self._report.troubles:
                 return False
+            retitle(self._commit, self.scan.files.values())
             self._publish()
         return True
 
@@ -118,28 +124,14 @@ class IngestRun:
         gc.collect()
         return {}
 
-    def _apply_summaries(self) -> None:
-        """Give sessions the summaries of them that the transcripts of others hold."""
-        merged = self._merge.merged_ids
-        rows = [row for row in self._rows if row.session.id not in merged]
-        rows += filter(None, map(self._commit.row, merged))
-        rows.sort(key=lambda row: row.session.id)
-        for found, title in find_outer_titles(rows, merged, self._commit.manifest):
-            row = self._commit.row(found.session.id) or found
-            session = set_outer_title(row.session, title)
-            if session != row.session:
-                manifest = replace(self._commit.manifest(row), session=session)
-                self._merge.put(replace(row, session=session), manifest)
+    def _ingest_side_files(self, todo: Plan, now_ns: int) -> None:
+        from ccgrep.ingest.recover import Exclusions  # noqa: PLC0415 - only for a whole scan
+        from ccgrep.ingest.side_files import ingest_side_files  # noqa: PLC0415
 
-    def _recover_lost_sessions(self, todo: Plan, now_ns: int) -> None:
-        from ccgrep.ingest.recover import Exclusions, recover  # noqa: PLC0415 - only for a whole scan
-
-        hints = [file for file in self.scan.files.values() if file.kind != "session"]
-        changed = {file.path for file in hints} & {*todo.new, *todo.changed}
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
         self._report.new_sessions += self._merge.new_sessions
-        known = recover(self._merge, hints, changed, now_ns, exclusions, self._report)
-        self._publish(hints=known)
+        hints = ingest_side_files(self._merge, self.scan, todo, now_ns, exclusions, self._report)
+        self._publish(hints=hints)
 
     def _read_sessions(self, todo: Plan) -> None:
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)
@@ -230,7 +222,9 @@ class IngestRun:
                     report.unknown_types[name] = report.unknown_types.get(name, 0) + new
 
     def _tasks(self, todo: Plan) -> Iterator[Task]:
-        for path in (*todo.new, *todo.changed, *todo.suspect):
+        newest = {earlier.path: path for path, files in self._earlier.items() for earlier in files}
+        paths = (newest.get(path, path) for path in (*todo.new, *todo.changed, *todo.suspect))
+        for path in dict.fromkeys(paths):
             found = self.scan.files[path]
             if found.kind == "session" and path not in self._excluded:
                 yield self._task(found)
@@ -244,8 +238,10 @@ class IngestRun:
             closed = tuple(entry for entry in manifest.entries if entry.start < known.resume)
             bad = tuple(spot for spot in manifest.bad if spot.offset < known.resume)
             before = Checkpoint(closed, bad, manifest.state)
-        options = self._options
-        return Task(found, known, before, options.is_full, temp_dirs=options.temp_dirs)
+        options, earlier = self._options, self._earlier.get(found.path, ())
+        return Task(
+            found, known, before, options.is_full, earlier=earlier, temp_dirs=options.temp_dirs
+        )
 
     def _publish(self, **changes: object) -> None:
         self._commit.commit(
@@ -254,6 +250,19 @@ class IngestRun:
             forgotten=tuple(sorted(self._merge.forgotten)),
             **changes,
         )
+
+
+def _find_earlier_rollouts(scan: Scan) -> dict[str, tuple[FoundFile, ...]]:
+    """Map the newest rollout of each session that was rewound in Codex to the earlier ones."""
+    rewound = any(
+        found.source == "codex" and "_" in os.path.basename(path)
+        for path, found in scan.files.items()
+    )
+    if not rewound:
+        return {}
+    from ccgrep.sources.segments import group_segments  # noqa: PLC0415 - rewinds are rare
+
+    return group_segments(scan.files)
 
 
 def _is_still_racy(result: FileResult) -> bool:

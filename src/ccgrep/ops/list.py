@@ -5,6 +5,7 @@ from msgspec import Struct
 from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError
+from ccgrep.search.filters import passes_documents
 from ccgrep.search.index_opener import open_index, open_without_index
 from ccgrep.search.request import Filters
 from ccgrep.search.searcher import Searcher
@@ -32,7 +33,11 @@ def list_sessions(
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     short = refs.short_ids(row.session.id for row in rows)
     passing = _passing_sessions(config, filters)
-    listed = [row for row in rows if row.session.turns and not row.is_superseded]
+    listed = [
+        row
+        for row in rows
+        if row.session.turns and not row.is_superseded and passes_documents(row.session, filters)
+    ]
     if passing is not None:
         listed = [row for row in listed if row.session.id in passing]
     listed.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
@@ -46,7 +51,7 @@ def list_sessions(
 
 def _passing_sessions(config: Config, filters: Filters) -> set[str] | None:
     """Return the sessions with a turn that passes the filters, or None if all do."""
-    if filters == Filters():
+    if filters._replace(documents="include") == Filters():
         return None
     try:
         index = open_index(config.store_dir) or open_without_index(config.store_dir, "literal")

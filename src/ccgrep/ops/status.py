@@ -78,7 +78,7 @@ def _status(config: Config, store: Store) -> Status:
 
 def _add_row(result: Status, row: Row) -> None:
     session = row.session
-    if session.turns:
+    if session.turns and session.kind != "document":
         source = result.sources[session.source]
         source.sessions += 1
         source.turns += session.turns

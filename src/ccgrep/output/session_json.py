@@ -83,6 +83,7 @@ def _turn_fields(placed: PlacedTurn) -> dict[str, Any]:
         "git_branch": entry.branch or None,
         "is_open": entry.is_open,
         "is_rolled_back": entry.is_rolled_back,
+        "is_inherited": placed.is_inherited,
         "is_lost": turn is None,
         "tools_used": [summarize(call) for call in turn.calls()] if turn else [],
     }

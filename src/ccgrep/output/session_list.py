@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from ccgrep.ops.list import ListedSession
-from ccgrep.output.formatting import project_name, short_age
+from ccgrep.output.formatting import short_age
 from ccgrep.output.style import Style
+from ccgrep.paths import last_name
 from ccgrep.text import clip, columns, one_line
 
 _AGE_COLUMNS = 4
@@ -40,9 +41,10 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         "sub-agent": session.kind == "subagent",
         "fork": session.kind == "main" and bool(session.forked_from or item.depth),
         "machine": session.kind == "worker",
+        "document": session.kind == "document",
         "prompts only": session.is_prompt_only,
-        "partial": session.is_recovered,
-        "gone": item.row.is_gone and not (session.is_prompt_only or session.is_recovered),
+        "recovered": session.is_recovered,
+        "gone": item.row.is_gone and session.has_transcript,
     }
     title = clip(one_line(session.title), 200)
     if any(labels.values()):
@@ -50,5 +52,5 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         title = f"({shown}) {title}".rstrip()
     if item.depth:
         title = f"{'  ' * min(item.depth - 1, _MAX_INDENT)}└─ {title}"
-    project = one_line(project_name(session.project.replace("\\", "/"))) or "-"
+    project = one_line(last_name(session.project)) or "-"
     return item.short_id, short_age(session.ended, now_ms), project, str(session.turns), title

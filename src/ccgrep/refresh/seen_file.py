@@ -1,15 +1,16 @@
 """The seen file: what the last ingest saw of each transcript.
 
-    seen    "ccgrep seen 5 <HEAD>", "root <path>" for each root, "exclude <pattern>" for each
+    seen    "ccgrep seen 6 <HEAD>", "root <path>" for each root, "exclude <pattern>" for each
             excluded pattern; an empty line,
             "<mtime_ns> <path>" for each folder (-1: it did not exist); an empty line,
             "<path>" for each transcript; an empty line,
-            mtime_ns, size and inode of each transcript, 8 bytes each in native byte order;
-            a checksum
+            mtime_ns, ctime_ns, size and inode of each transcript, 8 bytes each in native byte
+            order; a checksum
 
 A time within two seconds of the scan is written as `?` (folders) or as all ones (transcripts):
-such a file can change again without a new mtime, so it counts as changed. `history.jsonl` and the
-session index are not listed: an ingest that reads anything new reads them too. The file is a hint:
+such a file can change again without a new mtime, so it counts as changed. Files with titles are
+listed like transcripts. `history.jsonl` and databases are not: every prompt changes them, and an
+ingest that reads anything new reads them too. The file is a hint:
 if it is lost or damaged, the next command scans the roots. Change detection skips the checksum,
 because every field is compared with the disk anyway.
 """
@@ -20,7 +21,7 @@ import os
 import sys
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.sources.scan import is_racy
+from ccgrep.sources.scan import LISTED_KINDS, is_racy
 from ccgrep.store.refs import read_head
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
     from ccgrep.sources.scan import FoundFile, Scan
 
-_VERSION = "ccgrep seen 5"
+_VERSION = "ccgrep seen 6"
 _NAME = "seen"
-_STAT_BYTES = 24
+_STAT_BYTES = 32
 _UNSETTLED = 2**64 - 1  # no file has this mtime
 
 
@@ -41,7 +42,7 @@ class SeenFile(NamedTuple):
     locations: bytes
     folders: bytes
     paths: list[bytes]
-    stats: memoryview  # mtime_ns, size and inode of each path
+    stats: memoryview  # mtime_ns, ctime_ns, size and inode of each path
 
 
 def describe_locations(roots: Sequence[str], exclude: Sequence[str] = ()) -> bytes:
@@ -78,7 +79,7 @@ def describe_scan(head: str, locations: bytes, scan: Scan, scanned_ns: int) -> b
     """
     if scan.errors or any("\n" in path for path in (*scan.files, *scan.folders)):
         return None
-    files = [file for file in scan.files.values() if file.kind == "session"]
+    files = [file for file in scan.files.values() if file.kind in LISTED_KINDS]
     folders = [
         f"{'?' if is_racy(time, scanned_ns) else time} {path}"
         for path, time in scan.folders.items()
@@ -120,6 +121,7 @@ def _encode(start: bytes, folders: bytes, paths: list[bytes], stats: bytes | byt
 
 
 def _encode_stat(file: FoundFile, scanned_ns: int) -> bytes:
-    is_settled = file.mtime_ns >= 0 and not is_racy(file.mtime_ns, scanned_ns)
-    numbers = (file.mtime_ns if is_settled else _UNSETTLED, file.size, file.inode)
+    is_settled = min(file.mtime_ns, file.ctime_ns) >= 0 and not is_racy(file.mtime_ns, scanned_ns)
+    times = (file.mtime_ns, file.ctime_ns) if is_settled else (_UNSETTLED, _UNSETTLED)
+    numbers = (*times, file.size, file.inode)
     return b"".join(number.to_bytes(8, sys.byteorder) for number in numbers)

@@ -22,8 +22,11 @@ from ccgrep.store.lock import WriterLock
 _STEP_MS = 100
 _DEBOUNCE_MS = 1000
 _TICK_MS = 1000
-_FOLDERS = {"claude_code": ("projects",), "codex": ("sessions", "archived_sessions")}
-_NAMES = (".jsonl", ".jsonl.zst", "sessions-index.json")
+_FOLDERS = {
+    "claude_code": ("projects", "plans", "claude-code-sessions", "local-agent-mode-sessions"),
+    "codex": ("sessions", "archived_sessions"),
+}
+_NAMES = (".jsonl", ".jsonl.zst", ".json", ".md")
 
 
 def keep_fresh(

@@ -6,12 +6,15 @@ from ccgrep.errors import NotFoundError
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.paths import to_slashes
 from ccgrep.refs import find_session
 from ccgrep.search.request import Filters
-from ccgrep.text import one_line, to_nfc
+from ccgrep.text import folder_name, one_line, to_nfc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from ccgrep.model import Session
 
 _FIRST_FETCH = 1000
 
@@ -35,6 +38,9 @@ def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
         must.append(reader.term("kind", KINDS.index("subagent")))
     elif filters.subagents == "exclude":
         never += [reader.term("kind", KINDS.index(kind)) for kind in ("subagent", "worker")]
+    if filters.documents != "include":
+        clauses = must if filters.documents == "only" else never
+        clauses.append(reader.term("kind", KINDS.index("document")))
     if filters.except_ids:
         never.append(reader.any_value("session", filters.except_ids))
     if filters.max_sessions:
@@ -66,6 +72,12 @@ def _required_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
         yield reader.any_value("tool_name", tools)
 
 
+def passes_documents(session: Session, filters: Filters) -> bool:
+    if filters.documents == "include":
+        return True
+    return (session.kind == "document") == (filters.documents == "only")
+
+
 def matching_projects(
     list_projects: Callable[[], Iterable[str]], filters: Filters
 ) -> set[str] | None:
@@ -74,10 +86,12 @@ def matching_projects(
         return None
     known = set(list_projects())
     passing = known
-    for typed, is_match in ((filters.project, _contains), (filters.here, _is_related)):
+    for typed, is_match in ((filters.project, _is_named), (filters.here, _is_related)):
         if typed is None:
             continue
         matching = {path for path in known if is_match(path, typed)}
+        if is_match is _is_named and (typed.startswith("-") or typed[1:3] == "--"):
+            matching |= _projects_of_folder(known, typed)
         if not matching:
             raise NotFoundError(
                 f"no sessions found for project '{one_line(typed)}': "
@@ -85,6 +99,23 @@ def matching_projects(
             )
         passing = passing & matching
     return passing
+
+
+def _is_named(project: str, part: str) -> bool:
+    """Return whether a project's path contains `part`; in a Windows path, `\\` is `/`."""
+    return _contains(project, part) or _contains(to_slashes(project), part.replace("\\", "/"))
+
+
+def _projects_of_folder(known: set[str], typed: str) -> set[str]:
+    """Return the projects whose folder name contains `typed`, else the project around it.
+
+    Sessions that started in a subdirectory of a project have a folder of their own.
+    """
+    names = {path: folder_name(path) for path in known if path}
+    matching = {path for path, name in names.items() if _contains(name, typed)}
+    above = [name for name in names.values() if typed.startswith(f"{name}-")]
+    nearest = max(above, key=len, default="")
+    return matching or {path for path, name in names.items() if name == nearest}
 
 
 def _contains(value: str, part: str) -> bool:

@@ -25,8 +25,8 @@ _SESSION_BONUS = 0.2
 _DIGITS = 5
 """Scores are rounded, because their last digits depend on the order of summation."""
 
-_MAIN, _SUBAGENT, _WORKER, _SUPERSEDED = range(len(KINDS))
-MACHINE_KINDS = (_WORKER, _SUPERSEDED)
+_MAIN, _SUBAGENT, _WORKER, _SUPERSEDED, _DOCUMENT = range(len(KINDS))
+MACHINE_KINDS = (_WORKER, _SUPERSEDED, _DOCUMENT)
 """Sessions that rank below all others."""
 
 

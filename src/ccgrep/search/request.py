@@ -24,6 +24,7 @@ class Filters(NamedTuple):
     branch: str | None = None
     model: str | None = None
     subagents: Subagents = "include"
+    documents: Subagents = "include"  # project memory and plans
     max_sessions: int = 0
     only_ids: frozenset[str] | None = None  # whole session ids, as in `except_ids`
     except_ids: frozenset[str] = frozenset()

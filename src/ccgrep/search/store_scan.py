@@ -13,7 +13,7 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.model import Entry, Turn
 from ccgrep.refs import find_session
 from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, encode_text
-from ccgrep.search.filters import matching_projects
+from ccgrep.search.filters import matching_projects, passes_documents
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.search.turn_reader import TurnReader
 from ccgrep.store.manifest import Row
@@ -85,6 +85,7 @@ class StoreScan:
             and (filters.only_ids is None or session.id in filters.only_ids)
             and session.id not in filters.except_ids
             and is_kept[filters.subagents]
+            and passes_documents(session, filters)
         )
 
     def _named_sessions(self) -> set[str] | None:

@@ -5,6 +5,7 @@ file. The meaning of a record follows from its type and from `prompts`. The chai
 only marks the turns that the user rolled back: following it would lose a third of the records.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -43,6 +44,8 @@ from ccgrep.sources.values import (
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
 _NO_ANSWER = "No response requested."
+_FORK_MS = 1000
+"""Records of one moment may be out of order by less."""
 
 
 class ClaudeReader:
@@ -73,8 +76,9 @@ class ClaudeReader:
         entries, resume = self._main.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)
         own = entries[-1:] if self._is_worker else entries
+        session = replace(self._make_session(), forked_at=self._find_fork_time(entries))
         lacks_output = self._spills.lacks_output
-        sessions = [SessionReading(self._make_session(), tuple(own), bad, False, lacks_output)]
+        sessions = [SessionReading(session, tuple(own), bad, False, lacks_output)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
         sessions += self._finish_inherited(entries[:-1]) if self._is_worker else []
         if resume is None or len(sessions) > 1:
@@ -112,6 +116,8 @@ class ClaudeReader:
             time = parse_time(record.timestamp)
             self._turns.record = RecordInfo(mark, end, self._state, time)
             self._state = self._state.apply_queue_operation(record)
+            if not self._main.count and self._state.begun is None:
+                self._state = replace(self._state, begun=time)
         else:
             self._state = self._state.apply_metadata(record)
 
@@ -345,6 +351,15 @@ class ClaudeReader:
         )
         return [SessionReading(session, tuple(copied), is_inherited=True)]
 
+    def _find_fork_time(self, entries: Sequence[Entry]) -> int | None:
+        """Return when the session was forked, or None if it was not.
+
+        A fork queues its first prompt and then copies the turns of its original, which are older.
+        """
+        begun, first = self._state.begun, entries[0].started if entries else None
+        is_fork = begun is not None and first is not None and begun > first + _FORK_MS
+        return begun if is_fork else None
+
     def _make_session(self) -> Session:
         state, identity = self._state, self._identity
         own_uuids = {b"", *self._main.turn_by_uuid}
@@ -359,7 +374,7 @@ class ClaudeReader:
             continued_in=state.continued_in,
             agent=identity.agent,
             title=title,
-            is_titled=is_titled,
+            title_origin="client" if is_titled else "prompt",
             summaries=tuple(item for item in state.summaries if item[1] not in own_uuids),
             slug=state.slug,
             cost_usd=state.cost_usd,

@@ -65,6 +65,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     first_prompt: str = ""
     forked_from: str = ""
     continued_in: str = ""
+    begun: int | None = None  # when the first prompt was queued, before any turn
     cost_usd: float | None = None
     costs: tuple[ModelCost, ...] = ()
     versions: tuple[str, ...] = ()

@@ -11,10 +11,11 @@ from ccgrep.kinds import SourceName
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import read_side_json
 from ccgrep.sources.reading import SessionIdentity
-from ccgrep.sources.values import as_string
+from ccgrep.sources.values import as_count, as_string
 
 # `~` is reserved: ccgrep appends `~2`, `~3`, ... to sessions that share an id.
-_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{7,60}"
+_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}"
+_HASHED_ID = r"x[0-9a-f]{12}"
 _UUID_AT_END = r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=$|_)"
 _WORKERS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_question-")
 _MAX_META_BYTES = 64 * 1024
@@ -27,6 +28,21 @@ def safe_id(name: str) -> str:
     return "x" + sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
+def document_id(path: str) -> str:
+    """Return the id of the document at `<folder>/memory/<name>` or `plans/<name>`.
+
+    It follows from the place below the root, so that a copy of the root has the same documents.
+    """
+    parts = path.split(os.sep)
+    names = parts[-3:] if parts[-2:-1] == ["memory"] else parts[-2:]
+    return "doc-" + sha256("/".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def is_hashed_id(id: str) -> bool:
+    """Return whether `safe_id` made up this id, so that the client does not know it."""
+    return compile_pattern(_HASHED_ID).fullmatch(id) is not None
+
+
 def is_agent_transcript(path: str) -> bool:
     """Return whether a Claude Code transcript belongs to a sub-agent or worker."""
     folder, name = os.path.split(path)
@@ -34,7 +50,9 @@ def is_agent_transcript(path: str) -> bool:
 
 
 def identify(source: SourceName, path: str) -> SessionIdentity:
-    """Return what the path of a transcript says about its session."""
+    """Return what the path of a transcript or document says about its session."""
+    if path.endswith(".md"):
+        return SessionIdentity(document_id(path), "document")
     return _identify_claude(path) if source == "claude_code" else _identify_codex(path)
 
 
@@ -45,12 +63,14 @@ def _identify_claude(path: str) -> SessionIdentity:
         return SessionIdentity(safe_id(stem))
     before, subagents, _ = f"{folder}{os.sep}".rpartition(f"{os.sep}subagents{os.sep}")
     meta = read_side_json(os.path.join(folder, stem + ".meta.json"), max_bytes=_MAX_META_BYTES)
+    depth = as_count(meta.get("spawnDepth")) or 0
     return SessionIdentity(
         id=safe_id(stem),
         kind="worker" if stem.startswith(_WORKERS) else "subagent",
         parent=safe_id(os.path.basename(before)) if subagents else "",
         description=as_string(meta.get("description")) or as_string(meta.get("name")),
         agent=as_string(meta.get("agentType")),
+        nesting_call=as_string(meta.get("toolUseId")) if depth > 1 else "",
     )
 
 

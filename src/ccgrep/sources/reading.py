@@ -24,6 +24,7 @@ class SessionIdentity(Struct, frozen=True):
     parent: str = ""
     description: str = ""
     agent: str = ""
+    nesting_call: str = ""  # the id of the call by which another sub-agent started this one
 
 
 class Checkpoint(Struct, frozen=True):

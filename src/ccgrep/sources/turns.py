@@ -197,6 +197,22 @@ class TurnBuilder:
         else:
             self._current().steps.append(note)
 
+    def has_note(self, kind: NoteKind) -> bool:
+        """Return whether the current turn has a note of this kind."""
+        steps = self._open[-1].steps if self._open else []
+        return any(isinstance(step, Note) and step.kind == kind for step in steps)
+
+    def retract_text(self, summary: str) -> str:
+        """Remove and return the agent's last text if `summary` ends with it."""
+        last = self._open[-1].steps[-1] if self._open and self._open[-1].steps else None
+        parts = last.parts if isinstance(last, MessageDraft) else []
+        if not parts or not isinstance(text := parts[-1], Text):
+            return ""
+        if not summary.endswith(text.text.strip()):
+            return ""
+        parts.pop()
+        return text.text
+
     def touch(self) -> None:
         """Extend the current turn to a record that adds no text."""
         if self._open:

@@ -156,7 +156,7 @@ def tally_shard(store: Store, id: ObjectId, previous: ColumnFile | None = None) 
     known = read_summaries(previous) if previous is not None else {}
     builder = TallyBuilder()
     for row in store.load(id, Shard).rows:
-        if row.session.turns:
+        if row.session.turns and row.session.kind != "document":
             _add_session(store, row, known, builder)
     return builder.encode()
 

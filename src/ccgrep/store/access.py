@@ -13,8 +13,9 @@ from ccgrep.errors import FormatError, StoreError
 from ccgrep.lazy_re import compile_pattern
 
 FORMAT = 1
-FEATURES: frozenset[str] = frozenset()
-FORMAT_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures {' '.join(sorted(FEATURES))}\n"
+FEATURES = frozenset(["documents"])
+FORMAT_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures \n"
+ALL_FEATURES_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures {' '.join(sorted(FEATURES))}\n"
 
 _ANY_FORMAT = r"ccgrep store\nformat ([1-9]\d*)\nfeatures ?([a-z0-9 -]*)\n"
 
@@ -24,7 +25,7 @@ def check_format(directory: str, is_repair: bool = False) -> None:
     path = os.path.join(directory, "FORMAT")
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read(4096)
-    if text == FORMAT_TEXT:
+    if text in (FORMAT_TEXT, ALL_FEATURES_TEXT):
         return
     match = compile_pattern(_ANY_FORMAT).fullmatch(text)
     if match is None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ccgrep.errors import LostRaceError
-from ccgrep.model import ObjectId, Turn
+from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.store import refs
 from ccgrep.store.manifest import Manifest, Row, Shard, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, make_frame, unpack_frame
@@ -98,6 +98,12 @@ class Commit:
         if shard.get(row.session.id) != row:
             shard[row.session.id] = row
             self._touched.add(name)
+
+    def set_session(self, row: Row, session: Session) -> None:
+        """Change what describes the session of a row, in its manifest too."""
+        manifest = self.manifest(row)
+        changed = replace(manifest, session=session, revision=manifest.revision + 1)
+        self.set_row(replace(row, session=session, manifest=self.put("manifest", changed)))
 
     def drop_row(self, session_id: str) -> None:
         name = shard_of(session_id)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from ccgrep.lazy_re import compile_pattern
-from ccgrep.store.access import FORMAT_TEXT
+from ccgrep.store.access import ALL_FEATURES_TEXT, FORMAT_TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +46,14 @@ def write_head(store_dir: str, id: ObjectId) -> None:
 
 def write_format(store_dir: str) -> None:
     _publish(store_dir, "FORMAT", FORMAT_TEXT)
+
+
+def require_features(store_dir: str) -> None:
+    """Record that the store has sessions of a kind that older versions cannot read."""
+    with open(os.path.join(store_dir, "FORMAT"), encoding="utf-8", errors="replace") as file:
+        is_recorded = file.read(4096) == ALL_FEATURES_TEXT
+    if not is_recorded:
+        _publish(store_dir, "FORMAT", ALL_FEATURES_TEXT)
 
 
 def read_forgotten(store_dir: str) -> list[bytes]:

@@ -13,7 +13,7 @@ from ccgrep.output.session_list import list_lines
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
-    filters = parse_filters(arguments, context, config)
+    filters = parse_filters(arguments, context, config, documents="exclude")
     limit = config.list_limit if is_cut else arguments.limit or 0
     sessions = list_sessions(config, filters, limit, arguments.tree)
     if arguments.json:

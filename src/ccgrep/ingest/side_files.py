@@ -1,0 +1,48 @@
+"""Ingests the files beside the transcripts: lost sessions, titles, documents and projects.
+
+Runs after the transcripts are read, because a transcript knows its session best.
+"""
+
+from collections.abc import Sequence
+
+from ccgrep.ingest.documents import ingest_documents
+from ccgrep.ingest.folder_projects import assign_projects
+from ccgrep.ingest.merge import Merge
+from ccgrep.ingest.outer_titles import apply_outer_titles
+from ccgrep.ingest.plan import Plan
+from ccgrep.ingest.recover import Exclusions, recover
+from ccgrep.ingest.report import IndexReport
+from ccgrep.ingest.retitle import retitle
+from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.store.manifest import SourceFile
+
+
+def ingest_side_files(
+    merge: Merge, scan: Scan, todo: Plan, now_ns: int, exclusions: Exclusions, report: IndexReport
+) -> tuple[SourceFile, ...]:
+    """Ingest what changed of the side files, and return what is known of the hint files."""
+    changed = [scan.files[path] for path in (*todo.new, *todo.changed, *todo.suspect)]
+    hints = [file for file in scan.files.values() if file.kind not in ("session", "document")]
+    apply_outer_titles(merge)
+    known = recover(merge, hints, {*todo.new, *todo.changed}, now_ns, exclusions, report)
+    _recover_threads(merge, hints, changed, exclusions, report)
+    # A new session may have a title in a file that did not change.
+    retitle(merge.commit, hints if report.new_sessions else changed)
+    documents = [file for file in changed if file.kind == "document"]
+    ingest_documents(merge, documents, bool(exclusions.patterns))
+    assign_projects(merge.commit)
+    roots = set(scan.complete_roots)
+    return tuple(file for file in known if file.path in scan.files or file.root not in roots)
+
+
+def _recover_threads(
+    merge: Merge,
+    hints: Sequence[FoundFile],
+    changed: Sequence[FoundFile],
+    exclusions: Exclusions,
+    report: IndexReport,
+) -> None:
+    if any(file.kind == "codex_history" for file in changed):
+        from ccgrep.ingest.recover_threads import recover_threads  # noqa: PLC0415 - only for Codex
+
+        recover_threads(merge, hints, exclusions, report)

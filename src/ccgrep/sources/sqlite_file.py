@@ -1,0 +1,93 @@
+"""Reads SQLite databases of a client that may be running, without locking or writing anything.
+
+SQLite itself would lock the file and create files beside it. So a database is read into memory,
+together with its write-ahead log (WAL), which often holds most of the rows. The database is
+untrusted: a query that takes too long is aborted, and any error means that there are no rows.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ccgrep.sources.files import read_side_file
+
+_MAX_BYTES = 64 * 1024 * 1024
+_MAX_VALUE_BYTES = 16 * 1024 * 1024
+_MAX_STEPS = 200  # of 1,000,000 instructions each
+_WAL_HEADER = 32
+_FRAME_HEADER = 24
+
+Row = tuple[object, ...]
+
+
+class Database:
+    """A database to read from."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, *values: str) -> list[Row]:
+        """Return the rows of a query, or none if the database is damaged or has other tables."""
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError):
+            return []
+
+
+@contextmanager
+def open_database(path: str, root: str) -> Iterator[Database]:
+    """Open a database. One that is too large for memory is read in place, without its WAL."""
+    with _connect(path, root) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+        steps = iter(range(_MAX_STEPS))
+        connection.set_progress_handler(lambda: next(steps, None) is None, 1_000_000)
+        database = Database(connection)
+        database.rows("PRAGMA trusted_schema = OFF")
+        yield database
+
+
+@contextmanager
+def _connect(path: str, root: str) -> Iterator[sqlite3.Connection]:
+    data = read_side_file(path, root, _MAX_BYTES)
+    if data is None and os.path.isfile(path) and not os.path.islink(path):
+        quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        connection = sqlite3.connect(f"file:{quoted}?immutable=1", uri=True)
+    else:
+        connection = sqlite3.connect(":memory:")
+        pages = bytearray(data or b"")
+        apply_wal(pages, read_side_file(f"{path}-wal", root, _MAX_BYTES) or b"")
+        if pages:
+            pages[18:20] = b"\1\1"  # no WAL: an in-memory database cannot have one
+            connection.deserialize(bytes(pages))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def apply_wal(pages: bytearray, wal: bytes) -> None:
+    """Write the committed pages of a WAL into the database that it belongs to.
+
+    Frames of an earlier use of the WAL have another salt. Their checksums are not verified: a page
+    that was being written makes the query fail, and the next change is read again.
+    """
+    size, salt = int.from_bytes(wal[8:12]), wal[16:24]
+    if not 512 <= size <= 65536:
+        return
+    uncommitted: dict[int, bytes] = {}
+    for start in range(_WAL_HEADER, len(wal) - size - _FRAME_HEADER + 1, size + _FRAME_HEADER):
+        number, pages_after = (int.from_bytes(wal[start + at :][:4]) for at in (0, 4))
+        if wal[start + 8 : start + 16] != salt or number * size > _MAX_BYTES:
+            break
+        uncommitted[number] = wal[start + _FRAME_HEADER :][:size]
+        if pages_after:
+            _write_pages(pages, uncommitted, size)
+            uncommitted.clear()
+
+
+def _write_pages(pages: bytearray, changed: dict[int, bytes], size: int) -> None:
+    for number, page in changed.items():
+        end = number * size
+        pages.extend(bytes(max(end - len(pages), 0)))
+        pages[end - size : end] = page
