@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
-from ccgrep.ingest.inherit import find_missing, join_copies
 from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading, add_totals
@@ -202,6 +201,8 @@ class Merge:
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         if row.session.is_recovered and row.session.source == "claude_code" and new:
+            from ccgrep.ingest.inherit import find_missing  # noqa: PLC0415 - rare
+
             left = find_missing(self.commit.manifest(row).entries, new, self.commit.load_turn)
             if left:
                 self._keep_superseded(row, left)
@@ -304,6 +305,8 @@ class Merge:
             self.new_sessions += 1
             self._ids.setdefault(id, set()).add(id)
         elif row.session.is_recovered:
+            from ccgrep.ingest.inherit import join_copies  # noqa: PLC0415 - rare
+
             session, entries = join_copies(row.session, self.commit.manifest(row).entries, reading)
         elif row.session.is_prompt_only:
             entries = self._add_prompts(entries, row)
