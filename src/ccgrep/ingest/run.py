@@ -240,12 +240,7 @@ class IngestRun:
             before = Checkpoint(closed, bad, manifest.state)
         options, earlier = self._options, self._earlier.get(found.path, ())
         return Task(
-            found,
-            known,
-            before,
-            options.is_full,
-            earlier=earlier,
-            temp_dirs=options.temp_dirs,
+            found, known, before, options.is_full, earlier=earlier, temp_dirs=options.temp_dirs
         )
 
     def _publish(self, **changes: object) -> None:
