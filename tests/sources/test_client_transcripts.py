@@ -1,0 +1,19 @@
+"""Transcripts that the real clients wrote for tests/clients, shortened by its `distill`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.clients import archive
+from tests.clients.compare import compare
+from tests.helpers.homes import Home
+
+
+@pytest.mark.parametrize("name", archive.read_outcomes())
+def test_ccgrep_reports_what_was_scripted(name: str, tmp_path: Path) -> None:
+    outcome = archive.read_outcomes()[name]
+    home = Home(tmp_path)
+    archive.unpack(outcome, home.directory)
+    home.index()
+    assert compare(outcome, home.json) == []
+    assert home.json("status")["unknown_types"] == {}
