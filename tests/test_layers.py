@@ -18,6 +18,7 @@ FOUNDATION = {
     "lazy_re",
     "light_typing",
     "model",
+    "paths",
 }
 """Modules that every room may import."""
 
@@ -28,6 +29,7 @@ MAY_IMPORT = {
     "lazy_re": set(),
     "light_typing": set(),
     "model": set(),
+    "paths": set(),
     "secrets": set(),
     "text": {"secrets"},
     "sources": set(),

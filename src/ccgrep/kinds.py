@@ -20,7 +20,7 @@ Tier = Literal["all", "most", "exact", "semantic", "hybrid"]
 Level = Literal["whole", "discussion"]
 TitleOrigin = Literal[
     "prompt",  # guessed from the first prompt or a slug
-    "summary",  # from a file beside the transcript
+    "summary",  # from a file beside the transcript, or from another transcript
     "client",  # in the transcript
     "name",  # given by the user, in a file beside the transcript
 ]

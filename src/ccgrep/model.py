@@ -103,6 +103,19 @@ class Usage(Struct, frozen=True, array_like=True):
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
+    cache_write_5m: int | None = None  # the part of `cache_write` that is kept for five minutes
+    cache_write_1h: int | None = None
+
+
+class ModelCost(Struct, frozen=True, array_like=True):
+    """What a session spent on one model, as its client counted."""
+
+    model: str
+    usd: float | None = None
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
@@ -131,10 +144,12 @@ class Session(Struct, frozen=True, omit_defaults=True):
     kind: SessionKind = "main"
     parent: str = ""  # the session that started this sub-agent
     forked_from: str = ""
+    forked_at: int | None = None  # if the transcript shows it
     continued_in: str = ""
     agent: str = ""  # the sub-agent's type
     project: str = ""  # git root of the first cwd, else that cwd
     cwd: str = ""
+    current_cwd: str = ""  # the last directory, if it is another one
     branch: str = ""
     title: str = ""
     title_origin: TitleOrigin = "client"
@@ -146,12 +161,15 @@ class Session(Struct, frozen=True, omit_defaults=True):
     tools: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cost_usd: float | None = None  # as the client counted it, with requests that are in no record
+    costs: tuple[ModelCost, ...] = ()
     models: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     is_prompt_only: bool = False
-    is_recovered: bool = False  # from the client's database
+    is_recovered: bool = False  # from copies or the client's database, without its transcript
+    summaries: tuple[tuple[str, bytes], ...] = ()  # of other sessions, with a record's uuid
 
     @property
     def has_transcript(self) -> bool:

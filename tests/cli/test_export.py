@@ -120,7 +120,7 @@ def shop(home: Home) -> Home:
     file.result(file.call("Other", {"x": [1]}), [{"type": "text", "text": "yes"}])
     file.answer("Done.")
     file.turn("thanks", "Welcome.")
-    file.meta("ai-title", aiTitle="Fix <it>")
+    file.meta("ai-title", aiTitle="Fix list<it>")
     file.write()
     home.index()
     return home
@@ -206,7 +206,7 @@ def test_ordinary_text_is_exported_unchanged(home: Home, text: str) -> None:
 
 def test_page_has_headings_highlighting_and_tool_calls(shop: Home) -> None:
     text = export(shop, "--format", "html", *EVERYTHING)
-    assert "<h1>Fix &lt;it&gt;</h1>" in text
+    assert "<h1>Fix list&lt;it&gt;</h1>" in text
     assert '<div class="typed" dir="auto">fix &lt;b&gt;it&lt;/b&gt;\n  please</div>' in text
     assert '<span class="k">def</span>' in text
     assert "<li>one</li>" in text and "<li><code>two</code></li>" in text

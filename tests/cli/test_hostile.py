@@ -21,6 +21,7 @@ from ccgrep.ops.search import search
 from ccgrep.search.request import Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.sources.identity import is_hashed_id
+from ccgrep.sources.titles import clean_title
 from tests.helpers import scale
 from tests.helpers.attacks import ATTACKS, BENIGN, acting
 from tests.helpers.homes import Home
@@ -214,7 +215,7 @@ def test_words_next_to_hostile_text_match_and_json_keeps_the_text(
         assert f"needle{number} commonword {kept} tail{number}" in prompts, name
         result = prompts[f"needle{number} commonword {kept} tail{number}"]
         assert result["project_path"] == f"/home/sam/{kept}/in{number}{kept}", name
-        assert result["title"] == f"title{number} {kept} of it", name
+        assert result["title"] == clean_title(f"title{number} {kept} of it"), name
     for word in ("needle", "tail", "answer", "end", "second", "inword", "outword", "title"):
         numbers = range(len(ATTACKS)) if word == "needle" else (3, 7, 35, 47)
         for number in numbers:
@@ -348,7 +349,7 @@ def test_ordinary_text_is_printed_unchanged(ordinary: Home, text: str) -> None:
     for name in ("JSON", "JSON of a conversation"):
         message = json.dumps(f"answer{number} commonword {text} end{number}", ensure_ascii=False)
         assert message in surfaces[name], name
-    assert f"title{number} {text} of it" in surfaces["list"]
+    assert clean_title(f"title{number} {text} of it") in surfaces["list"]
 
 
 _SURFACES: dict[str, str] = {}

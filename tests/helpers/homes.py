@@ -29,7 +29,7 @@ from ccgrep.store.manifest import Manifest, Row
 from ccgrep.store.store import Store
 from tests.helpers import fork_server, portability
 from tests.helpers.extras import require_model
-from tests.helpers.transcripts import EPOCH_MS, ClaudeFile, CodexFile
+from tests.helpers.transcripts import EPOCH_MS, ClaudeFile, CodexFile, PaginatedCodexFile
 
 SOURCE = str(Path(ccgrep.__file__).parents[1])
 """Commands under test import from here, whichever ccgrep is installed."""
@@ -94,6 +94,9 @@ class Home:
 
     def codex(self, seed: int = 1, **fields: Any) -> CodexFile:
         return CodexFile(self.codex_sessions, seed, **fields)
+
+    def paginated_codex(self, seed: int = 1, **fields: Any) -> PaginatedCodexFile:
+        return PaginatedCodexFile(self.codex_sessions, seed, **fields)
 
     def rest(self) -> None:
         """Set the mtime of every transcript and directory to an hour ago."""

@@ -247,3 +247,61 @@ class CodexFile(Lines):
         if command:
             self.command(command, output)
         self.answer(answer)
+
+
+class PaginatedCodexFile(CodexFile):
+    """A rollout of Codex since 0.151: records have ordinals, items replace the events."""
+
+    def __init__(self, sessions: Path, seed: int = 1, cwd: str = "/home/sam/src/api") -> None:
+        super().__init__(sessions, seed, cwd)
+        self.next_ordinal = 0
+
+    def lines(self) -> list[bytes]:
+        for record in self.records:
+            if isinstance(record, dict) and "ordinal" not in record:
+                record["ordinal"] = self.next_ordinal
+                self.next_ordinal += 1
+        return super().lines()
+
+    def meta(self, **fields: Any) -> None:
+        super().meta(**{"cli_version": "0.169.0", "history_mode": "paginated", **fields})
+
+    def completed(self, type: str, **fields: Any) -> None:
+        """Add a completed item."""
+        id = f"exec-{self.uuid()}"
+        self.event("item_completed", thread_id=self.id, item={"type": type, "id": id, **fields})
+
+    def prompt(self, text: str) -> None:
+        self.item("message", role="user", content=[{"type": "input_text", "text": text}])
+        self.completed("UserMessage", id=self.uuid(), content=[{"type": "text", "text": text}])
+
+    def answer(self, text: str) -> None:
+        id = f"msg_{self.uuid()}"
+        self.completed("AgentMessage", id=id, content=[{"type": "Text", "text": text}])
+        text_part = {"type": "output_text", "text": text, "annotations": []}
+        self.item("message", id=id, role="assistant", content=[text_part])
+
+    def script(self, code: str, output: str, *items: dict[str, Any]) -> None:
+        """Add a script of code mode with the items of its calls."""
+        call_id = f"call_{self.uuid()}"
+        self.item("custom_tool_call", call_id=call_id, name="exec", input=code, status="completed")
+        for item in items:
+            self.completed(**item)
+        head = "Script completed\nWall time 0.1 seconds\nOutput:\n"
+        parts = [{"type": "input_text", "text": text} for text in (head, output)]
+        self.item("custom_tool_call_output", call_id=call_id, output=parts)
+
+    def rewind(self, ordinal: int, seed: int) -> "PaginatedCodexFile":
+        """Return the rollout that follows a rewind to before the record with this ordinal.
+
+        A rewind with a larger seed was later.
+        """
+        self.lines()
+        other = PaginatedCodexFile(self.path.parents[3], seed, self.cwd)
+        other.id, other.next_ordinal = self.id, ordinal
+        rollout = uuid.UUID(int=seed)
+        other.path = self.path.with_name(f"rollout-2026-09-21T11-00-00-{self.id}_{rollout}.jsonl")
+        base = {"thread_id": self.id, "end_ordinal_exclusive": ordinal, "end_byte_offset": 0}
+        other.now_ms = self.now_ms
+        other.meta(history_base=base)
+        return other

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import ccgrep.refresh.update
 from ccgrep.ingest.plan import plan
@@ -238,6 +239,9 @@ def test_plan_lists_every_difference() -> None:
     assert todo.new == ("/r/new",)
     assert todo.changed == ("/r/grown",)
     assert todo.suspect == ("/r/racy",)
+    touched = {path: replace(one, ctime_ns=1) for path, one in before.items()}
+    todo = plan(touched, Scan(seen, {}, ["/r"], []), now_ns=20_000_000_000)
+    assert set(todo.changed) == set(seen) - {"/r/new"}
     assert todo.gone == ("/r/gone",)
     assert plan(before, Scan({}, {}, [], []), now_ns=0).gone == ()
 

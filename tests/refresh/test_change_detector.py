@@ -46,6 +46,18 @@ def test_replaced_transcript_of_the_same_size_and_time_is_reported(home: Home) -
     assert changes(home) == [str(path)]
 
 
+def test_rewritten_transcript_with_a_restored_mtime_is_reported_and_read(home: Home) -> None:
+    (path,) = fill(home, 1)
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"because", b"nothing"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert changes(home) == [str(path)]
+    assert home.run("nothing", "-l").stdout
+    assert changes(home) == []
+
+
 @pytest.mark.parametrize("gone", range(4))
 def test_deleted_transcript_requires_a_scan(home: Home, gone: int) -> None:
     paths = fill(home, 4)

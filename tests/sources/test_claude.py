@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ccgrep.model import (
     Usage,
 )
 from ccgrep.sources.values import usage_key
+from tests.helpers import readers
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile, encode, iso
 
@@ -585,3 +587,179 @@ def test_signatures_and_base64_are_not_stored(home: Home) -> None:
             ),
         )
     ]
+
+
+# What Claude Code 2.1.197 writes.
+
+
+def read_record_by_record(home: Home, file: ClaudeFile) -> list[Turn]:
+    """Return the turns, after checking that reading record by record yields the same."""
+    lines = file.lines()
+    data, cuts = b"".join(lines), list(accumulate(map(len, lines)))
+    whole, in_pieces = readers.read("claude", data), readers.read_in_pieces("claude", data, cuts)
+    assert readers.without_progress(in_pieces) == readers.without_progress(whole)
+    return read(home, file)
+
+
+def queue(file: ClaudeFile, operation: str, **fields: Any) -> None:
+    file.meta("queue-operation", operation=operation, timestamp=file.tick(), **fields)
+
+
+def attach_queued(file: ClaudeFile, text: str) -> None:
+    file.add(
+        "attachment",
+        attachment={"type": "queued_command", "prompt": text, "commandMode": "prompt"},
+    )
+
+
+@pytest.mark.parametrize("order", ["removed first", "attached first", "only the first attached"])
+def test_two_queued_prompts_keep_their_order(home: Home, order: str) -> None:
+    file = home.claude()
+    file.prompt("one")
+    call = file.call("Bash", {"command": "sleep 8"})
+    for text in ("two", "three", "four"):
+        queue(file, "enqueue", content=text)
+    if order == "removed first":
+        queue(file, "remove")
+        queue(file, "remove")
+    file.result(call, "slept")
+    attach_queued(file, "two")
+    if order != "removed first":
+        queue(file, "remove")
+        queue(file, "remove")
+    if order != "only the first attached":
+        attach_queued(file, "three")
+    file.answer("all done")
+    assert read_record_by_record(home, file) == [
+        Turn("one", steps=(message(bash_call("sleep 8", "slept")),)),
+        Turn("two"),
+        Turn("three", steps=(message("all done"),)),
+    ]
+
+
+def write_answer_before_prompt(file: ClaudeFile, prompt: str, after: str = "") -> None:
+    """Add an answer, then its prompt with an attachment, as after an answer within 0.2 s."""
+    file.prompt(prompt)
+    if after:
+        file.prompt(after)
+    file.add("attachment", attachment={"type": "skill_listing", "content": "none"})
+    written, file.records = file.records, []
+    file.answer("done at once")
+    file.add("system", subtype="turn_duration", durationMs=20)
+    file.records += written
+
+
+def test_answer_before_its_prompt_belongs_to_it(home: Home) -> None:
+    file = home.claude()
+    write_answer_before_prompt(file, "be quick")
+    file.turn("thanks", "welcome")
+    assert read_record_by_record(home, file) == [
+        Turn("be quick", steps=(message("done at once"),)),
+        Turn("thanks", steps=(message("welcome"),)),
+    ]
+    assert not any(entry.is_rolled_back for entry in home.manifest(file.id).entries)
+
+
+def test_notes_of_a_late_prompt_come_before_its_answer(home: Home) -> None:
+    file = home.claude()
+    write_answer_before_prompt(
+        file, "<bash-input>ls</bash-input>", "<bash-stdout>a.py</bash-stdout>"
+    )
+    file.answer("anything else?")
+    assert read_record_by_record(home, file) == [
+        Turn(
+            "ls",
+            steps=(Note("command", "a.py"), message("done at once"), message("anything else?")),
+        )
+    ]
+
+
+@pytest.mark.parametrize("fields", [{}, {"parentUuid": None}])
+def test_prompt_after_an_orphan_answer_begins_a_turn(home: Home, fields: dict[str, Any]) -> None:
+    file = home.claude()
+    file.turn("its record is lost", "an answer")
+    del file.records[0]
+    file.prompt("next", **fields)
+    file.answer("the next answer")
+    assert read_record_by_record(home, file) == [
+        Turn(steps=(message("an answer"),)),
+        Turn("next", steps=(message("the next answer"),)),
+    ]
+
+
+def test_local_command_shows_what_was_typed(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    name = "<command-name>/rename</command-name>\n<command-message>rename</command-message>"
+    args = "<command-args>My lizard session</command-args>"
+    file.add("system", subtype="local_command", content=f"{name}\n            {args}")
+    output = "<local-command-stdout>Session renamed to: My lizard session</local-command-stdout>"
+    file.add("system", subtype="local_command", content=output)
+    assert read(home, file) == [
+        Turn(
+            "hello",
+            steps=(
+                message("hi"),
+                Note("command", "/rename My lizard session"),
+                Note("command", "Session renamed to: My lizard session"),
+            ),
+        )
+    ]
+
+
+def test_no_response_requested_is_not_an_error(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    file.answer("No response requested.", model="<synthetic>")
+    file.answer("API Error: 529", model="<synthetic>", isApiErrorMessage=True)
+    assert read(home, file) == [
+        Turn("hello", steps=(message("hi"), Note("error", "API Error: 529")))
+    ]
+
+
+def read_usage(home: Home, file: ClaudeFile) -> list[Usage]:
+    read(home, file)
+    return [usage for entry in home.manifest(file.id).entries for usage in entry.usage]
+
+
+def test_cache_writes_are_kept_by_lifetime(home: Home) -> None:
+    file = home.claude()
+    file.prompt("go")
+    ids = {"message_id": "msg_1", "request_id": "req_1"}
+    for minutes, hour in ((100, 0), (100, 20)):
+        created = {"ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour}
+        usage = {"cache_creation_input_tokens": minutes + hour, "cache_creation": created}
+        file.answer(f"part {hour}", usage=usage, **ids)
+    expected = Usage(usage_key("msg_1", "req_1"), MODEL, None, None, None, 120, 100, 20)
+    assert read_usage(home, file) == [expected]
+
+
+def test_counts_beside_the_message_of_an_early_version_are_read(home: Home) -> None:
+    file = home.claude(version="0.2.9")
+    file.prompt("go")
+    early = {"usage": None, "costUSD": 0.25, "inputTokens": 30, "outputTokens": 4}
+    for text in ("first", "second"):
+        file.answer(text, message_id="msg_1", request_id="req_1", **early)
+    file.answer("third", message_id="msg_2", request_id="req_2", **early)
+    assert read_usage(home, file) == [
+        Usage(usage_key("msg_1", "req_1"), MODEL, 30, 4),
+        Usage(usage_key("msg_2", "req_2"), MODEL, 30, 4),
+    ]
+    assert home.rows()[file.id].session.cost_usd == 0.5
+
+
+def test_noise_of_today_is_ignored(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    for kind in ("atis-latch", "artifact-autoreact-ledger", "artifact-comment-monitor"):
+        file.meta(kind, content="noise")
+    for kind in (
+        "bash_output_audience_note",
+        "batching_reminder_sent",
+        "silent_turn_reminder",
+        "remote_session_change",
+        "prompt_snapshot",
+    ):
+        file.add("attachment", attachment={"type": kind, "content": "noise", "prompt": "noise"})
+    assert read(home, file) == [Turn("hello", steps=(message("hi"),))]
+    assert home.rows()[file.id].session.unknown_types == {}

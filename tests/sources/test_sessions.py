@@ -1,12 +1,13 @@
 """Session summaries: title, project, totals, parents and forks."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ccgrep.model import Session
+from ccgrep.model import ModelCost, Session
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.transcripts import ClaudeFile, CodexFile, Lines, encode
 
@@ -22,14 +23,15 @@ def read(home: Home, file: ClaudeFile | CodexFile, *others: Lines) -> Session:
 
 # Titles.
 
-TITLES = ("custom-title", "ai-title", "summary", "slug", "prompt")
+TITLES = ("custom-title", "ai-title", "summary", "prompt", "slug")
 
 
 def with_titles(home: Home, kinds: tuple[str, ...]) -> ClaudeFile:
     """Return a session with titles of `kinds`."""
     file = home.claude()
     fields = {"slug": "the slug"} if "slug" in kinds else {}
-    file.prompt("the prompt", **fields)
+    if "prompt" in kinds:
+        file.prompt("the prompt", **fields)
     file.answer("done", **fields)
     if "custom-title" in kinds:
         file.meta("custom-title", customTitle="the custom-title")
@@ -68,7 +70,6 @@ def test_last_title_of_a_kind_wins(home: Home, kind: str, field: str) -> None:
 def test_last_slug_wins(home: Home) -> None:
     file = home.claude()
     for slug in ("bold-plan", "calm-plan"):
-        file.prompt("hello", slug=slug)
         file.answer("hi", slug=slug)
     session = read(home, file)
     assert (session.title, session.slug) == ("calm-plan", "calm-plan")
@@ -83,6 +84,91 @@ def test_only_a_summary_of_this_session_is_its_title(home: Home) -> None:
     file.turn("hello", "hi")
     file.meta("summary", summary="of the other again", leafUuid=other.last_uuid)
     assert read(home, file, other).title == "hello"
+
+
+def test_summary_without_a_leaf_is_of_its_own_file(home: Home) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    file.meta("summary", summary="A greeting")
+    assert read(home, file).title == "A greeting"
+
+
+@pytest.mark.parametrize("order", ["described first", "describing first", "together"])
+def test_summary_in_another_transcript_is_the_title_of_its_leaf(home: Home, order: str) -> None:
+    described = home.claude(2)
+    described.turn("elsewhere", "there")
+    describing = home.claude()
+    describing.meta("summary", summary="**Elsewhere**, summed up", leafUuid=described.last_uuid)
+    describing.turn("hello", "hi")
+    files = [described, describing] if order == "described first" else [describing, described]
+    for file in files:
+        file.write()
+        if order != "together":
+            home.index()
+    home.index()
+    rows = home.rows()
+    assert rows[described.id].session.title == "Elsewhere, summed up"
+    assert rows[describing.id].session.title == "hello"
+    found = home.json("summed up")["results"]
+    assert [(hit["session_id"], hit["turn"]) for hit in found] == [(described.id, 0)]
+    assert_same_as_fresh(home)
+
+    home.rest()
+    home.index()
+    described.turn("more", "of it")
+    described.append()
+    assert home.run("more of it").returncode == 0
+    assert home.rows()[described.id].session.title == "Elsewhere, summed up"
+    described.meta("custom-title", customTitle="My own title")
+    described.append()
+    home.index()
+    assert home.rows()[described.id].session.title == "My own title"
+    assert_same_as_fresh(home)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("Fix the parser. It fails on tabs.", "Fix the parser."),
+        ("Hi! Please fix the parser, it fails", "Hi! Please fix the parser, it fails"),
+        ("fix it\n\nit fails on tabs", "fix it"),
+        ("# Plan\n1. parse", "Plan"),
+        (
+            "\n\n- **bold** and `code` and [a link](https://example.com/x)",
+            "bold and code and a link",
+        ),
+        ("<task>look  at\tthis</task> now", "look at this now"),
+        ("```python\nprint(1)\n```", "print(1)"),
+        ("why is Vec<u8> slower than a < b?", "why is Vec<u8> slower than a < b?"),
+        ("version 2.1.197 of foo.py fails", "version 2.1.197 of foo.py fails"),
+        ("パーサーを直してください。タブで失敗します。", "パーサーを直してください。"),
+        ("", "bold-plan"),
+        ("**", "bold-plan"),
+    ],
+)
+def test_title_is_the_first_sentence_of_the_first_prompt(
+    home: Home, prompt: str, title: str
+) -> None:
+    file = home.claude()
+    file.prompt(prompt, slug="bold-plan")
+    file.answer("done", slug="bold-plan")
+    rollout = home.codex()
+    rollout.meta()
+    rollout.turn(prompt or "x", "done")
+    rollout.write()
+    assert read(home, file).title == title
+    if title != "bold-plan":
+        assert home.rows()[rollout.id].session.title == title
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"), [("custom-title", "customTitle"), ("ai-title", "aiTitle")]
+)
+def test_title_has_no_markup(home: Home, kind: str, field: str) -> None:
+    file = home.claude()
+    file.turn("hello", "hi")
+    file.meta(kind, **{field: "## Fix `parse` in **one** <b>line</b>. Really"})
+    assert read(home, file).title == "Fix parse in one line . Really"
 
 
 def test_summary_before_its_leaf_is_the_title(home: Home) -> None:
@@ -418,3 +504,131 @@ def test_fork_names_its_parent(home: Home) -> None:
         record["forkedFrom"] = {"sessionId": parent.id, "messageUuid": record["uuid"]}
     fork.turn("two", "second")
     assert read(home, fork, parent).forked_from == parent.id
+
+
+# Directories and costs.
+
+
+def encode_slug(directory: Path) -> str:
+    return re.sub("[^A-Za-z0-9]", "-", str(directory))
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_relocated_session_is_resumed_where_its_transcript_is(
+    home: Home, tmp_path: Path, is_copied: bool
+) -> None:
+    shop, worktree = tmp_path / "shop", tmp_path / "shop" / ".claude" / "worktrees" / "possum"
+    worktree.mkdir(parents=True)
+    file = home.claude(slug=encode_slug(shop), cwd=str(shop))
+    file.turn("begin", "on it")
+    session = read(home, file)
+    assert (session.cwd, session.current_cwd) == (str(shop), "")
+    resume = f"claude --resume {file.id}\n"
+    assert home.run("resume", file.id).stdout == f"cd {shop} && {resume}"
+
+    old = file.path
+    file.path = home.projects / encode_slug(worktree) / old.name
+    file.meta("relocated", relocatedCwd=str(worktree))
+    file.turn("go on", "in the worktree")
+    file.write()
+    if not is_copied:
+        old.unlink()
+    home.index()
+    (row,) = home.rows().values()
+    assert (row.session.project, row.session.cwd) == (str(shop), str(shop))
+    assert row.session.current_cwd == str(worktree)
+    assert home.prompts(file.id) == ["begin", "go on"]
+    assert home.run("resume", file.id).stdout == f"cd {worktree} && {resume}"
+    (listed,) = home.json("list")["sessions"]
+    assert (listed["cwd"], listed["current_cwd"]) == (str(shop), str(worktree))
+    assert_same_as_fresh(home)
+
+
+def test_session_that_changed_directory_is_resumed_where_it_began(
+    home: Home, tmp_path: Path
+) -> None:
+    shop, lib = tmp_path / "shop", tmp_path / "shop" / "lib"
+    lib.mkdir(parents=True)
+    file = home.claude(slug=encode_slug(shop), cwd=str(shop))
+    file.turn("begin", "on it")
+    file.cwd = str(lib)
+    file.turn("go on", "in lib")
+    assert read(home, file).current_cwd == str(lib)
+    assert home.run("resume", file.id).stdout == f"cd {shop} && claude --resume {file.id}\n"
+
+
+def test_last_cost_state_is_kept(home: Home) -> None:
+    file = home.claude()
+    usage = {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 7, "costUSD": 0.25}
+    file.meta("cost-state", totalCostUSD=0.1, modelUsage={"claude-opus-4-8": usage})
+    file.turn("begin", "on it")
+    haiku = {"inputTokens": 3, "costUSD": 0.05, "cacheCreationInputTokens": 2}
+    models = {"claude-opus-4-8": usage, "claude-haiku-4-5": haiku, "none": None}
+    file.meta("cost-state", totalCostUSD=0.3, modelUsage=models)
+    session = read(home, file)
+    assert (session.cost_usd, session.unknown_types) == (0.3, {})
+    assert session.costs == (
+        ModelCost("claude-opus-4-8", 0.25, 10, 5, 7, None),
+        ModelCost("claude-haiku-4-5", 0.05, 3, None, None, 2),
+    )
+
+
+@pytest.mark.parametrize("value", ["1", True, -1, 1e300, [], None])
+def test_implausible_cost_is_unknown(home: Home, value: Any) -> None:
+    file = home.claude()
+    file.turn("begin", "on it")
+    file.meta("cost-state", totalCostUSD=value, modelUsage={"opus": {"costUSD": value}})
+    session = read(home, file)
+    assert (session.cost_usd, session.costs) == (None, (ModelCost("opus"),))
+    file.meta("cost-state", totalCostUSD=0.5, modelUsage=value)
+    session = read(home, file)
+    assert (session.cost_usd, session.costs) == (0.5, ())
+
+
+def test_nested_subagent_belongs_to_the_agent_that_started_it(home: Home) -> None:
+    main = home.claude()
+    main.prompt("send an agent")
+    outer_call = main.call("Agent", {"description": "outer", "prompt": "go"})
+    main.result(outer_call, "done")
+    main.write()
+    outer = home.subagent(main, "agent-0001", seed=51)
+    outer.prompt("go")
+    inner_call = outer.call("Agent", {"description": "inner", "prompt": "go on"})
+    outer.result(inner_call, "done")
+    outer.write()
+    inner = home.subagent(main, "agent-0002", seed=52)
+    inner.turn("go on", "gone")
+    inner.write()
+    for agent, call, depth in ((outer, outer_call, 1), (inner, inner_call, 2)):
+        meta = {"agentType": "Explore", "toolUseId": call, "spawnDepth": depth}
+        agent.path.with_suffix(".meta.json").write_text(json.dumps(meta))
+    home.index()
+    parents = {id: row.session.parent for id, row in home.rows().items()}
+    assert parents == {main.id: "", outer.id: main.id, inner.id: outer.id}
+    listed = [line.split("\t")[4] for line in home.run("list", "--tree").stdout.splitlines()]
+    assert [line.index("└") if "└" in line else -1 for line in listed] == [-1, 0, 2]
+    assert home.run("resume", inner.id).stdout == home.run("resume", main.id).stdout
+    outer.path.unlink()
+    home.index()
+    assert home.run("forget", main.id).returncode == 0
+    assert home.rows() == {}
+
+
+def test_fork_of_claude_code_is_not_taken_for_its_original(home: Home) -> None:
+    original = home.claude(1)
+    original.turn("one", "first")
+    fork = original.fork(home.projects / "-home-sam-src-shop", len(original.records), seed=2)
+    fork.tick(60)
+    queued = {"operation": "enqueue", "content": "in the fork", "timestamp": fork.tick()}
+    fork.records.insert(0, {"type": "queue-operation", "sessionId": fork.session_id, **queued})
+    fork.turn("in the fork", "forked")
+    original.now_ms = fork.now_ms
+    original.turn("back in the original", "here")
+    original.write()
+    fork.write()
+    home.index()
+    tree = [line.split("\t")[0] for line in home.run("list", "--tree").stdout.splitlines()]
+    assert tree == [original.id[:8], fork.id[:8]]
+    shown = home.json("show", fork.id)["turns"]
+    assert [turn["is_inherited"] for turn in shown] == [True, False]
+    assert [turn["is_inherited"] for turn in home.json("show", original.id)["turns"]] == [False] * 2

@@ -1,15 +1,16 @@
 """Finds the files that a turn read or changed. Pure.
 
 It goes by the input of the tool calls. It ignores failed calls and shell commands, except for
-commands that contain a Codex patch.
+commands that contain a Codex patch. Scripts of Codex's code mode are ignored if their patches were
+recorded as calls of their own.
 """
 
-import posixpath
 import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from ccgrep.model import ToolCall, Turn
+from ccgrep.paths import join_path
 
 Action = Literal["read", "wrote", "edited", "deleted"]
 
@@ -61,15 +62,13 @@ def is_file_tool(tool: str) -> bool:
 
 def file_accesses(turn: Turn, cwd: str) -> Iterator[FileAccess]:
     """Yield what a turn did to files, in order; relative paths start at `cwd`."""
-    for call in turn.calls():
-        if call.result is None or not call.result.is_error:
+    calls = turn.calls()
+    has_changes = any(_file_changes(call) for call in calls)
+    for call in calls:
+        is_script = call.name == "exec" and has_changes
+        if not is_script and (call.result is None or not call.result.is_error):
             for access in _call_accesses(call):
-                yield access._replace(path=posixpath.normpath(posixpath.join(cwd, access.path)))
-
-
-def path_matches(path: str, suffix: str) -> bool:
-    """Return whether `path` is `suffix` or ends in it as whole components."""
-    return path == suffix or (not suffix.startswith("/") and path.endswith(f"/{suffix}"))
+                yield access._replace(path=join_path(cwd, access.path))
 
 
 def _base_name(tool: str) -> str:
@@ -79,6 +78,10 @@ def _base_name(tool: str) -> str:
 
 def _call_accesses(call: ToolCall) -> Iterator[FileAccess]:
     name = _base_name(call.name)
+    if changes := _file_changes(call):
+        for change in changes:
+            yield from _recorded_accesses(change)
+        return
     if name == _PATCH_TOOL or name in SHELL_TOOLS:
         for text in _strings(call.input):
             if "*** Begin Patch" in text:
@@ -89,6 +92,32 @@ def _call_accesses(call: ToolCall) -> Iterator[FileAccess]:
     path = next((fields[f] for f in _PATH_FIELDS if isinstance(fields.get(f), str)), "")
     if action is not None and path:
         yield FileAccess(action, path, tuple(_tool_changes(name, fields)))
+
+
+def _file_changes(call: ToolCall) -> list[dict[str, Any]]:
+    """Return what Codex recorded of a patch in code mode: path, type, and content or diff."""
+    changes = call.input.get("changes") if isinstance(call.input, dict) else None
+    if call.name != _PATCH_TOOL or not isinstance(changes, list):
+        return []
+    return [change for change in changes if isinstance(change, dict)]
+
+
+def _recorded_accesses(change: dict[str, Any]) -> Iterator[FileAccess]:
+    path, content, diff = (change.get(name) for name in ("path", "content", "unified_diff"))
+    if not isinstance(path, str):
+        return
+    match change.get("type"):
+        case "add" if isinstance(content, str):
+            yield FileAccess("wrote", path, (Change(None, content),))
+        case "delete":
+            yield FileAccess("deleted", path, (Change(None, ""),))
+        case "update" if isinstance(diff, str):
+            new_path = change.get("move_path")
+            if isinstance(new_path, str):
+                yield FileAccess("deleted", path, (Change(None, ""),))
+                path = new_path
+            hunks = diff[diff.find("@@") :].split("\n") if "@@" in diff else []
+            yield FileAccess("edited", path, tuple(_hunk_changes("edited", hunks)))
 
 
 def _tool_changes(name: str, fields: dict[str, Any]) -> Iterator[Change]:

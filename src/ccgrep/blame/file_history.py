@@ -14,13 +14,13 @@ from ccgrep.blame.file_access import (
     FileAccess,
     file_accesses,
     is_file_tool,
-    path_matches,
 )
 from ccgrep.blame.replay import AmbiguousLineError, find_writer
 from ccgrep.errors import NotFoundError, UsageError
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.model import Session, Turn
+from ccgrep.paths import ends_with
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.regex import whole_words
@@ -131,7 +131,7 @@ class FileHistory:
     def _accesses(self, place: Place, turn: Turn) -> tuple[FileAccess, ...]:
         entry = self._turns.entry(*place)
         accesses = file_accesses(turn, entry.cwd if entry is not None else "")
-        return tuple(access for access in accesses if path_matches(access.path, self._path))
+        return tuple(access for access in accesses if ends_with(access.path, self._path))
 
     def _blamed(self, matches: list[_Match]) -> list[BlamedTurn]:
         lookup = self._reader or StoreLookup(self._store)
@@ -154,7 +154,7 @@ class FileHistory:
 
 def _normalize(file: str) -> str:
     """Return the path as the end of a path; one that starts with `..` becomes absolute."""
-    path = os.path.normpath(file)
+    path = os.path.normpath(file if os.path.lexists(file) else file.replace("\\", "/"))
     path = os.path.abspath(path) if path.split("/")[0] == ".." else path
     if not file or path in (".", "/"):
         raise UsageError(f"'{one_line(file)}' does not name a file: pass a path or the end of one")

@@ -7,6 +7,8 @@ read, so memory holds only the open ones.
 import os
 import time
 import zlib
+from contextlib import ExitStack
+from itertools import repeat
 from typing import BinaryIO, Literal, cast
 
 from msgspec import Struct
@@ -17,6 +19,7 @@ from ccgrep.model import BadSpot
 from ccgrep.sources.claude import ClaudeReader
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import identify
+from ccgrep.sources.joined_file import JoinedFile
 from ccgrep.sources.jsonl import Mark, Readable
 from ccgrep.sources.reading import Checkpoint, Input, Reading
 from ccgrep.sources.scan import FoundFile
@@ -38,16 +41,23 @@ class Task(Struct, frozen=True, tag="task"):
     before: Checkpoint | None = None
     is_full: bool = False
     level: Level | None = None  # what to prepare for the full-text index
+    earlier: tuple[FoundFile, ...] = ()  # rollouts that this one continues after a rewind
 
 
 class FileResult(Struct, frozen=True, tag="result"):
-    """The result of a task. `file` holds the new watermark."""
+    """The result of a task. `file` holds the new watermark.
+
+    With `is_reread`, the file still starts with everything that was read before. If the turns
+    differ all the same, a newer version of the reader found them.
+    """
 
     path: str
     outcome: Outcome
     file: SourceFile | None = None
     reading: Reading | None = None
     reason: str = ""
+    earlier: tuple[SourceFile, ...] = ()
+    is_reread: bool = False
 
 
 def failure(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileResult:
@@ -57,41 +67,67 @@ def failure(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileRe
 
 def read_file(task: Task, emit: Sink) -> FileResult:
     """Read the file of `task`, and pass each turn to `emit` as soon as it is complete."""
-    try:
-        descriptor = open_regular(task.found.path, task.found.root)
-    except PermissionError as error:
-        return failure(task, error.strerror or "")
-    if descriptor is None:
-        return failure(task, outcome="vanished")
-    with open(descriptor, "rb", buffering=0) as file:
+    files: list[BinaryIO] = []
+    with ExitStack() as stack:
+        for found in (*task.earlier, task.found):
+            try:
+                descriptor = open_regular(found.path, found.root)
+            except PermissionError as error:
+                return failure(task, error.strerror or "")
+            if descriptor is None:
+                return failure(task, outcome="vanished")
+            files.append(cast(BinaryIO, stack.enter_context(open(descriptor, "rb", buffering=0))))
         try:
-            return _read(task, cast(BinaryIO, file), emit)
+            return _read(task, files, emit)
         except OSError as error:
             return failure(task, error.strerror or str(error))
 
 
-def _read(task: Task, file: BinaryIO, emit: Sink) -> FileResult:
+def _read(task: Task, files: list[BinaryIO], emit: Sink) -> FileResult:
     found, known = task.found, task.known
     read_ns = time.time_ns()
-    info = os.fstat(file.fileno())
-    stat = SourceFile(found.path, found.root, info.st_size, info.st_mtime_ns, info.st_ino, read_ns)
-    if known is not None and not task.is_full and _has_same_prefix(file, info, known):
-        if _is_compressed(found.path) or info.st_size == known.size == known.end:
+    *earlier, stat = map(_stat, (*task.earlier, found), files, repeat(read_ns))
+    size = stat.size + sum(file.size for file in earlier)
+    file = JoinedFile(files) if earlier else files[0]
+    is_same = known is not None and _has_same_prefix(file, size, known)
+    if known is not None and is_same and not task.is_full:
+        if _is_compressed(found.path) or (stat.size == known.size and size == known.end):
             return FileResult(found.path, "unchanged", _set_watermark(stat, known))
         if task.before is not None:
             start = Mark(known.resume, known.resume_crc)
             reading = _parse(file, start, found, task.before, emit)
             return FileResult(found.path, "appended", _set_watermark(stat, reading), reading)
     reading = _parse(file, Mark(0, 0), found, Checkpoint(), emit)
-    return FileResult(found.path, "read", _set_watermark(stat, reading), reading)
+    return FileResult(
+        found.path,
+        "read",
+        _set_watermark(stat, reading),
+        reading,
+        earlier=tuple(replace(file, is_partial=True) for file in earlier),
+        is_reread=is_same,
+    )
+
+
+def _stat(found: FoundFile, file: BinaryIO, read_ns: int) -> SourceFile:
+    info = os.fstat(file.fileno())
+    stat = (info.st_size, info.st_mtime_ns, info.st_ino)
+    return SourceFile(found.path, found.root, *stat, read_ns, ctime_ns=info.st_ctime_ns)
 
 
 def _parse(
-    file: BinaryIO, start: Mark, found: FoundFile, before: Checkpoint, emit: Sink
+    file: BinaryIO | JoinedFile, start: Mark, found: FoundFile, before: Checkpoint, emit: Sink
 ) -> Reading:
     file.seek(start.offset)
-    stream = ZstStream(file, found.size) if _is_compressed(found.path) else file
-    input = Input(stream, start, identify(found.source, found.path), emit, before)
+    stream: Readable = file
+    if not isinstance(file, JoinedFile) and _is_compressed(found.path):
+        stream = ZstStream(file, found.size)
+    identity = identify(found.source, found.path)
+    if identity.nesting_call:
+        from ccgrep.sources.nested_agents import find_starter  # noqa: PLC0415 - nesting is rare
+
+        starter = find_starter(found.path, found.root, identity.nesting_call)
+        identity = replace(identity, parent=starter or identity.parent)
+    input = Input(stream, start, identity, emit, before)
     if found.source == "claude_code":
         return ClaudeReader(input, Spills(found.path, found.root)).read()
     from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
@@ -109,14 +145,13 @@ def _add_bad_end(reading: Reading, problem: str) -> Reading:
     return replace(reading, sessions=(replace(part, session=session, bad=bad),))
 
 
-def _has_same_prefix(file: BinaryIO, info: os.stat_result, known: SourceFile) -> bool:
+def _has_same_prefix(file: BinaryIO | JoinedFile, size: int, known: SourceFile) -> bool:
     """Return whether the file still starts with everything that was read before."""
-    if _is_compressed(known.path):
-        # Offsets count decompressed bytes. Compressed files do not grow.
-        is_same_size = info.st_size == known.size
-        return is_same_size and _crc(ZstStream(file, known.size), known.end) == known.end_crc
-    file.seek(0)
-    return info.st_size >= known.end and _crc(file, known.end) == known.end_crc
+    if isinstance(file, JoinedFile) or not _is_compressed(known.path):
+        file.seek(0)
+        return size >= known.end and _crc(file, known.end) == known.end_crc
+    # Offsets count decompressed bytes. Compressed files do not grow.
+    return size == known.size and _crc(ZstStream(file, size), known.end) == known.end_crc
 
 
 def _crc(stream: Readable, size: int) -> int | None:

@@ -4,6 +4,9 @@ A file belongs to the session with its id. Two files with one id are one session
 one are a prefix of the other's: the longer file defines the session, the other is a copy.
 Otherwise the second becomes a session of its own, `<id>~2`. When a file is rewritten, its earlier
 turns stay as a superseded session, unless the new turns contain all of them.
+
+A session whose transcript was never read is recovered from what its workers copied. Its own
+transcript replaces it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -13,9 +16,10 @@ from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
+from ccgrep.ingest.inherit import find_missing, join_copies
 from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
-from ccgrep.sources.reading import SessionReading
+from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Manifest, Row, SourceFile, conversation_key, forgotten_key
 
@@ -66,6 +70,7 @@ class Merge:
         self.forgotten = set(commit.snapshot.forgotten)
         self.is_forgotten_seen = False
         self.new_sessions = 0
+        self.merged_ids: set[str] = set()
         self.garbage_bytes = 0
         self._rows_before: dict[str, Row] = {}
         for row in rows:
@@ -99,14 +104,31 @@ class Merge:
                 if len(result.reading.sessions) == 1:
                     self.forgotten.add(forgotten_key(file.path))
                 continue
+            if reading.is_inherited:
+                self._recover(reading)
+                continue
             state = b"" if position else result.reading.state
-            placed.add(self._place(reading, file, state, result.outcome == "appended"))
+            placed.add(self._place(reading, file, state, result))
+        for id in placed:
+            self._add_earlier_files(id, result.earlier)
         for row in self.owners(file.path):
             if row.session.id not in placed:
                 left = tuple(known for known in row.files if known.path != file.path)
                 self.commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
         self._owners[file.path] = placed
+        self.merged_ids |= placed
         return placed
+
+    def _add_earlier_files(self, id: str, earlier: tuple[SourceFile, ...]) -> None:
+        """Record the rollouts before a rewind as files of their session."""
+        row = self.commit.row(id)
+        if row is None or not earlier:
+            return
+        paths = {file.path for file in earlier}
+        files = (*(file for file in row.files if file.path not in paths), *earlier)
+        self.commit.set_row(replace(row, files=files))
+        for path in paths:
+            self._owners.setdefault(path, set()).add(id)
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
         if not self.forgotten:
@@ -160,7 +182,7 @@ class Merge:
             self.commit.set_row(replace(row, files=files, is_gone=False))
 
     def _place(
-        self, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+        self, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> str:
         """Store a reading in the session it belongs to, or in a new one; return the id."""
         rows = sorted(
@@ -168,21 +190,29 @@ class Merge:
             key=lambda row: all(known.path != file.path for known in row.files),
         )
         for row in rows:
-            if self._try_join(row, reading, file, state, is_append):
+            if self._try_join(row, reading, file, state, result):
                 return row.session.id
         self.new_sessions += 1
         return self._write(self._free_id(reading.session.id), reading, (file,), state)
 
     def _try_join(
-        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, is_append: bool
+        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> bool:
         """Merge a reading into a session if it belongs there; return whether it does."""
         id, new = row.session.id, reading.entries
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
-        if is_own and is_append:
-            self._write(id, reading, (file, *(_mark_copy(f, True) for f in others)), state)
+        if row.session.is_recovered and row.session.source == "claude_code" and new:
+            left = find_missing(self.commit.manifest(row).entries, new, self.commit.load_turn)
+            if left:
+                self._keep_superseded(row, left)
+            self._write(id, reading, (file,), state)
+            return True
+        if is_own and (result.outcome == "appended" or (result.is_reread and new)):
+            has_grown = file.end > row.files[0].end
+            copies = (_mark_copy(f, f.is_partial or has_grown) for f in others)
+            self._write(id, reading, (file, *copies), state)
             return True
         if row.session.turns and not new:
             # The file is empty or was emptied: the known turns stay.
@@ -235,6 +265,13 @@ class Merge:
         self.put(Row(session, manifest=b"", files=files), manifest)  # type: ignore[arg-type]
         return id
 
+    def _add_prompts(self, entries: Sequence[Entry], row: Row) -> tuple[Entry, ...]:
+        """Return `entries` with the other prompts of a prompt-only session, in order of time."""
+        known, load = self._prompts(entries), self.commit.load_turn
+        prompts = self.commit.manifest(row).entries
+        others = (entry for entry in prompts if load(entry.turn).prompt not in known)
+        return tuple(sorted((*entries, *others), key=lambda entry: entry.started or 0))
+
     def _prompts(self, of: Row | Sequence[Entry]) -> set[str]:
         entries = self.commit.manifest(of).entries if isinstance(of, Row) else of
         return {self.commit.load_turn(entry.turn).prompt for entry in entries}
@@ -243,18 +280,39 @@ class Merge:
         """Keep the turns of a rewritten file as a session of their own, except a document's."""
         if row.session.kind == "document":
             return  # Agents rewrite documents all the time.
-        manifest = self.commit.manifest(row)
-        old = [entry.turn for entry in manifest.entries]
-        if set(old) <= {entry.turn for entry in new}:
-            return
+        old = self.commit.manifest(row).entries
+        if not {entry.turn for entry in old} <= {entry.turn for entry in new}:
+            self._keep_superseded(row, old)
+
+    def _keep_superseded(self, row: Row, entries: Sequence[Entry]) -> None:
+        turns = [entry.turn for entry in entries]
         for other in self._namesakes(row.base_id, is_superseded=True):
-            if [entry.turn for entry in self.commit.manifest(other).entries] == old:
+            if [entry.turn for entry in self.commit.manifest(other).entries] == turns:
                 return
+        manifest = self.commit.manifest(row)
         session = replace(row.session, id=self._free_id(row.base_id))
+        if len(entries) < len(manifest.entries):
+            session = add_totals(session, entries)
         self.put(
             replace(row, session=session, files=(), is_superseded=True),
-            replace(manifest, session=session, state=b"", revision=0),
+            replace(manifest, session=session, entries=tuple(entries), state=b"", revision=0),
         )
+
+    def _recover(self, reading: SessionReading) -> None:
+        """Keep the turns that a worker copied, unless the parent's own transcript was read."""
+        id, session, entries = reading.session.id, reading.session, reading.entries
+        row = self.commit.row(id)
+        if row is None:
+            self.new_sessions += 1
+            self._ids.setdefault(id, set()).add(id)
+        elif row.session.is_recovered:
+            session, entries = join_copies(row.session, self.commit.manifest(row).entries, reading)
+        elif row.session.is_prompt_only:
+            entries = self._add_prompts(entries, row)
+            session = add_totals(session, entries)
+        else:
+            return
+        self.put(Row(session, b"", is_gone=True), Manifest(session, entries))  # type: ignore[arg-type]
 
     def has_session(self, base_id: str) -> bool:
         """Return whether a transcript with that id was ingested, also as `<id>~2`."""

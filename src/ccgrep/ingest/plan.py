@@ -2,7 +2,8 @@
 
 An unchanged stat means unchanged content only if the file had not been written just before it was
 read: within one clock tick a file can be rewritten at the same size. Such files, and files with an
-mtime in the future, are suspects: their content is compared by checksum.
+mtime in the future, are suspects: their content is compared by checksum. A file whose mtime was
+restored after it was rewritten has another ctime.
 """
 
 from collections.abc import Mapping
@@ -27,16 +28,22 @@ def plan(known: Mapping[str, SourceFile], scan: Scan, now_ns: int, is_full: bool
     new, changed, suspect = [], [], []
     for path, found in scan.files.items():
         before = known.get(path)
-        stat = (found.size, found.mtime_ns, found.inode)
+        stat = (found.size, found.mtime_ns, found.inode, found.ctime_ns)
         if before is None:
             new.append(path)
-        elif is_full or stat != (before.size, before.mtime_ns, before.inode):
+        elif is_full or not has_same_stat(before, stat):
             changed.append(path)
         elif may_have_changed(before, now_ns):
             suspect.append(path)
     roots = set(scan.complete_roots)
     gone = [p for p, before in known.items() if p not in scan.files and before.root in roots]
     return Plan(tuple(new), tuple(changed), tuple(suspect), tuple(gone))
+
+
+def has_same_stat(before: SourceFile, stat: tuple[int, ...]) -> bool:
+    """Return whether a file has the size, mtime, inode and ctime that it had when it was read."""
+    ctime_ns = before.ctime_ns or stat[3]  # An older version did not record it.
+    return stat == (before.size, before.mtime_ns, before.inode, ctime_ns)
 
 
 def may_have_changed(before: SourceFile, now_ns: int) -> bool:

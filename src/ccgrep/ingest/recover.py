@@ -73,7 +73,9 @@ def recover(
             start = _find_start(known.get(found.path), found)
             prompts, end, bytes_read = _read_prompts(found, start)
             stat = (found.path, found.root, found.size, found.mtime_ns, found.inode, now_ns)
-            known[found.path] = SourceFile(*stat, end=end.offset, end_crc=end.crc)
+            known[found.path] = SourceFile(
+                *stat, end=end.offset, end_crc=end.crc, ctime_ns=found.ctime_ns
+            )
             report.bytes_parsed += bytes_read
             is_new = any(not merge.has_session(prompt.session_id) for prompt in prompts)
             is_rewritten = start.offset == 0 and found.kind in ("history", "sessions_index")

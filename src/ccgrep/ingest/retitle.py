@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ccgrep.kinds import TitleOrigin
 from ccgrep.model import Session
 from ccgrep.sources.scan import TITLE_KINDS, FoundFile
+from ccgrep.sources.titles import clean_title
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import Row
 
@@ -26,12 +27,17 @@ def retitle(commit: Commit, files: Iterable[FoundFile]) -> None:
     from ccgrep.sources.side_titles import read_side_titles  # noqa: PLC0415 - rarely needed
 
     for id, title in read_side_titles(chosen).items():
-        row = commit.row(id)
-        if row is None or _rank(title.origin) < _rank(row.session.title_origin):
-            continue
-        session = replace(row.session, title=title.text, title_origin=title.origin)
-        if session != row.session:
-            commit.set_session(row, session)
+        set_title(commit, id, title.text, title.origin)
+
+
+def set_title(commit: Commit, id: str, text: str, origin: TitleOrigin) -> None:
+    """Give a session a title from elsewhere, unless its own is stronger."""
+    row, title = commit.row(id), clean_title(text)
+    if row is None or not title or _rank(origin) < _rank(row.session.title_origin):
+        return
+    session = replace(row.session, title=title, title_origin=origin)
+    if session != row.session:
+        commit.set_session(row, session)
 
 
 def keep_side_values(row: Row | None, session: Session) -> Session:

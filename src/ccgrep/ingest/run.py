@@ -5,6 +5,7 @@ written after it are found again by the next ingest.
 """
 
 import gc
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -75,6 +76,7 @@ class IngestRun:
         self._contents: dict[ObjectId, Content] = {}
         self._discussion: DiscussionIndex | None = None
         self._is_large = False
+        self._earlier = _find_earlier_rollouts(self.scan)
 
     @property
     def is_store_changed(self) -> bool:
@@ -209,6 +211,8 @@ class IngestRun:
         report.bytes_parsed += reading.bytes_read
         known = {row.session.id: row.session.unknown_types for row in before}
         for part in reading.sessions:
+            if part.is_inherited:
+                continue  # a copy, which the merge may drop
             report.turns += sum(entry.start >= reading.start for entry in part.entries)
             report.bad_lines += sum(spot.offset >= reading.start for spot in part.bad)
             counted = known.get(part.session.id, {}) if reading.start else {}
@@ -218,7 +222,9 @@ class IngestRun:
                     report.unknown_types[name] = report.unknown_types.get(name, 0) + new
 
     def _tasks(self, todo: Plan) -> Iterator[Task]:
-        for path in (*todo.new, *todo.changed, *todo.suspect):
+        newest = {earlier.path: path for path, files in self._earlier.items() for earlier in files}
+        paths = (newest.get(path, path) for path in (*todo.new, *todo.changed, *todo.suspect))
+        for path in dict.fromkeys(paths):
             found = self.scan.files[path]
             if found.kind == "session" and path not in self._excluded:
                 yield self._task(found)
@@ -232,7 +238,8 @@ class IngestRun:
             closed = tuple(entry for entry in manifest.entries if entry.start < known.resume)
             bad = tuple(spot for spot in manifest.bad if spot.offset < known.resume)
             before = Checkpoint(closed, bad, manifest.state)
-        return Task(found, known, before, self._options.is_full)
+        earlier = self._earlier.get(found.path, ())
+        return Task(found, known, before, self._options.is_full, earlier=earlier)
 
     def _publish(self, **changes: object) -> None:
         self._commit.commit(
@@ -241,6 +248,19 @@ class IngestRun:
             forgotten=tuple(sorted(self._merge.forgotten)),
             **changes,
         )
+
+
+def _find_earlier_rollouts(scan: Scan) -> dict[str, tuple[FoundFile, ...]]:
+    """Map the newest rollout of each session that was rewound in Codex to the earlier ones."""
+    rewound = any(
+        found.source == "codex" and "_" in os.path.basename(path)
+        for path, found in scan.files.items()
+    )
+    if not rewound:
+        return {}
+    from ccgrep.sources.segments import group_segments  # noqa: PLC0415 - rewinds are rare
+
+    return group_segments(scan.files)
 
 
 def _is_still_racy(result: FileResult) -> bool:

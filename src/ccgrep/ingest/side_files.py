@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ccgrep.ingest.documents import ingest_documents
 from ccgrep.ingest.folder_projects import assign_projects
 from ccgrep.ingest.merge import Merge
+from ccgrep.ingest.outer_titles import apply_outer_titles
 from ccgrep.ingest.plan import Plan
 from ccgrep.ingest.recover import Exclusions, recover
 from ccgrep.ingest.report import IndexReport
@@ -23,8 +24,8 @@ def ingest_side_files(
     changed = [scan.files[path] for path in (*todo.new, *todo.changed)]
     suspects = [scan.files[path] for path in todo.suspect]
     hints = [file for file in scan.files.values() if file.kind not in ("session", "document")]
-    paths = {file.path for file in changed}
-    known = recover(merge, hints, paths, now_ns, exclusions, report)
+    apply_outer_titles(merge)
+    known = recover(merge, hints, {*todo.new, *todo.changed}, now_ns, exclusions, report)
     _recover_threads(merge, hints, changed, exclusions, report)
     # A new session may have a title in a file that did not change.
     retitle(merge.commit, hints if report.new_sessions else (*changed, *suspects))

@@ -19,9 +19,10 @@ from ccgrep.mcp.project_filter import find_project_sessions
 from ccgrep.ops.list import list_sessions
 from ccgrep.ops.search import search
 from ccgrep.ops.show import Conversation, PlacedTurn, show_range
-from ccgrep.output.formatting import iso_time, project_name
+from ccgrep.output.formatting import iso_time
 from ccgrep.output.record_line import snippet_parts
 from ccgrep.output.turn_parts import summarize
+from ccgrep.paths import last_name
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import FoundHit, SearchOptions
 from ccgrep.text import clean
@@ -148,7 +149,7 @@ class Tools(NamedTuple):
             session = item.row.session
             fields = {
                 "session_id": session.id,
-                "project": project_name(session.project),
+                "project": last_name(session.project),
                 "summary": session.title,
                 "slug": session.slug or None,
                 "first_timestamp": iso_time(session.started),
@@ -212,7 +213,7 @@ class Tools(NamedTuple):
             rest = f"{first + len(turns)}:0"
         return {
             "session_id": session.id,
-            "project": reply.clean_field(project_name(session.project)),
+            "project": reply.clean_field(last_name(session.project)),
             "cwd": reply.clean_field(session.cwd),
             "git_branch": reply.clean_field(session.branch or None),
             "total_turns": session.turns,
@@ -255,7 +256,7 @@ class Tools(NamedTuple):
 def _hit_fields(found: FoundHit) -> Fields:
     return {
         "session_id": found.hit.place.session,
-        "project": reply.clean_field(project_name(found.stored.project)),
+        "project": reply.clean_field(last_name(found.stored.project)),
         "turn_number": found.hit.place.turn,
         "score": round(found.hit.score, 4),
         "snippet": _snippet(found),

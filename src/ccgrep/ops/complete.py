@@ -6,13 +6,13 @@ search does. Values that are unsafe to print are left out.
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 
 from ccgrep.config import Config
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.paths import last_name
 from ccgrep.refs import match_session, short_ids
 from ccgrep.store.access import check_usable
 from ccgrep.text import clip, one_line
@@ -64,7 +64,7 @@ def _find_projects(reader: TextReader, prefix: str) -> list[Completion]:
     paths = sorted(path for path in reader.value_counts("project") if path)
     if prefix.startswith("/"):
         return [Completion(path) for path in paths]
-    return [Completion(*pair) for pair in {os.path.basename(path): path for path in paths}.items()]
+    return [Completion(*pair) for pair in {last_name(path): path for path in paths}.items()]
 
 
 def _find_sessions(reader: TextReader, prefix: str) -> Iterator[Completion]:

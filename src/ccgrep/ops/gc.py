@@ -59,8 +59,12 @@ def _add_with_sub_agents(row: Row, rows: list[Row], chosen: dict[str, Row]) -> N
     if row.session.id in chosen:
         return
     chosen[row.session.id] = row
+    folder = f"{os.sep}{row.base_id}{os.sep}subagents{os.sep}"
     for other in rows:
-        is_sub_agent = other.session.parent == row.base_id and other.session.kind != "main"
+        is_below = any(folder in file.path for file in other.files)
+        is_sub_agent = other.session.kind != "main" and (
+            other.session.parent == row.base_id or is_below
+        )
         is_earlier_version = other.is_superseded and other.base_id == row.base_id
         if (is_sub_agent and not row.is_superseded) or is_earlier_version:
             _add_with_sub_agents(other, rows, chosen)

@@ -8,6 +8,8 @@ from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.sources.identity import is_hashed_id
 from ccgrep.store.lifecycle import read_consistently
+from ccgrep.store.manifest import Row
+from ccgrep.text import folder_name
 
 
 class ResumeCommand(Struct, frozen=True):
@@ -19,12 +21,10 @@ class ResumeCommand(Struct, frozen=True):
 
 
 def find_resume_command(config: Config, ref: str) -> ResumeCommand:
-    """Return the command that resumes the session of `ref` in the directory where it started."""
+    """Return the command that resumes the session of `ref`, and the directory to run it in."""
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     row = refs.find_row(rows, ref)
-    parent = next((r for r in rows if r.session.id == row.session.parent), None)
-    if row.session.kind != "main" and parent is not None:
-        row = parent  # No client can resume a sub-agent, but each can resume its parent.
+    row = _find_main_session(row, rows)
     session = row.session
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
@@ -41,7 +41,33 @@ def find_resume_command(config: Config, ref: str) -> ResumeCommand:
             f"cannot resume {session.id}, ccgrep made up this id: "
             f"run `{' '.join(program)}` and choose the session"
         )
-    if not session.cwd or not os.path.isdir(session.cwd):
-        directory = session.cwd or "its directory"
-        problems.append(f"cannot resume {session.id}, {directory} is gone: create it again")
-    return ResumeCommand((*program, row.base_id), session.cwd, tuple(problems))
+    directory = _find_directory(row)
+    if not os.path.isdir(directory):
+        name = directory or "its directory"
+        problems.append(f"cannot resume {session.id}, {name} is gone: create it again")
+    return ResumeCommand((*program, row.base_id), directory, tuple(problems))
+
+
+def _find_main_session(row: Row, rows: list[Row]) -> Row:
+    """Return the session in which a sub-agent was started, as no client resumes a sub-agent."""
+    by_id = {other.session.id: other for other in rows}
+    seen: set[str] = set()
+    while row.session.kind != "main" and row.session.parent in by_id.keys() - seen:
+        seen.add(row.session.parent)
+        row = by_id[row.session.parent]
+    return row
+
+
+def _find_directory(row: Row) -> str:
+    """Return the directory of a session in which its client finds the transcript.
+
+    Claude Code looks in the folder that it names after the current directory. When a session
+    moves to a worktree, the transcript moves to another folder.
+    """
+    session = row.session
+    for file in row.files:
+        folder = os.path.basename(os.path.dirname(file.path))
+        for directory in (session.current_cwd, session.cwd):
+            if directory and os.path.exists(file.path) and folder_name(directory) == folder:
+                return directory
+    return session.cwd

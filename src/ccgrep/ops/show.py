@@ -1,5 +1,7 @@
 """Reads conversations: a session, a part of it, or a turn with its neighbours."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from ccgrep import refs
@@ -7,6 +9,7 @@ from ccgrep.config import Config
 from ccgrep.errors import StoreError
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store.lifecycle import read_consistently
+from ccgrep.store.lineage import count_common_turns, find_original
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 
@@ -17,6 +20,7 @@ class PlacedTurn(Struct, frozen=True):
     number: int
     entry: Entry
     turn: Turn | None  # None: the object is lost
+    is_inherited: bool = False  # a fork copied it from its original
 
 
 class Conversation(Struct, frozen=True):
@@ -69,14 +73,26 @@ def _first_place(store: Store, id: ObjectId) -> tuple[Row | None, int | None]:
 
 
 def _read(store: Store, row: Row, chosen: slice, named_turn: int | None = None) -> Conversation:
-    entries = list(enumerate(store.manifest(row).entries))[chosen]
+    entries = store.manifest(row).entries
+    inherited = _count_inherited(store, row, entries)
     return Conversation(
         session=row.session,
-        turns=tuple(PlacedTurn(number, entry, _load(store, entry)) for number, entry in entries),
+        turns=tuple(
+            PlacedTurn(number, entry, _load(store, entry), number < inherited)
+            for number, entry in list(enumerate(entries))[chosen]
+        ),
         named_turn=named_turn,
         path=row.files[0].path if row.files else "",
         is_gone=row.is_gone,
     )
+
+
+def _count_inherited(store: Store, row: Row, entries: Sequence[Entry]) -> int:
+    """Return how many turns a fork begins with that are its original's."""
+    if not row.session.forked_from and row.session.forked_at is None:
+        return 0
+    original = find_original(store, row, list(store.rows()))
+    return count_common_turns([entries, store.manifest(original).entries]) if original else 0
 
 
 def _load(store: Store, entry: Entry) -> Turn | None:

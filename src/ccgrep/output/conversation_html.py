@@ -20,7 +20,7 @@ from ccgrep.output.safe_html import (
     render_markdown,
     render_plain,
 )
-from ccgrep.output.turn_parts import Include, readable_input, summary_line
+from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, one_line
 
 _AGENTS = {"claude_code": "Claude", "codex": "Codex"}
@@ -95,8 +95,7 @@ def _session_head(session: Session, is_gone: bool, title: str) -> Iterator[str]:
 
 def _turn(placed: PlacedTurn, id: str, agent: str, include: Include) -> Iterator[str]:
     entry = placed.entry
-    mark = " (rolled back)" if entry.is_rolled_back else ""
-    when = f"{local_time(entry.started)} · @{entry.turn.hex()[:10]}{mark}"
+    when = f"{local_time(entry.started)} · @{entry.turn.hex()[:10]}{turn_mark(placed)}"
     yield f'<section id="{id}"><h2><a href="#{id}">Turn {placed.number}</a> · {when}</h2>'
     if placed.turn is None:
         yield f'<p class="note">{render_line(LOST)}</p>'

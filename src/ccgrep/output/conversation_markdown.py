@@ -11,7 +11,7 @@ from ccgrep.model import Blob, Note, Session, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
 from ccgrep.output.formatting import local_time
-from ccgrep.output.turn_parts import Include, readable_input, summary_line
+from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, escape, one_line, redact
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
@@ -57,8 +57,7 @@ def _head(session: Session, is_gone: bool) -> Iterator[str]:
 
 def _turn(placed: PlacedTurn, include: Include) -> Iterator[str]:
     entry = placed.entry
-    mark = " (rolled back)" if entry.is_rolled_back else ""
-    yield f"## Turn {placed.number}{mark}"
+    yield f"## Turn {placed.number}{turn_mark(placed)}"
     yield ""
     yield f"{local_time(entry.started)} · `@{entry.turn.hex()[:10]}`"
     if placed.turn is None:

@@ -10,7 +10,7 @@ from ccgrep.model import Blob, Note, Session, Text, Thinking, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.formatting import byte_size, local_time
 from ccgrep.output.style import Style
-from ccgrep.output.turn_parts import Include, summary_line
+from ccgrep.output.turn_parts import Include, summary_line, turn_mark
 from ccgrep.text import clip, escape, one_line
 
 LOST = "(this turn is lost: run `ccgrep fsck --repair`)"
@@ -50,7 +50,7 @@ def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
     if session.is_prompt_only:
         yield "Only the prompts are left: the transcript was deleted before it was indexed."
     elif session.is_recovered:
-        yield "Recovered from Codex's database: the transcript was deleted before it was indexed."
+        yield "Turns may be missing: the transcript was deleted before it was indexed."
     elif is_gone:
         what = "document" if session.kind == "document" else "transcript"
         yield f"The {what} was deleted: this is ccgrep's copy."
@@ -75,9 +75,8 @@ def _duration(seconds: int | None) -> str:
 
 def _turn_lines(placed: PlacedTurn, include: Include, style: Style) -> Iterator[str]:
     entry = placed.entry
-    mark = " (rolled back)" if entry.is_rolled_back else ""
-    head = f"--- {placed.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}{mark}"
-    yield style.dim(head)
+    head = f"--- {placed.number} @{entry.turn.hex()[:10]} {local_time(entry.started)}"
+    yield style.dim(head + turn_mark(placed))
     if placed.turn is None:
         yield LOST
     else:

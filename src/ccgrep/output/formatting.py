@@ -60,8 +60,3 @@ def byte_size(number: float) -> str:
 def pluralize(number: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun: `1 turn`, `2 turns`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def project_name(path: str) -> str:
-    """Return the last component of a project's path."""
-    return path.rstrip("/").rpartition("/")[2]

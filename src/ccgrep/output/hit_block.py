@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ccgrep.output.formatting import long_age, pluralize, project_name
+from ccgrep.output.formatting import long_age, pluralize
 from ccgrep.output.style import Style
+from ccgrep.paths import last_name
 from ccgrep.search.searcher import FoundHit
 from ccgrep.search.snippet import MatchedText, SnippetPart, make_snippet
 from ccgrep.text import clip, columns, make_visible, one_line, redact
@@ -33,7 +34,7 @@ def block_lines(
 ) -> Iterator[str]:
     """Yield a hit with its neighbours."""
     hit = found.hit
-    project = one_line(project_name(found.stored.project)) or "-"
+    project = one_line(last_name(found.stored.project)) or "-"
     facts = f"{long_age(hit.started, now_ms)} | {hit.score:.0%}"
     head = f"{style.bold_cyan(f'[{rank}]')} Project: {style.green(project)} | {style.dim(facts)}"
     left = width - columns(f"[{rank}] Project: {project} | {facts} | ")

@@ -6,10 +6,11 @@ from typing import Any
 from ccgrep.config import Config
 from ccgrep.model import Turn
 from ccgrep.ops.search import Result
-from ccgrep.output.formatting import iso_time, project_name
+from ccgrep.output.formatting import iso_time
 from ccgrep.output.json_document import coverage_fields, encode_document
 from ccgrep.output.session_json import turn_messages
 from ccgrep.output.turn_parts import Include
+from ccgrep.paths import last_name
 from ccgrep.search.request import SEMANTIC_MODES, Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher
 from ccgrep.store.lifecycle import read_consistently
@@ -63,7 +64,7 @@ def _hit_fields(
         "rank": rank,
         "score": round(hit.score, 4),
         "id": searcher.turn_id(hit.place),
-        "project": project_name(project),
+        "project": last_name(project),
         "project_path": project,
         "source": row.session.source if row is not None else found.stored.source,
         "session_id": hit.place.session,

@@ -22,6 +22,7 @@ def _session_fields(session: Session) -> dict[str, Any]:
         "continued_in": session.continued_in or None,
         "project": session.project,
         "cwd": session.cwd,
+        "current_cwd": session.current_cwd or session.cwd,
         "git_branch": session.branch or None,
         "title": session.title,
         "slug": session.slug or None,
@@ -37,6 +38,7 @@ def _session_fields(session: Session) -> dict[str, Any]:
         "versions": session.versions,
         "is_complete": session.is_complete,
         "is_prompt_only": session.is_prompt_only,
+        "is_recovered": session.is_recovered,
     }
 
 
@@ -81,6 +83,7 @@ def _turn_fields(placed: PlacedTurn) -> dict[str, Any]:
         "git_branch": entry.branch or None,
         "is_open": entry.is_open,
         "is_rolled_back": entry.is_rolled_back,
+        "is_inherited": placed.is_inherited,
         "is_lost": turn is None,
         "tools_used": [summarize(call) for call in turn.calls()] if turn else [],
     }

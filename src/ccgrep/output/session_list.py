@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from ccgrep.ops.list import ListedSession
-from ccgrep.output.formatting import project_name, short_age
+from ccgrep.output.formatting import short_age
 from ccgrep.output.style import Style
+from ccgrep.paths import last_name
 from ccgrep.text import clip, columns, one_line
 
 _AGE_COLUMNS = 4
@@ -51,5 +52,5 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         title = f"({shown}) {title}".rstrip()
     if item.depth:
         title = f"{'  ' * min(item.depth - 1, _MAX_INDENT)}└─ {title}"
-    project = one_line(project_name(session.project.replace("\\", "/"))) or "-"
+    project = one_line(last_name(session.project)) or "-"
     return item.short_id, short_age(session.ended, now_ms), project, str(session.turns), title

@@ -5,10 +5,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import Note, Text, Thinking, ToolCall, Turn
+from ccgrep.ops.show import PlacedTurn
 from ccgrep.text import redact
 
 _MAX_COMMAND_CHARS = 200
+_PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)"
 
 
 class Include(NamedTuple):
@@ -24,6 +27,13 @@ class Include(NamedTuple):
                 is_thinking, is_call = isinstance(part, Thinking), isinstance(part, ToolCall)
                 if (self.thinking or not is_thinking) and (self.tools or not is_call):
                     yield part
+
+
+def turn_mark(placed: PlacedTurn) -> str:
+    """Return what sets a turn apart from the others in its heading, or nothing."""
+    if placed.entry.is_rolled_back:
+        return " (rolled back)"
+    return " (inherited)" if placed.is_inherited else ""
 
 
 class ReadableInput(NamedTuple):
@@ -47,6 +57,8 @@ def summarize(call: ToolCall) -> dict[str, Any]:
             return {"tool": call.name, "command": command}
         case "Grep" | "Glob":
             return {"tool": call.name, "pattern": fields.get("pattern")}
+        case "apply_patch":
+            return {"tool": call.name, "files": _patched_files(call.input)}
         case "Task" | "Agent":
             kind, task = fields.get("subagent_type"), fields.get("description")
             return {"tool": call.name, "type": kind, "description": task}
@@ -74,6 +86,8 @@ def readable_input(call: ToolCall) -> ReadableInput:
     match call.name:
         case "Bash" | "shell" | "shell_command" | "exec_command":
             return ReadableInput(_command(fields), "bash")
+        case "apply_patch":
+            return ReadableInput("\n".join(map(_change_text, _changes(fields))), "diff")
         case "Write":
             return ReadableInput(str(fields.get("content", "")), str(_path(fields) or ""))
         case "Edit":
@@ -85,6 +99,24 @@ def readable_input(call: ToolCall) -> ReadableInput:
             return ReadableInput("\n".join(diffs), "diff")
     pretty = msgspec.json.format(msgspec.json.encode(call.input), indent=2)
     return ReadableInput(pretty.decode(), "json")
+
+
+def _patched_files(patch: Any) -> str:
+    """Return the files of a patch: a text, or the changes that Codex recorded in code mode."""
+    if isinstance(patch, str):
+        return ", ".join(compile_pattern(_PATCHED_FILE).findall(patch))
+    return ", ".join(str(change.get("path")) for change in _changes(patch))
+
+
+def _changes(patch: Any) -> list[dict[str, Any]]:
+    changes = patch.get("changes") if isinstance(patch, dict) else None
+    items = changes if isinstance(changes, list) else []
+    return [change for change in items if isinstance(change, dict)]
+
+
+def _change_text(change: dict[str, Any]) -> str:
+    text = change.get("unified_diff") or change.get("content") or ""
+    return f"{change.get('type')} {change.get('path')}\n{text}"
 
 
 def _diff(edit: dict[str, Any]) -> str:

@@ -39,9 +39,11 @@ def _changed_transcripts(seen: SeenFile) -> list[str]:
     """Raise FileNotFoundError if a transcript was deleted."""
     changed = []
     lstat, numbers = os.lstat, iter(seen.stats)  # This loop is a third of a search.
-    for path, mtime_ns, size, inode in zip(seen.paths, numbers, numbers, numbers, strict=True):
+    columns = (numbers,) * 4
+    for path, mtime_ns, ctime_ns, size, inode in zip(seen.paths, *columns, strict=True):
         info = lstat(path)
-        if info.st_mtime_ns != mtime_ns or info.st_size != size or info.st_ino != inode:
+        is_written = info.st_mtime_ns != mtime_ns or info.st_ctime_ns != ctime_ns
+        if is_written or info.st_size != size or info.st_ino != inode:
             changed.append(os.fsdecode(path))
     return changed
 

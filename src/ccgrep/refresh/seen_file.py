@@ -1,11 +1,11 @@
 """The seen file: what the last ingest saw of each transcript.
 
-    seen    "ccgrep seen 5 <HEAD>", "root <path>" for each root, "exclude <pattern>" for each
+    seen    "ccgrep seen 6 <HEAD>", "root <path>" for each root, "exclude <pattern>" for each
             excluded pattern; an empty line,
             "<mtime_ns> <path>" for each folder (-1: it did not exist); an empty line,
             "<path>" for each transcript; an empty line,
-            mtime_ns, size and inode of each transcript, 8 bytes each in native byte order;
-            a checksum
+            mtime_ns, ctime_ns, size and inode of each transcript, 8 bytes each in native byte
+            order; a checksum
 
 A time within two seconds of the scan is written as `?` (folders) or as all ones (transcripts):
 such a file can change again without a new mtime, so it counts as changed. Files with titles are
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from ccgrep.sources.scan import FoundFile, Scan
 
-_VERSION = "ccgrep seen 5"
+_VERSION = "ccgrep seen 6"
 _NAME = "seen"
-_STAT_BYTES = 24
+_STAT_BYTES = 32
 _UNSETTLED = 2**64 - 1  # no file has this mtime
 
 
@@ -42,7 +42,7 @@ class SeenFile(NamedTuple):
     locations: bytes
     folders: bytes
     paths: list[bytes]
-    stats: memoryview  # mtime_ns, size and inode of each path
+    stats: memoryview  # mtime_ns, ctime_ns, size and inode of each path
 
 
 def describe_locations(roots: Sequence[str], exclude: Sequence[str] = ()) -> bytes:
@@ -121,6 +121,7 @@ def _encode(start: bytes, folders: bytes, paths: list[bytes], stats: bytes | byt
 
 
 def _encode_stat(file: FoundFile, scanned_ns: int) -> bytes:
-    is_settled = file.mtime_ns >= 0 and not is_racy(file.mtime_ns, scanned_ns)
-    numbers = (file.mtime_ns if is_settled else _UNSETTLED, file.size, file.inode)
+    is_settled = min(file.mtime_ns, file.ctime_ns) >= 0 and not is_racy(file.mtime_ns, scanned_ns)
+    times = (file.mtime_ns, file.ctime_ns) if is_settled else (_UNSETTLED, _UNSETTLED)
+    numbers = (*times, file.size, file.inode)
     return b"".join(number.to_bytes(8, sys.byteorder) for number in numbers)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ccgrep.config import Config
 from ccgrep.errors import LockedError, StoreError, WriteError
 from ccgrep.fulltext.sync import configure_kinds, purge, sync
-from ccgrep.ingest.plan import may_have_changed
+from ccgrep.ingest.plan import has_same_stat, may_have_changed
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.ingest.run import IngestRun, find_grown_rows
 from ccgrep.refresh.background import Feedback, Refreshed
@@ -132,9 +132,8 @@ def _is_unchanged(before: SourceFile) -> bool:
         info = os.lstat(before.path)
     except OSError:
         return False
-    stat = (info.st_size, info.st_mtime_ns, info.st_ino)
-    is_same = stat == (before.size, before.mtime_ns, before.inode)
-    return is_same and not may_have_changed(before, time.time_ns())
+    stat = (info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
+    return has_same_stat(before, stat) and not may_have_changed(before, time.time_ns())
 
 
 def _ingest(

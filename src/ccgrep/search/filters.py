@@ -6,6 +6,7 @@ from ccgrep.errors import NotFoundError
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.paths import to_slashes
 from ccgrep.refs import find_session
 from ccgrep.search.request import Filters
 from ccgrep.text import folder_name, one_line, to_nfc
@@ -85,11 +86,11 @@ def matching_projects(
         return None
     known = set(list_projects())
     passing = known
-    for typed, is_match in ((filters.project, _contains), (filters.here, _is_related)):
+    for typed, is_match in ((filters.project, _is_named), (filters.here, _is_related)):
         if typed is None:
             continue
         matching = {path for path in known if is_match(path, typed)}
-        if is_match is _contains and typed.startswith("-"):
+        if is_match is _is_named and (typed.startswith("-") or typed[1:3] == "--"):
             matching |= _projects_of_folder(known, typed)
         if not matching:
             raise NotFoundError(
@@ -98,6 +99,11 @@ def matching_projects(
             )
         passing = passing & matching
     return passing
+
+
+def _is_named(project: str, part: str) -> bool:
+    """Return whether a project's path contains `part`; in a Windows path, `\\` is `/`."""
+    return _contains(project, part) or _contains(to_slashes(project), part.replace("\\", "/"))
 
 
 def _projects_of_folder(known: set[str], typed: str) -> set[str]:

@@ -26,6 +26,10 @@ TOOLS = ("search_conversations", "list_conversations", "read_turn", "read_conver
 _ALL: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 _COMMAND = re.compile(r"(?:^|[;&|(\n`])\s*(?:\w+=\S*\s+)*(?:\S*/)?ccgrep(?=\s|$)")
 """ccgrep as a command, not in a path or a text."""
+_SCRIPT_CALL = re.compile(
+    rf"\btools\.\w*(?:{'|'.join(TOOLS)})\(|[\"'`;&|(]\s*(?:\S*/)?ccgrep(?=[\s\"'`])"
+)
+"""ccgrep as a tool or a command in a script of Codex's code mode."""
 
 
 def drop_own_output(
@@ -70,6 +74,8 @@ def is_ccgrep_call(call: ToolCall) -> bool:
     """Return whether a tool call ran ccgrep, in a shell or over MCP."""
     if call.name.rpartition("__")[2] in TOOLS:
         return True
+    if call.name == "exec" and isinstance(call.input, str):
+        return _SCRIPT_CALL.search(call.input) is not None
     given = call.input if isinstance(call.input, dict) else {}
     command = given.get("command", given.get("cmd"))
     texts = command if isinstance(command, list) else [command]

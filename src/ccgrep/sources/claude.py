@@ -5,12 +5,13 @@ file. The meaning of a record follows from its type and from `prompts`. The chai
 only marks the turns that the user rolled back: following it would lose a third of the records.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
-from ccgrep.model import Blob, Session, Text, Thinking, ToolResult
+from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult
 from ccgrep.sources.claude_records import (
     Record,
     extract_prompt,
@@ -19,15 +20,26 @@ from ccgrep.sources.claude_records import (
     to_blocks,
 )
 from ccgrep.sources.claude_state import PromptForm, State
+from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
 from ccgrep.sources.spills import Spills
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title, take_sentence
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
-from ccgrep.sources.values import as_string, block_blob, find_project, parse_time, uuid_bytes
+from ccgrep.sources.values import (
+    as_amount,
+    as_string,
+    block_blob,
+    find_project,
+    parse_time,
+    uuid_bytes,
+)
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
-_MAX_TITLE_CHARS = 400
+_NO_ANSWER = "No response requested."
+_FORK_MS = 1000
+"""Records of one moment may be out of order by less."""
 
 
 class ClaudeReader:
@@ -44,6 +56,8 @@ class ClaudeReader:
         self._sidechains: dict[bytes, TurnBuilder] = {}
         self._sidechain_by_uuid: dict[bytes, bytes] = {}
         self._envelope: tuple[Any, ...] = ()
+        self._machine_turns: set[int] = set()  # of a worker; the last turn is its own
+        self._first_prompt_turn = 0
 
     def read(self) -> Reading:
         """Read to the end of the stream."""
@@ -51,14 +65,23 @@ class ClaudeReader:
         for mark, end, record in records:
             self._read_record(mark, end, record)
         self._begin_injected(None)
+        if self._is_worker:
+            self._main.mark_last_as_machine()
         entries, resume = self._main.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)
-        sessions = [SessionReading(self._make_session(), tuple(entries), bad)]
+        own = entries[-1:] if self._is_worker else entries
+        session = replace(self._make_session(), forked_at=self._find_fork_time(entries))
+        sessions = [SessionReading(session, tuple(own), bad)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
-        if resume is None or self._sidechains:
-            # The state does not cover sidechains, so the next run reads the whole file.
+        sessions += self._finish_inherited(entries[:-1]) if self._is_worker else []
+        if resume is None or len(sessions) > 1:
+            # The state covers only one session, so the next run reads the whole file.
             resume = (Mark(0, 0), State(parent=self._identity.parent))
         return make_reading(self._input, records, sessions, *resume)
+
+    @property
+    def _is_worker(self) -> bool:
+        return self._identity.kind == "worker"
 
     def _read_record(self, mark: Mark, end: int, record: Record) -> None:
         kind = record.type
@@ -70,7 +93,8 @@ class ClaudeReader:
                 self._turns = self._find_sidechain(uuid, record)
             time, cwd = parse_time(record.timestamp), as_string(record.cwd)
             branch = as_string(record.gitBranch)
-            self._turns.record = RecordInfo(mark, end, self._state, time, cwd, branch, uuid)
+            parent = uuid_bytes(record.parentUuid)
+            self._turns.record = RecordInfo(mark, end, self._state, time, cwd, branch, uuid, parent)
             self._read_envelope(record)
             if kind == "assistant":
                 self._read_assistant(record)
@@ -85,6 +109,8 @@ class ClaudeReader:
             time = parse_time(record.timestamp)
             self._turns.record = RecordInfo(mark, end, self._state, time)
             self._state = self._state.apply_queue_operation(record)
+            if not self._main.count and self._state.begun is None:
+                self._state = replace(self._state, begun=time)
         else:
             self._state = self._state.apply_metadata(record)
 
@@ -102,20 +128,22 @@ class ClaudeReader:
         blocks = to_blocks(message.get("content"))
         if model == "<synthetic>" or record.isApiErrorMessage is True:
             text = "\n".join(as_string(block.get("text")) for block in blocks)
-            self._turns.add_note("error", text)
+            if text.strip() == _NO_ANSWER:
+                self._turns.touch()
+            else:
+                self._turns.add_note("error", text)
             return
         key = as_string(message.get("id")) or as_string(record.uuid) or "?"
         if not self._turns.has_message(key):
             if self._state.injected:
                 self._begin_injected(parse_time(record.timestamp))
-            self._state = self._state.age_seen_prompts()
+            self._state = self._state.age_seen_prompts().add_cost(as_amount(record.costUSD))
         self._turns.begin_message(key, model)
         self._set_first_prompt()
         for block in blocks:
             self._read_agent_block(block)
-        usage = message.get("usage")
-        if isinstance(usage, dict):
-            self._turns.add_usage(parse_usage(usage, key, record.requestId, model))
+        if usage := parse_usage(record, key, model):
+            self._turns.add_usage(usage)
         self._state = self._state.add_model(model)
 
     def _read_agent_block(self, block: dict[str, Any]) -> None:
@@ -175,13 +203,14 @@ class ClaudeReader:
         split = split_meta_text if is_meta else split_user_text
         segments = [segment for text in texts for segment in split(text)]
         prompt = "\n".join(segment.text for segment in segments if segment.kind == "prompt")
-        if prompt and self._is_for_machine(prompt):
-            if self._identity.kind == "worker":
-                self._turns.discard_open()
-            self._turns.add_note("machine", prompt)
-            return
+        if prompt and is_machine_prompt(prompt):
+            if self._is_worker:
+                self._machine_turns.add(self._turns.count)
+            elif self._identity.kind == "subagent" or self._turns is not self._main:
+                self._turns.add_note("machine", prompt)
+                return
         if prompt or (blobs and not is_meta):
-            self._add_prompt("user", prompt, blobs, record)
+            self._add_prompt("user", prompt, blobs)
         self._add_notes(segments)
 
     def _add_notes(self, segments: list[Segment]) -> None:
@@ -196,24 +225,19 @@ class ClaudeReader:
                 note_kind = "command" if kind == "output" else kind
                 self._turns.add_note(cast(NoteKind, note_kind), text)
 
-    def _is_for_machine(self, text: str) -> bool:
-        if self._identity.kind == "worker":
-            return True
-        is_subagent = self._identity.kind == "subagent" or self._turns is not self._main
-        return is_subagent and is_machine_prompt(text)
-
-    def _add_prompt(
-        self, form: PromptForm, text: str, blobs: tuple[Blob, ...], record: Record | None = None
-    ) -> None:
+    def _add_prompt(self, form: PromptForm, text: str, blobs: tuple[Blob, ...]) -> None:
         """Begin a turn, unless the prompt has already begun one in another form."""
+        before, waiting = self._state.split_injected(text)
         self._state, forms = self._state.remove_waiting(form, text)
         if self._is_repeated(form, text):
             self._turns.touch()
             return
-        if record is not None:
-            self._mark_rolled_back(record)
+        if form == "user":
+            self._mark_rolled_back()
+        self._state = replace(self._state, injected=before)
         self._begin_injected(None)
         self._begin_turn(text, blobs, forms)
+        self._state = replace(self._state, injected=waiting)
 
     def _begin_turn(self, text: str, blobs: tuple[Blob, ...], forms: tuple[str, ...]) -> None:
         self._turns.begin_turn(text, blobs)
@@ -221,8 +245,12 @@ class ClaudeReader:
         self._set_first_prompt()
 
     def _set_first_prompt(self) -> None:
+        last = self._main.count - 1
+        if last in self._machine_turns:
+            return
         if not self._state.first_prompt and self._main.current_prompt:
-            first_prompt = self._main.current_prompt[:_MAX_TITLE_CHARS]
+            self._first_prompt_turn = last
+            first_prompt = self._main.current_prompt[:MAX_TITLE_CHARS]
             self._state = replace(self._state, first_prompt=first_prompt)
 
     def _begin_injected(self, time: int | None) -> None:
@@ -244,9 +272,9 @@ class ClaudeReader:
         self._state = state or self._state
         return state is not None
 
-    def _mark_rolled_back(self, record: Record) -> None:
+    def _mark_rolled_back(self) -> None:
         """Roll back the turns after the one that a prompt continues."""
-        parent = self._turns.turn_by_uuid.get(uuid_bytes(record.parentUuid))
+        parent = self._turns.turn_by_uuid.get(self._turns.record.parent)
         if parent is not None and parent < self._turns.count - 1:
             self._turns.roll_back(parent + 1)
 
@@ -272,9 +300,13 @@ class ClaudeReader:
         if record.subtype == "away_summary":
             self._turns.add_note("summary", text)
         elif record.subtype == "local_command":
-            output = Segment("output", text)
             segments = split_user_text(text)
-            self._add_notes([output if part.kind == "prompt" else part for part in segments])
+            self._add_notes(
+                [
+                    part._replace(kind="output") if part.kind == "prompt" else part
+                    for part in segments
+                ]
+            )
         else:
             self._turns.touch()
 
@@ -291,25 +323,48 @@ class ClaudeReader:
         session = self._base_session(f"agent-{name}", "subagent")
         return SessionReading(replace(session, parent=self._identity.id), tuple(entries))
 
+    # Turns that a worker copied from its parent.
+
+    def _finish_inherited(self, entries: list[Entry]) -> list[SessionReading]:
+        copied = [e for number, e in enumerate(entries) if number not in self._machine_turns]
+        if not copied or not self._state.parent:
+            return []
+        prompt = self._state.first_prompt
+        session = replace(
+            self._base_session(safe_id(self._state.parent), "main"),
+            title=take_sentence(prompt if self._first_prompt_turn < len(entries) else ""),
+            is_recovered=True,
+        )
+        return [SessionReading(session, tuple(copied), is_inherited=True)]
+
+    def _find_fork_time(self, entries: Sequence[Entry]) -> int | None:
+        """Return when the session was forked, or None if it was not.
+
+        A fork queues its first prompt and then copies the turns of its original, which are older.
+        """
+        begun, first = self._state.begun, entries[0].started if entries else None
+        is_fork = begun is not None and first is not None and begun > first + _FORK_MS
+        return begun if is_fork else None
+
     def _make_session(self) -> Session:
-        state, identity, own_uuids = self._state, self._identity, self._main.turn_by_uuid
-        titles = [
-            state.custom_title,
-            identity.description,
-            state.ai_title,
-            *(text for text, leaf in reversed(state.summaries) if leaf in own_uuids),
-            state.slug,
-            state.first_prompt,
-        ]
+        state, identity = self._state, self._identity
+        own_uuids = {b"", *self._main.turn_by_uuid}
+        own = [text for text, leaf in state.summaries if leaf in own_uuids]
+        given = [state.custom_title, identity.description, state.ai_title, *reversed(own)]
+        prompt = state.first_prompt if not self._is_worker else ""
+        title, is_titled = choose_title(given, prompt, state.slug)
         return replace(
             self._base_session(identity.id, identity.kind),
             parent=state.parent if identity.kind != "main" else "",
             forked_from=state.forked_from,
             continued_in=state.continued_in,
             agent=identity.agent,
-            title=next(filter(None, titles), ""),
-            title_origin="client" if any(titles[:-2]) else "prompt",
+            title=title,
+            title_origin="client" if is_titled else "prompt",
+            summaries=tuple(item for item in state.summaries if item[1] not in own_uuids),
             slug=state.slug,
+            cost_usd=state.cost_usd,
+            costs=state.costs,
             unknown_types=state.unknown_types,
         )
 
@@ -321,6 +376,7 @@ class ClaudeReader:
             kind=kind,
             project=find_project(state.cwd),
             cwd=state.cwd,
+            current_cwd=state.current_cwd,
             branch=state.branch,
             models=state.models,
             versions=state.versions,

@@ -8,18 +8,21 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from ccgrep.model import Usage
+from ccgrep.model import ModelCost, Usage
 from ccgrep.sources.prompts import split_user_text
-from ccgrep.sources.values import as_count, as_string, usage_key
+from ccgrep.sources.values import as_amount, as_count, as_string, usage_key
 
+_MAX_MODELS = 32
+_MAX_MODEL_CHARS = 100
 IGNORED_TYPES = frozenset(
     "progress file-history-snapshot file-history-delta last-prompt permission-mode mode"
-    " bridge-session agent-name pr-link worktree-state frame-link fork-context-ref relocated"
-    " agent-color agent-setting tag task-summary session-mode isolation-latch".split()
+    " bridge-session agent-name pr-link worktree-state frame-link fork-context-ref"
+    " agent-color agent-setting tag task-summary session-mode isolation-latch atis-latch"
+    " artifact-autoreact-ledger artifact-comment-monitor".split()
 )
 _KNOWN_TYPES = IGNORED_TYPES | frozenset(
     "user assistant system attachment queue-operation summary ai-title custom-title"
-    " continued-in".split()
+    " continued-in relocated cost-state".split()
 )
 
 
@@ -76,6 +79,12 @@ class Record(Struct):
     customTitle: Any = None
     forkedFrom: Any = None
     continuedInSessionId: Any = None
+    relocatedCwd: Any = None
+    totalCostUSD: Any = None
+    modelUsage: Any = None
+    costUSD: Any = None
+    inputTokens: Any = None
+    outputTokens: Any = None
 
     @staticmethod
     def is_record(value: dict[str, Any], /) -> bool:
@@ -128,12 +137,39 @@ def extract_prompt(text: str) -> str:
     return "\n".join(part.text for part in split_user_text(text) if part.kind == "prompt")
 
 
-def parse_usage(usage: dict[str, Any], message_id: str, request_id: Any, model: str) -> Usage:
+def parse_usage(record: Record, message_id: str, model: str) -> Usage | None:
+    """Return the tokens of a message, which early versions recorded beside it."""
+    usage = record.api_message().get("usage")
+    if not isinstance(usage, dict):
+        usage = {"input_tokens": record.inputTokens, "output_tokens": record.outputTokens}
+        if usage == {"input_tokens": None, "output_tokens": None}:
+            return None
+    created = usage.get("cache_creation")
+    created = created if isinstance(created, dict) else {}
     return Usage(
-        key=usage_key(message_id, as_string(request_id)),
+        key=usage_key(message_id, as_string(record.requestId)),
         model=model,
         input=as_count(usage.get("input_tokens")),
         output=as_count(usage.get("output_tokens")),
         cache_read=as_count(usage.get("cache_read_input_tokens")),
         cache_write=as_count(usage.get("cache_creation_input_tokens")),
+        cache_write_5m=as_count(created.get("ephemeral_5m_input_tokens")),
+        cache_write_1h=as_count(created.get("ephemeral_1h_input_tokens")),
+    )
+
+
+def parse_costs(model_usage: Any) -> tuple[ModelCost, ...]:
+    """Return the costs of a `cost-state` record."""
+    items = list(model_usage.items()) if isinstance(model_usage, dict) else []
+    return tuple(
+        ModelCost(
+            model=as_string(model)[:_MAX_MODEL_CHARS],
+            usd=as_amount(usage.get("costUSD")),
+            input=as_count(usage.get("inputTokens")),
+            output=as_count(usage.get("outputTokens")),
+            cache_read=as_count(usage.get("cacheReadInputTokens")),
+            cache_write=as_count(usage.get("cacheCreationInputTokens")),
+        )
+        for model, usage in items[:_MAX_MODELS]
+        if isinstance(usage, dict)
     )

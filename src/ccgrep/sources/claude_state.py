@@ -14,8 +14,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
-from ccgrep.sources.claude_records import IGNORED_TYPES, Record, extract_prompt, extract_text
-from ccgrep.sources.values import append_unique, as_string, count_type, parse_time, uuid_bytes
+from ccgrep.model import ModelCost
+from ccgrep.sources.claude_records import (
+    IGNORED_TYPES,
+    Record,
+    extract_prompt,
+    extract_text,
+    parse_costs,
+)
+from ccgrep.sources.titles import MAX_TITLE_CHARS
+from ccgrep.sources.values import (
+    append_unique,
+    as_amount,
+    as_string,
+    count_type,
+    parse_time,
+    uuid_bytes,
+)
 
 _MAX_SEEN_PROMPTS = 20
 _MAX_SUMMARIES = 50
@@ -31,10 +46,16 @@ class SeenPrompt(Struct, frozen=True, array_like=True):
     is_fresh: bool = True
 
 
+Injected = tuple[tuple[str, int | None], ...]
+"""Prompts that were sent to the agent while it worked, with their times."""
+
+
 class State(Struct, frozen=True, omit_defaults=True):
     """What the reader carries from record to record."""
 
     cwd: str = ""
+    last_cwd: str = ""
+    relocated_cwd: str = ""
     branch: str = ""
     parent: str = ""
     custom_title: str = ""
@@ -44,11 +65,14 @@ class State(Struct, frozen=True, omit_defaults=True):
     first_prompt: str = ""
     forked_from: str = ""
     continued_in: str = ""
+    begun: int | None = None  # when the first prompt was queued, before any turn
+    cost_usd: float | None = None
+    costs: tuple[ModelCost, ...] = ()
     versions: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     unknown_types: dict[str, int] = {}
     queue: tuple[str, ...] = ()  # prompts that wait for the agent
-    injected: tuple[tuple[str, int | None], ...] = ()  # prompts sent to it, with their times
+    injected: Injected = ()  # prompts sent to it
     taken: tuple[SeenPrompt, ...] = ()  # prompts that began a turn
 
     def apply_envelope(self, record: Record, kind: SessionKind) -> Self:
@@ -59,12 +83,26 @@ class State(Struct, frozen=True, omit_defaults=True):
         return replace(
             self,
             cwd=self.cwd or as_string(record.cwd),
+            last_cwd=as_string(record.cwd) or self.last_cwd,
             branch=self.branch or as_string(record.gitBranch),
             slug=as_string(record.slug) or self.slug,
             parent=self.parent or (as_string(record.sessionId) if kind != "main" else ""),
             versions=append_unique(self.versions, record.version),
             forked_from=self.forked_from or as_string(forked),
         )
+
+    @property
+    def current_cwd(self) -> str:
+        """The last directory, if it is another one than the first.
+
+        A session that moved to a worktree may go on recording the directory where it began.
+        """
+        current = self.relocated_cwd or self.last_cwd
+        return current if current != self.cwd else ""
+
+    def add_cost(self, usd: float | None) -> Self:
+        """Add the cost of one message, which early versions recorded."""
+        return self if usd is None else replace(self, cost_usd=(self.cost_usd or 0) + usd)
 
     def add_model(self, model: str) -> Self:
         if not model or model in self.models:
@@ -79,8 +117,14 @@ class State(Struct, frozen=True, omit_defaults=True):
             case "custom-title":
                 return replace(self, custom_title=as_string(record.customTitle))
             case "summary":
-                summary = (as_string(record.summary), uuid_bytes(record.leafUuid))
+                text = as_string(record.summary)[:MAX_TITLE_CHARS]
+                summary = (text, uuid_bytes(record.leafUuid))
                 return replace(self, summaries=(*self.summaries, summary)[-_MAX_SUMMARIES:])
+            case "relocated":
+                return replace(self, relocated_cwd=as_string(record.relocatedCwd))
+            case "cost-state":
+                usd, costs = as_amount(record.totalCostUSD), parse_costs(record.modelUsage)
+                return replace(self, cost_usd=usd, costs=costs)
             case "continued-in":
                 return replace(self, continued_in=as_string(record.continuedInSessionId))
             case kind if as_string(kind) not in IGNORED_TYPES:
@@ -101,24 +145,35 @@ class State(Struct, frozen=True, omit_defaults=True):
                 queue.append(content)
             case "remove" | "dequeue":
                 popped = content or (queue[0] if queue else "")
-                if popped in queue:
-                    queue.remove(popped)
+                if popped in queue or "" in queue:
+                    queue.remove(popped if popped in queue else "")
                 if record.operation == "remove" and (typed := extract_prompt(popped)):
                     injected = (*injected, (typed, parse_time(record.timestamp)))
             case "popAll":
                 queue.clear()
         return replace(self, queue=tuple(queue), injected=injected)
 
+    def split_injected(self, text: str) -> tuple[Injected, Injected]:
+        """Return the injected prompts before `text` and after it. Without it, all are before."""
+        position = next((n for n, (known, _) in enumerate(self.injected) if known == text), None)
+        if position is None:
+            return self.injected, ()
+        return self.injected[:position], self.injected[position + 1 :]
+
     def remove_waiting(self, form: PromptForm, text: str) -> tuple[Self, tuple[str, ...]]:
-        """Remove a prompt from the queue, and return the forms in which it was seen."""
-        queue, injected = list(self.queue), list(self.injected)
+        """Remove a prompt from the queue, and return the forms in which it was seen.
+
+        The `remove` of an attachment may follow it, and does not name its prompt. So an empty
+        place stays in the queue.
+        """
+        before, after = self.split_injected(text)
+        if len(before) + len(after) < len(self.injected):
+            return replace(self, injected=(*before, *after)), ("queue", form)
+        queue = list(self.queue)
         if text in queue:
-            queue.remove(text)
-        waiting = next((prompt for prompt in injected if prompt[0] == text), None)
-        if waiting is not None:
-            injected.remove(waiting)
-        forms = ("queue", form) if waiting is not None else (form,)
-        return replace(self, queue=tuple(queue), injected=tuple(injected)), forms
+            position = queue.index(text)
+            queue[position : position + 1] = [""] if form == "attachment" else []
+        return replace(self, queue=tuple(queue)), (form,)
 
     def add_seen_prompt(self, text: str, forms: tuple[str, ...]) -> Self:
         """Record that a prompt began a turn."""

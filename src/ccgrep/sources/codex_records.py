@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob
-from ccgrep.sources.values import as_string, data_url_blob
+from ccgrep.sources.values import as_count, as_string, data_url_blob
 
 _IDE_REQUEST = "## My request for Codex:"
 _IDE_CONTEXT = ("# Context from my IDE", "# Files mentioned by the user")
@@ -34,6 +34,14 @@ IGNORED_TYPES = frozenset(
     "world_state inter_agent_communication_metadata inter_agent_communication"
     " security_risk_score".split()
 )
+IGNORED_ITEMS = frozenset(
+    "ghost_snapshot additional_tools compaction compaction_summary context_compaction other".split()
+)
+SHELL_COMMAND = re.compile(
+    r"(?s)<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*"
+    r"<result>\n?(.*?)\n?</result>\s*</user_shell_command>"
+)
+"""A command that the user ran with `!`, and its result."""
 BARE_ITEMS = frozenset(
     "message reasoning function_call function_call_output custom_tool_call"
     " custom_tool_call_output local_shell_call web_search_call tool_search_call"
@@ -49,6 +57,7 @@ class Record(Struct):
     type: Any = None
     timestamp: Any = None
     payload: Any = None
+    ordinal: Any = None
     record_type: Any = None
     id: Any = None
     git: Any = None
@@ -96,6 +105,9 @@ class State(Struct, frozen=True, omit_defaults=True):
     versions: tuple[str, ...] = ()
     unknown_types: dict[str, int] = {}
     total_tokens: tuple[int | None, ...] = ()
+    agent_name: str = ""  # the name of a sub-agent's task
+    own_ordinal: int = 0  # a sub-agent's earlier records are its parent's
+    ordinals: tuple[int, ...] = ()  # of the record that began each turn, in paginated rollouts
     answers: int = 0  # prompts and results: texts between two of them are one message
     unpaired: tuple[tuple[str, str, str], ...] = ()  # side, role, text
 
@@ -115,6 +127,28 @@ def parse_lineage(payload: dict[str, Any]) -> tuple[SessionKind, str, str]:
         return "subagent", parent, agent or as_string(spawn.get("agent_role"))
     parent = parent or as_string(payload.get("session_id"))
     return ("worker" if inner == "compact" else "subagent"), parent, agent or as_string(inner)
+
+
+def parse_agent_name(payload: dict[str, Any]) -> str:
+    """Return the last name of a sub-agent's path, such as `/root/count_lines`."""
+    return as_string(payload.get("agent_path")).rpartition("/")[2]
+
+
+def parse_history_base(payload: dict[str, Any]) -> tuple[str, int | None]:
+    """Return the rollout that a paginated rollout continues, and the first ordinal left out."""
+    base = payload.get("history_base")
+    if not isinstance(base, dict):
+        return "", None
+    return as_string(base.get("thread_id")), as_count(base.get("end_ordinal_exclusive"))
+
+
+def extract_error(error: Any) -> str:
+    """Return the message of an API error, which may be a JSON text of its own."""
+    message = error.get("message") if isinstance(error, dict) else error
+    inner = parse_json(message) if isinstance(message, str) else None
+    if isinstance(inner, dict) and isinstance(inner.get("error"), dict):
+        message = inner["error"].get("message") or message
+    return as_string(message)
 
 
 def extract_branch(git: Any) -> str:
@@ -164,8 +198,3 @@ def parse_json(text: str) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return text
-
-
-def subtract(a: int | None, b: int | None) -> int | None:
-    """Return the difference of two counts, at least 0, or None if `a` is unknown."""
-    return None if a is None else max(a - (b or 0), 0)

@@ -11,7 +11,7 @@ from ccgrep.kinds import SourceName
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import read_side_json
 from ccgrep.sources.reading import SessionIdentity
-from ccgrep.sources.values import as_string
+from ccgrep.sources.values import as_count, as_string
 
 # `~` is reserved: ccgrep appends `~2`, `~3`, ... to sessions that share an id.
 _ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}"
@@ -63,12 +63,14 @@ def _identify_claude(path: str) -> SessionIdentity:
         return SessionIdentity(safe_id(stem))
     before, subagents, _ = f"{folder}{os.sep}".rpartition(f"{os.sep}subagents{os.sep}")
     meta = read_side_json(os.path.join(folder, stem + ".meta.json"), max_bytes=_MAX_META_BYTES)
+    depth = as_count(meta.get("spawnDepth")) or 0
     return SessionIdentity(
         id=safe_id(stem),
         kind="worker" if stem.startswith(_WORKERS) else "subagent",
         parent=safe_id(os.path.basename(before)) if subagents else "",
         description=as_string(meta.get("description")) or as_string(meta.get("name")),
         agent=as_string(meta.get("agentType")),
+        nesting_call=as_string(meta.get("toolUseId")) if depth > 1 else "",
     )
 
 

@@ -24,6 +24,7 @@ class SessionIdentity(Struct, frozen=True):
     parent: str = ""
     description: str = ""
     agent: str = ""
+    nesting_call: str = ""  # the id of the call by which another sub-agent started this one
 
 
 class Checkpoint(Struct, frozen=True):
@@ -53,11 +54,15 @@ class Input(Struct, frozen=True):
 
 
 class SessionReading(Struct, frozen=True):
-    """One session of a transcript."""
+    """One session of a transcript.
+
+    `is_inherited` marks the turns that a worker copied from its parent, under the parent's id.
+    """
 
     session: Session
     entries: tuple[Entry, ...]
     bad: tuple[BadSpot, ...] = ()
+    is_inherited: bool = False
 
 
 class Reading(Struct, frozen=True):

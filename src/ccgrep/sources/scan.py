@@ -54,6 +54,7 @@ class FoundFile(NamedTuple):
     size: int
     mtime_ns: int
     inode: int
+    ctime_ns: int = 0
 
 
 class Root(NamedTuple):
@@ -184,8 +185,8 @@ def _resolve(root: Root) -> Root:
 
 
 def _found_file(path: str, root: Root, kind: FileKind, info: os.stat_result) -> FoundFile:
-    size, mtime_ns, inode = info.st_size, info.st_mtime_ns, info.st_ino
-    return FoundFile(path, root.source, kind, root.path, size, mtime_ns, inode)
+    stat = (info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
+    return FoundFile(path, root.source, kind, root.path, *stat)
 
 
 def _kind_of(path: str) -> FileKind:

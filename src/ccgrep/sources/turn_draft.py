@@ -50,7 +50,10 @@ class TurnDraft(Struct, eq=False):
     state: object  # the reader's state at `mark`
     prompt: str
     attached: tuple[Blob, ...]
+    parent: bytes = b""  # the record that the first one follows
     steps: list[MessageDraft | Note] = []
+    early_steps: list[MessageDraft | Note] = []  # written before their prompt
+    copied_steps: int = 0  # how many steps were held before the prompt
     messages: dict[str, MessageDraft] = {}
     calls: dict[str, CallDraft] = {}
     orphans: dict[str, ToolResult] = {}  # results whose call has not been read
@@ -62,6 +65,22 @@ class TurnDraft(Struct, eq=False):
     branch: str = ""
     end: int = 0
     is_rolled_back: bool = False
+
+    def set_late_prompt(self, prompt: str, attached: tuple[Blob, ...]) -> None:
+        """Set the prompt of an answer that was written before it."""
+        self.prompt, self.attached = prompt, attached
+        self.early_steps, self.steps = self.steps, []
+
+    def mark_as_machine(self) -> None:
+        """Turn the prompt into a note, and drop the notes before it, which belong to others."""
+        if self.prompt:
+            self.steps[: self.copied_steps] = [Note("machine", self.prompt)]
+            self.prompt, self.attached = "", ()
+
+    def add_message(self, message: MessageDraft) -> None:
+        self.steps += self.early_steps
+        self.early_steps.clear()
+        self.steps.append(message)
 
     def is_answered(self) -> bool:
         """Return whether every call has its result."""
@@ -81,7 +100,7 @@ class TurnDraft(Struct, eq=False):
     def freeze(self) -> Turn:
         steps = [
             step.freeze() if isinstance(step, MessageDraft) else step
-            for step in self.steps
+            for step in (*self.steps, *self.early_steps)
             if isinstance(step, Note) or step.parts
         ]
         orphans = (ToolCall("unknown", result=result) for result in self.orphans.values())

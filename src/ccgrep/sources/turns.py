@@ -36,6 +36,7 @@ class RecordInfo(NamedTuple):
     cwd: str = ""
     branch: str = ""
     uuid: bytes = b""
+    parent: bytes = b""  # the uuid of the record that this one follows
 
 
 class _HeldNote(NamedTuple):
@@ -77,7 +78,26 @@ class TurnBuilder:
     def begin_turn(self, prompt: str, attached: tuple[Blob, ...] = ()) -> None:
         """Begin a turn. The turns before it stay open for their results."""
         self.release_held()
-        self._open_turn(prompt, attached)
+        if self._answers_later_prompt():
+            draft = self._open[0]
+            draft.set_late_prompt(prompt, attached)
+            self._touch(draft, self.record)
+        else:
+            self._open_turn(prompt, attached)
+
+    def _answers_later_prompt(self) -> bool:
+        """Return whether the session begins with the answer to the prompt of this record.
+
+        If the first answer arrives at once, the client writes it before its prompt. Then the
+        answer follows a record that was not read yet, and the prompt follows no record of it.
+        """
+        if self._entries or len(self._open) != 1:
+            return False
+        draft, known, time = self._open[0], self.turn_by_uuid, self.record.time
+        is_orphan = bool(draft.parent) and draft.parent not in known
+        is_earlier = time is not None and draft.started is not None and time <= draft.started
+        has_answer_only = bool(draft.messages) and not draft.prompt and not draft.attached
+        return has_answer_only and is_orphan and is_earlier and self.record.parent not in known
 
     def hold_command(self, command: str) -> None:
         """Hold a command, which is a prompt only if the agent answers it."""
@@ -94,11 +114,10 @@ class TurnBuilder:
         if self._open:
             self._add_held(self._open[-1])
 
-    def discard_open(self) -> None:
-        """Discard the open turns, which a worker copied from its parent session."""
-        self._open.clear()
-        self._held.clear()
-        self._held_command = None
+    def mark_last_as_machine(self) -> None:
+        """Turn the last prompt into a note: the client, not a person, gave it to a worker."""
+        if self._open:
+            self._open[-1].mark_as_machine()
 
     def begin_message(self, key: str, model: str) -> None:
         """Begin or continue the API message `key`, to which the next texts and calls belong."""
@@ -117,7 +136,7 @@ class TurnBuilder:
             self._close(self._open.pop(0), is_open=False)
         draft = self._current()
         draft.messages[key] = message = MessageDraft(model)
-        draft.steps.append(message)
+        draft.add_message(message)
         self._message = draft, message
 
     def has_message(self, key: str) -> bool:
@@ -170,6 +189,22 @@ class TurnBuilder:
         else:
             self._current().steps.append(note)
 
+    def has_note(self, kind: NoteKind) -> bool:
+        """Return whether the current turn has a note of this kind."""
+        steps = self._open[-1].steps if self._open else []
+        return any(isinstance(step, Note) and step.kind == kind for step in steps)
+
+    def retract_text(self, summary: str) -> str:
+        """Remove and return the agent's last text if `summary` ends with it."""
+        last = self._open[-1].steps[-1] if self._open and self._open[-1].steps else None
+        parts = last.parts if isinstance(last, MessageDraft) else []
+        if not parts or not isinstance(text := parts[-1], Text):
+            return ""
+        if not summary.endswith(text.text.strip()):
+            return ""
+        parts.pop()
+        return text.text
+
     def touch(self) -> None:
         """Extend the current turn to a record that adds no text."""
         if self._open:
@@ -218,9 +253,11 @@ class TurnBuilder:
         record = command.record if command else self.record
         records = [record, *(held.record for held in self._held)]
         first = min(records, key=lambda record: record.mark.offset)
-        draft = TurnDraft(first.mark, first.state, prompt, attached, end=first.mark.offset)
+        draft = TurnDraft(first.mark, first.state, prompt, attached, first.parent)
+        draft.end = first.mark.offset
         self._open.append(draft)
         self._add_held(draft)
+        draft.copied_steps = len(draft.steps)
         self._touch(draft, record)
 
     def _current(self) -> TurnDraft:

@@ -58,6 +58,12 @@ def as_count(value: Any) -> int | None:
     return value if is_number and 0 <= value < 2**53 else None
 
 
+def as_amount(value: Any) -> float | None:
+    """Return an amount of money, or None if `value` is not a plausible one."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e9 else None
+
+
 @lru_cache(maxsize=64)  # consecutive lines often belong to one message
 def usage_key(*parts: Any) -> bytes:
     """Return the 8 bytes that identify an API message, so that its tokens are counted once."""

@@ -36,6 +36,16 @@ def walk_trees(store: Store, rows: Sequence[Row], limit: int) -> Iterator[tuple[
                 stack += ((child, depth + 1) for child in reversed(below))
 
 
+def find_original(store: Store, row: Row, rows: Sequence[Row]) -> Row | None:
+    """Return the session that a fork was copied from, or None if it is unknown."""
+    session = row.session
+    id = session.forked_from
+    if not id and session.forked_at is not None:
+        like = [other for other in rows if other.session.started == session.started]
+        id = _find_originals(store, like).get(session.id, "")
+    return next((other for other in rows if other.session.id == id), None) if id else None
+
+
 def _find_originals(store: Store, rows: Sequence[Row]) -> dict[str, str]:
     """Map each fork whose transcript does not name its original to the session it starts with.
 
@@ -51,18 +61,22 @@ def _find_originals(store: Store, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _pair_forks(store: Store, group: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """Yield each fork of a group with its original."""
+    """Yield each fork of a group with its original.
+
+    Without a time of the fork, the original is the session whose own turns start first.
+    """
     entries = {row.session.id: store.manifest(row).entries for row in group}
+    forked_at = {row.session.id: row.session.forked_at or 0 for row in group}
     by_first_turn: dict[ObjectId, list[str]] = {}
     for id, own in entries.items():
         by_first_turn.setdefault(own[0].turn, []).append(id)
     for ids in by_first_turn.values():
-        shared = _common_turns([entries[id] for id in ids])
-        original, *forks = sorted((_diverged_ms(entries[id], shared), id) for id in ids)
-        yield from ((fork, original[1]) for _, fork in forks)
+        shared = count_common_turns([entries[id] for id in ids])
+        ordered = sorted((forked_at[id], _diverged_ms(entries[id], shared), id) for id in ids)
+        yield from ((fork, ordered[0][-1]) for *_, fork in ordered[1:])
 
 
-def _common_turns(sessions: Sequence[Sequence[Entry]]) -> int:
+def count_common_turns(sessions: Sequence[Sequence[Entry]]) -> int:
     """Return how many turns all of the sessions start with."""
     columns = zip(*sessions, strict=False)
     equal = (len({entry.turn for entry in column}) == 1 for column in columns)

@@ -16,9 +16,9 @@ from ccgrep.model import BadSpot, Entry, ObjectId, Session
 class SourceFile(Struct, frozen=True, omit_defaults=True):
     """A transcript and its watermark.
 
-    `size`, `mtime_ns` and `inode` are those at `read_ns`, when the file was read. `resume` is the
-    offset of the first open turn, `end` the end of the last complete record. Each comes with the
-    crc32 of everything before it.
+    `size`, `mtime_ns`, `inode` and `ctime_ns` are those at `read_ns`, when the file was read. Older
+    versions did not record `ctime_ns`. `resume` is the offset of the first open turn, `end` the end
+    of the last complete record. Each comes with the crc32 of everything before it.
     """
 
     path: str
@@ -31,6 +31,7 @@ class SourceFile(Struct, frozen=True, omit_defaults=True):
     resume_crc: int = 0
     end: int = 0
     end_crc: int = 0
+    ctime_ns: int = 0
     is_partial: bool = False  # A copy that holds only the beginning of its session.
 
 
