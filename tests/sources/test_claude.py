@@ -919,3 +919,18 @@ def test_hostile_output_path_is_not_followed(
     spills = Spills(str(file.path), str(home.projects.parent), config.temp_dirs)
     assert spills.resolve(text, "toolu_1") == (text, [])
     assert spills.lacks_output
+
+
+@pytest.mark.parametrize(("name", "is_prompt"), [("/compact", False), ("/review", True)])
+def test_command_of_the_client_with_arguments_begins_no_turn(
+    home: Home, name: str, is_prompt: bool
+) -> None:
+    file = home.claude()
+    file.turn("one", "first")
+    text = f"<command-name>{name}</command-name><command-args>keep the factor</command-args>"
+    file.prompt(text)
+    file.turn("two", "second")
+    file.write()
+    home.index()
+    middle = [f"{name} keep the factor"] if is_prompt else []
+    assert home.prompts(file.id) == ["one", *middle, "two"]

@@ -51,6 +51,10 @@ _NOTES: tuple[tuple[str, Literal["output", "drop"] | NoteKind], ...] = (
     ("This session is being continued from a previous conversation", "summary"),
 )
 _DROPPED_META = ("[Image: source:", "Continue from where you left off.", "Caveat: ")
+_LOCAL_COMMANDS = frozenset(
+    "/add-dir /agents /clear /color /compact /config /effort /export /fast /mcp /memory /model"
+    " /permissions /plugin /rename /resume /rewind /theme /vim".split()
+)
 _MACHINE_PROMPTS = ("[SUGGESTION MODE", "Your task is to create a detailed summary")
 
 
@@ -103,8 +107,9 @@ def _classify(text: str) -> Segment:
 def _classify_command(text: str) -> Segment:
     """Return `/name` with its arguments.
 
-    A command with arguments is a prompt. So is a skill, whose message comes first. A built-in
-    command such as `/model` is a prompt only if the agent answers it.
+    A command with arguments is a prompt. So is a skill, whose message comes first. A command
+    without arguments, or one that the client itself carries out, is a prompt only if the agent
+    answers it.
     """
     name = compile_pattern(_COMMAND_NAME).search(text)
     args = compile_pattern(_COMMAND_ARGS).search(text)
@@ -115,4 +120,5 @@ def _classify_command(text: str) -> Segment:
         typed = "/" + typed
     is_skill = text.lstrip().startswith("<command-message>")
     has_args = args is not None and bool(args.group(1).strip())
-    return Segment("prompt" if is_skill or has_args else "command", typed)
+    is_local = typed.partition(" ")[0] in _LOCAL_COMMANDS
+    return Segment("prompt" if is_skill or (has_args and not is_local) else "command", typed)
