@@ -3,10 +3,10 @@
 python bench/completeness.py HOME               300 random words of the transcripts below HOME
 python bench/completeness.py HOME --words 1000  more words, --seed N others
 
-It reads the JSON lines in the simplest way, which owes nothing to ccgrep's readers, and collects the
-texts that a person typed or an agent wrote. For each word it searches with `-F` and compares: every
-collected text with the word must be part of a turn that was found. It prints each text that is
-missing and exits with 1. The transcripts are only read, and the store is a temporary one.
+It parses the JSON lines by itself, without ccgrep's readers, and collects the texts that a person
+typed or an agent wrote. For each word it searches with `-F` and compares: every collected text with
+the word must be part of a turn that was found. It prints each text that is missing and exits with 1.
+The transcripts are only read, and the store is a temporary one unless `--store` names a directory.
 """
 
 import argparse
@@ -32,8 +32,8 @@ from ccgrep.search.searcher import SearchOptions
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{4,20}")
 _INJECTED = re.compile(
     r"\s*(<|Caveat:|\[Request interrupted|\[Image|\[SUGGESTION MODE|This session is being continued"
-    r"|Unknown s|# AGENTS.md|# Context from my IDE|# Files mentioned|Your task is to create a detailed"
-    r"|Warmup|Another Claude session|No response requested)"
+    r"|Unknown s|# AGENTS.md|# Context from my IDE|# Files mentioned|Warmup|Another Claude session"
+    r"|Your task is to create a detailed|No response requested|API Error)"
 )
 """How texts begin that the client wrote in the user's or the agent's name."""
 

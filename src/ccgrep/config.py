@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ccgrep.kinds import SourceName, Subagents
+    from ccgrep.kinds import Inclusion, SourceName
 
 
 MODEL_VARIABLES = (
@@ -35,7 +35,7 @@ class Config(NamedTuple):
     exclude: tuple[str, ...]
     limit: int
     list_limit: int
-    subagents: Subagents
+    subagents: Inclusion
     timeout_s: float
     refresh_budget_s: float
     color: str
