@@ -5,7 +5,7 @@ python bench/completeness.py HOME --words 1000  more words, --seed N others
 
 It parses the JSON lines by itself, without ccgrep's readers, and collects the texts that a person
 typed or an agent wrote. For each word it searches with `-F` and compares: every collected text with
-the word must be part of a turn that was found. It prints each text that is missing and exits with 1.
+the word must be part of a turn that was found. It prints each missing text and exits with 1.
 The transcripts are only read, and the store is a temporary one unless `--store` names a directory.
 """
 
