@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ccgrep.kinds import SourceName, Subagents
+    from ccgrep.kinds import Inclusion, SourceName
 
 
 MODEL_VARIABLES = (
@@ -31,10 +31,11 @@ class Config(NamedTuple):
     store_dir: str
     roots: tuple[Root, ...]
     recalls_dir: str
+    temp_dirs: tuple[str, ...]  # where Claude Code keeps the output of background commands
     exclude: tuple[str, ...]
     limit: int
     list_limit: int
-    subagents: Subagents
+    subagents: Inclusion
     timeout_s: float
     refresh_budget_s: float
     color: str
@@ -69,9 +70,15 @@ def make_config(
         store_dir=values.pop("store"),
         roots=tuple(root for root in all_roots if source in (None, root.source)),
         recalls_dir=os.path.abspath(os.path.join(_claude_dirs(environment, home)[0], "recalls")),
+        temp_dirs=_temp_dirs(environment),
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
     )
+
+
+def _temp_dirs(environment: Mapping[str, str]) -> tuple[str, ...]:
+    named = (environment.get("CLAUDE_CODE_TMPDIR"), environment.get("TMPDIR"), "/tmp")  # noqa: S108
+    return tuple(dict.fromkeys(path for path in named if path and os.path.isabs(path)))
 
 
 def _claude_dirs(environment: Mapping[str, str], home: str) -> list[str]:

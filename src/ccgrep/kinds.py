@@ -13,7 +13,8 @@ NoteKind = Literal[
     "error",  # of the API, not of a tool
     "machine",  # a prompt that the client gave to a worker
 ]
-Subagents = Literal["include", "only", "exclude"]
+Inclusion = Literal["include", "only", "exclude"]
+"""Whether a search includes sub-agents or documents, or only them."""
 TextKind = Literal["user", "assistant", "tool", "thinking"]
 Mode = Literal["words", "literal", "regex", "semantic", "hybrid"]
 Tier = Literal["all", "most", "exact", "semantic", "hybrid"]

@@ -7,7 +7,7 @@ import pytest
 from ccgrep.text import columns
 from tests.helpers.homes import Home
 
-RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
+RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}:[0-9]+:[01]\.[0-9]{3}:.*")
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2029\U000e0041]")
 NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u2028 cr\r\n vt\x0b"
 

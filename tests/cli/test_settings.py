@@ -191,5 +191,6 @@ def test_config_has_a_field_for_each_key() -> None:
     places = {"store": "store_dir"}
     assert {places.get(name, name) for name in KEYS} == set(Config._fields) - {
         "recalls_dir",
+        "temp_dirs",
         "model_variables",
     }

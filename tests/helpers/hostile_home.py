@@ -8,7 +8,7 @@ from typing import Any
 from tests.helpers.homes import Home
 from tests.helpers.transcripts import ClaudeFile
 
-RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
+RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}:[0-9]+:[01]\.[0-9]{3}:.*")
 
 
 def write_escaped(file: ClaudeFile) -> None:

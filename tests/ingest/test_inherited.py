@@ -151,6 +151,26 @@ def test_workers_of_one_session_are_joined_in_any_order(
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_worker_that_sees_one_turn_where_another_sees_two_loses_no_prompt(
+    home: Home, order: tuple[int, int]
+) -> None:
+    main = home.claude()
+    main.turn("the plan", "on it")
+    main.prompt("Tool loaded.")
+    main.turn("", "more", "make", "made")
+    one_turn = [record for record in main.records if "Tool loaded." not in str(record)]
+    two_turns = main.records
+    for number in order:
+        main.records = (one_turn, two_turns)[number]
+        write_worker(home, main, f"agent-acompact-{number}abc", seed=50 + number)
+        home.index()
+    prompts, _ = recovered(home, main.id)
+    assert prompts == ["the plan", "Tool loaded."]
+    answers = [text for turn in home.turns(main.id) for text in turn.assistant_texts()]
+    assert answers == ["on it", "more"]
+
+
 def test_turn_that_only_a_worker_holds_survives_the_transcript(home: Home) -> None:
     main = write_main(home)
     write_worker(home, main)

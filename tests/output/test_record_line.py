@@ -21,7 +21,7 @@ from tests.helpers.attacks import ATTACKS, BENIGN, acting
 from tests.helpers.homes import Home
 from tests.helpers.terminal import Terminal, need, put_on_path
 
-RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{7,63}:[0-9]+:[01]\.[0-9]{3}:.*")
+RECORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}:[0-9]+:[01]\.[0-9]{3}:.*")
 TURNS = 100
 EXAMPLES = scale.of(3, 200)
 

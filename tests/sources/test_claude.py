@@ -3,12 +3,14 @@
 import hashlib
 import json
 import os
+import re
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ccgrep.config import make_config
 from ccgrep.model import (
     BadSpot,
     Blob,
@@ -22,6 +24,8 @@ from ccgrep.model import (
     Turn,
     Usage,
 )
+from ccgrep.ops import index
+from ccgrep.sources.spills import Spills
 from ccgrep.sources.values import usage_key
 from tests.helpers import readers
 from tests.helpers.homes import Home, assert_same_as_fresh
@@ -763,3 +767,170 @@ def test_noise_of_today_is_ignored(home: Home) -> None:
         file.add("attachment", attachment={"type": kind, "content": "noise", "prompt": "noise"})
     assert read(home, file) == [Turn("hello", steps=(message("hi"),))]
     assert home.rows()[file.id].session.unknown_types == {}
+
+
+# Outputs of background commands, which are not in the transcript.
+
+LAUNCHED = (
+    "Command running in background with ID: b1x2. Output is being written to: {}. "
+    "You will be notified when it completes."
+)
+
+
+@pytest.fixture
+def temp_dir(tmp_path: Path) -> Path:
+    directory = tmp_path / "tmp"
+    directory.mkdir()
+    return directory
+
+
+def index_with(home: Home, temp_dir: Path, **options: Any) -> None:
+    config = make_config({**home.environment, "CLAUDE_CODE_TMPDIR": str(temp_dir)})
+    index.index(config, **options)
+
+
+def launch(file: ClaudeFile, path: Path | str) -> str:
+    """Add a command that runs in the background, and return the result that names its output."""
+    call_id = file.call("Bash", {"command": "serve", "run_in_background": True})
+    text = LAUNCHED.format(path)
+    file.result(call_id, text)
+    return text
+
+
+def notify(file: ClaudeFile) -> None:
+    """Add the notification that the last command ended."""
+    (call_id,) = re.findall("toolu_[0-9a-f]+", str(file.records[1]))[:1]
+    text = f"<task-notification>\n<tool-use-id>{call_id}</tool-use-id>\n</task-notification>"
+    attachment = {"type": "queued_command", "prompt": text, "commandMode": "task-notification"}
+    file.add("attachment", attachment=attachment)
+
+
+def output_path(temp_dir: Path, file: ClaudeFile, slug: str = "") -> Path:
+    top = temp_dir / f"claude-{os.getuid()}" / (slug or file.path.parent.name)
+    path = top / file.session_id / "tasks" / "b1x2.output"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def outputs(home: Home, id: str) -> list[str]:
+    calls = [call for turn in home.turns(id) for call in turn.calls()]
+    return [call.result.text if call.result else "" for call in calls]
+
+
+@pytest.mark.parametrize("slug", ["", "-another-project"])
+def test_output_of_a_background_command_is_archived(home: Home, temp_dir: Path, slug: str) -> None:
+    file = home.claude()
+    path = output_path(temp_dir, file, slug)
+    path.write_text("dingo 1\ndingo 2\n")
+    file.prompt("start the server")
+    text = launch(file, path)
+    notify(file)
+    file.answer("it runs")
+    file.write()
+    index_with(home, temp_dir)
+    assert outputs(home, file.id) == [f"{text}\ndingo 1\ndingo 2"]
+    found = home.json("dingo 2", "-F", "-t", "tool")["results"]
+    assert [(hit["session_id"], hit["turn"]) for hit in found] == [(file.id, 0)]
+
+
+def test_output_grows_until_its_command_ends(home: Home, temp_dir: Path) -> None:
+    file = home.claude()
+    path = output_path(temp_dir, file)
+    file.prompt("start the server")
+    text = launch(file, path)
+    for number in range(3):
+        path.write_text(f"dingo {number}")
+        file.turn(f"prompt {number}", "done")
+        file.append()
+        index_with(home, temp_dir)
+        assert outputs(home, file.id) == [f"{text}\ndingo {number}"]
+    notify(file)
+    path.write_text("dingo at last")
+    file.turn("and now?", "it ended")
+    file.turn("thanks", "welcome")
+    file.append()
+    index_with(home, temp_dir)
+    path.write_text("written by another command")
+    file.turn("again", "and again")
+    file.append()
+    index_with(home, temp_dir)
+    assert outputs(home, file.id) == [f"{text}\ndingo at last"]
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_archived_output_survives_its_file(home: Home, temp_dir: Path, is_full: bool) -> None:
+    file = home.claude()
+    path = output_path(temp_dir, file)
+    path.write_text("dingo")
+    spilled = file.path.with_suffix("") / "tool-results" / "b7x1.txt"
+    spilled.parent.mkdir(parents=True)
+    spilled.write_text("everything")
+    file.prompt("start the server")
+    text = launch(file, path)
+    file.result(file.call("Bash", {"command": "make"}), persisted_output(str(spilled)))
+    file.write()
+    index_with(home, temp_dir)
+    path.unlink()
+    spilled.unlink()
+    notify(file)
+    file.answer("it ended")
+    file.append()
+    index_with(home, temp_dir, is_full=is_full)
+    file.turn("thanks", "welcome")
+    file.append()
+    index_with(home, temp_dir, is_full=is_full)
+    assert outputs(home, file.id) == [f"{text}\ndingo", "everything"]
+    assert home.rows().keys() == {file.id}
+
+
+@pytest.mark.parametrize("attack", ["path", "link", "folder link", "pipe", "other user", "parent"])
+def test_hostile_output_path_is_not_followed(
+    home: Home, temp_dir: Path, attack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home.claude()
+    secret = temp_dir / "secret.output"
+    secret.write_text("SECRET")
+    path = output_path(temp_dir, file)
+    named = str(path)
+    if attack == "path":
+        named = f"{temp_dir}/claude-{os.getuid()}/a/b/tasks/../../../../secret.output"
+    elif attack == "parent":
+        named = f"{temp_dir}/claude-{os.getuid()}/../tasks/secret.output"
+        (temp_dir / "tasks").mkdir()
+        (temp_dir / "tasks" / "secret.output").write_text("SECRET")
+    elif attack == "link":
+        path.symlink_to(secret)
+    elif attack == "pipe":
+        os.mkfifo(path)
+    elif attack == "folder link":
+        path.parent.rmdir()
+        (temp_dir / "b1x2.output").write_text("SECRET")
+        path.parent.symlink_to(temp_dir)
+    else:
+        path.write_text("SECRET")
+        uid = os.getuid()
+        top = temp_dir / f"claude-{uid}"
+        monkeypatch.setattr(os, "getuid", lambda: uid + 1)
+        top.rename(temp_dir / f"claude-{uid + 1}")
+    file.prompt("go")
+    text = launch(file, named)
+    file.write()
+    config = make_config({**home.environment, "CLAUDE_CODE_TMPDIR": str(temp_dir)})
+    spills = Spills(str(file.path), str(home.projects.parent), config.temp_dirs)
+    assert spills.resolve(text, "toolu_1") == (text, [])
+    assert spills.lacks_output
+
+
+@pytest.mark.parametrize(("name", "is_prompt"), [("/compact", False), ("/review", True)])
+def test_command_of_the_client_with_arguments_begins_no_turn(
+    home: Home, name: str, is_prompt: bool
+) -> None:
+    file = home.claude()
+    file.turn("one", "first")
+    text = f"<command-name>{name}</command-name><command-args>keep the factor</command-args>"
+    file.prompt(text)
+    file.turn("two", "second")
+    file.write()
+    home.index()
+    middle = [f"{name} keep the factor"] if is_prompt else []
+    assert home.prompts(file.id) == ["one", *middle, "two"]

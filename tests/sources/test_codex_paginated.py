@@ -185,12 +185,23 @@ def test_inherited_records_of_a_subagent_are_not_its_turns(home: Home) -> None:
     content = [{"type": "input_text", "text": header}, task]
     child.item("agent_message", author="/root", recipient="/root/count_lines", content=content)
     child.answer("Seven lines.")
-    assert turns(home, child) == [
-        Turn(steps=(Note("notification", header), message(Text("Seven lines."))))
-    ]
+    note = Note("notification", header.removesuffix("\nPayload:\n"))
+    assert turns(home, child) == [Turn(steps=(note, message(Text("Seven lines."))))]
     session = home.rows()[child.id].session
     assert (session.title, session.parent, session.turns) == ("count_lines", parent.id, 1)
     assert home.run("-F", "the parent's answer", "-l").stdout == f"{parent.id[:8]}\n"
+
+
+def test_task_that_is_not_encrypted_is_the_prompt_of_a_subagent(home: Home) -> None:
+    file = home.paginated_codex()
+    file.meta(agent_path="/root/count_lines", parent_thread_id="01a1")
+    header = "Message Type: NEW_TASK\nTask name: /root/count_lines\nSender: /root\nPayload:\n"
+    for task in ("count the lines", "and the words"):
+        hidden = {"type": "encrypted_content", "encrypted_content": task}
+        content = [{"type": "input_text", "text": header}, hidden]
+        file.item("agent_message", author="/root", recipient="/root/a", content=content)
+        file.answer("done")
+    assert [turn.prompt for turn in turns(home, file)] == ["count the lines", "and the words"]
 
 
 def rewound(home: Home) -> tuple[PaginatedCodexFile, PaginatedCodexFile]:

@@ -10,14 +10,14 @@ from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
 from ccgrep.search.request import Filters
 
 if TYPE_CHECKING:
-    from ccgrep.kinds import Subagents
+    from ccgrep.kinds import Inclusion
 
 
 def parse_filters(
     arguments: SimpleNamespace,
     context: Context,
     config: Config,
-    documents: Subagents = "include",
+    documents: Inclusion = "include",
 ) -> Filters:
     """Return the filters; `documents` is the command's default for `--documents`."""
     since = until = None

@@ -23,7 +23,7 @@ def ingest_documents(merge: Merge, files: Sequence[FoundFile], has_exclusions: b
     if not files:
         return
     refs.require_features(merge.commit.store.directory)
-    slugs = {row.session.slug for row in merge.commit.rows()} if has_exclusions else set()
+    slugs = {row.session.slug for row in merge.rows()} if has_exclusions else set()
     for found in files:
         slug = plan_slug(found.path)
         if has_exclusions and slug and slug not in slugs:

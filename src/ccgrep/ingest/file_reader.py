@@ -42,6 +42,7 @@ class Task(Struct, frozen=True, tag="task"):
     is_full: bool = False
     level: Level | None = None  # what to prepare for the full-text index
     earlier: tuple[FoundFile, ...] = ()  # rollouts that this one continues after a rewind
+    temp_dirs: tuple[str, ...] = ()  # of Claude Code
 
 
 class FileResult(Struct, frozen=True, tag="result"):
@@ -95,9 +96,9 @@ def _read(task: Task, files: list[BinaryIO], emit: Sink) -> FileResult:
             return FileResult(found.path, "unchanged", _set_watermark(stat, known))
         if task.before is not None:
             start = Mark(known.resume, known.resume_crc)
-            reading = _parse(file, start, found, task.before, emit)
+            reading = _parse(file, start, task, task.before, emit)
             return FileResult(found.path, "appended", _set_watermark(stat, reading), reading)
-    reading = _parse(file, Mark(0, 0), found, Checkpoint(), emit)
+    reading = _parse(file, Mark(0, 0), task, Checkpoint(), emit)
     return FileResult(
         found.path,
         "read",
@@ -115,8 +116,9 @@ def _stat(found: FoundFile, file: BinaryIO, read_ns: int) -> SourceFile:
 
 
 def _parse(
-    file: BinaryIO | JoinedFile, start: Mark, found: FoundFile, before: Checkpoint, emit: Sink
+    file: BinaryIO | JoinedFile, start: Mark, task: Task, before: Checkpoint, emit: Sink
 ) -> Reading:
+    found = task.found
     file.seek(start.offset)
     stream: Readable = file
     if not isinstance(file, JoinedFile) and _is_compressed(found.path):
@@ -129,7 +131,7 @@ def _parse(
         identity = replace(identity, parent=starter or identity.parent)
     input = Input(stream, start, identity, emit, before)
     if found.source == "claude_code":
-        return ClaudeReader(input, Spills(found.path, found.root)).read()
+        return ClaudeReader(input, Spills(found.path, found.root, task.temp_dirs)).read()
     from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
 
     reading = CodexReader(input).read()

@@ -6,6 +6,8 @@ their ids, and its records their times.
 """
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,14 +19,11 @@ def join_copies(
     session: Session, entries: Sequence[Entry], reading: SessionReading
 ) -> tuple[Session, tuple[Entry, ...]]:
     """Return a recovered session with the turns of one more worker, in order of time."""
-    joined = list(entries)
-    known = {key: number for number, entry in enumerate(entries) for key in _keys(entry)}
-    for copy in reading.entries:
-        number = next((known[key] for key in _keys(copy) if key in known), None)
-        if number is None:
-            joined.append(copy)
-        else:
-            joined[number] = max(joined[number], copy, key=_completeness)
+    joined = [
+        entry
+        for group in _group_copies(entries, reading.entries)
+        for entry in max(group.known, group.copied, key=_completeness)
+    ]
     joined.sort(key=lambda entry: (entry.started or 0, entry.turn))
     first, second = sorted((session, reading.session), key=lambda part: part.started or 0)
     described = replace(
@@ -34,6 +33,32 @@ def join_copies(
         versions=tuple(dict.fromkeys((*first.versions, *second.versions))),
     )
     return add_totals(described, joined), tuple(joined)
+
+
+class _Group(NamedTuple):
+    """Turns of both sides that share records."""
+
+    keys: set[bytes]
+    known: list[Entry]
+    copied: list[Entry]
+
+    def join(self, other: "_Group") -> "_Group":
+        return _Group(self.keys | other.keys, self.known + other.known, self.copied + other.copied)
+
+
+def _group_copies(known: Sequence[Entry], copied: Sequence[Entry]) -> list[_Group]:
+    """Return the turns of both sides in groups that share records.
+
+    A group usually has one turn of each side, but one worker may see several turns where another
+    sees one.
+    """
+    groups: list[_Group] = []
+    for entry, is_known in (*((e, True) for e in known), *((e, False) for e in copied)):
+        group = _Group(set(_keys(entry)), [entry] if is_known else [], [] if is_known else [entry])
+        related = [other for other in groups if not group.keys.isdisjoint(other.keys)]
+        groups = [other for other in groups if other not in related]
+        groups.append(reduce(_Group.join, related, group))
+    return groups
 
 
 def find_missing(
@@ -57,9 +82,11 @@ def _keys(entry: Entry) -> list[bytes]:
     return [entry.turn + repr(entry.started).encode(), *(u.key for u in entry.usage), *uuids]
 
 
-def _completeness(entry: Entry) -> tuple[int, int, int, ObjectId]:
-    """Order two copies of a turn in the same way, whichever arrives first."""
-    return entry.messages, entry.tools, len(entry.uuids), entry.turn
+def _completeness(copies: Sequence[Entry]) -> tuple[int, int, int, int, list[ObjectId]]:
+    """Order two copies of turns in the same way, whichever arrives first."""
+    messages, tools = sum(c.messages for c in copies), sum(c.tools for c in copies)
+    records = sum(len(c.uuids) for c in copies)
+    return messages, tools, records, len(copies), sorted(c.turn for c in copies)
 
 
 def _is_within(copy: Entry, own: Sequence[Entry]) -> bool:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
-from ccgrep.ingest.inherit import find_missing, join_copies
 from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading, add_totals
@@ -72,11 +71,17 @@ class Merge:
         self.new_sessions = 0
         self.merged_ids: set[str] = set()
         self.garbage_bytes = 0
+        self._rows_before: dict[str, Row] = {}
         for row in rows:
+            self._rows_before[row.session.id] = row
             self._ids.setdefault(row.base_id, set()).add(row.session.id)
             for file in row.files:
                 self._owners.setdefault(file.path, set()).add(row.session.id)
                 self.files[file.path] = file
+
+    def rows(self) -> list[Row]:
+        """Return every session as it is now, without reading the shards again."""
+        return list({**self._rows_before, **self.commit.loaded_rows()}.values())
 
     def owners(self, path: str) -> list[Row]:
         """Return the sessions read from a file, the main session first."""
@@ -193,11 +198,17 @@ class Merge:
         self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> bool:
         """Merge a reading into a session if it belongs there; return whether it does."""
+        if reading.lacks_output:
+            from ccgrep.ingest.side_outputs import restore_outputs  # noqa: PLC0415 - rare
+
+            reading = restore_outputs(reading, self.commit.manifest(row).entries, self.commit)
         id, new = row.session.id, reading.entries
         is_own = bool(row.files) and row.files[0].path == file.path
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         if row.session.is_recovered and row.session.source == "claude_code" and new:
+            from ccgrep.ingest.inherit import find_missing  # noqa: PLC0415 - rare
+
             left = find_missing(self.commit.manifest(row).entries, new, self.commit.load_turn)
             if left:
                 self._keep_superseded(row, left)
@@ -300,6 +311,8 @@ class Merge:
             self.new_sessions += 1
             self._ids.setdefault(id, set()).add(id)
         elif row.session.is_recovered:
+            from ccgrep.ingest.inherit import join_copies  # noqa: PLC0415 - rare
+
             session, entries = join_copies(row.session, self.commit.manifest(row).entries, reading)
         elif row.session.is_prompt_only:
             entries = self._add_prompts(entries, row)

@@ -16,6 +16,7 @@ class Options(Struct, frozen=True):
     commit_every_s: float = 10.0
     roots: tuple[Root, ...] = ()
     exclude: tuple[str, ...] = ()
+    temp_dirs: tuple[str, ...] = ()
     budget_s: float | None = None  # stop reading after this time; the next ingest continues
     kinds: tuple[str, ...] | None = None  # text kinds to index; None keeps the present choice
 

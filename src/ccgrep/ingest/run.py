@@ -238,8 +238,10 @@ class IngestRun:
             closed = tuple(entry for entry in manifest.entries if entry.start < known.resume)
             bad = tuple(spot for spot in manifest.bad if spot.offset < known.resume)
             before = Checkpoint(closed, bad, manifest.state)
-        earlier = self._earlier.get(found.path, ())
-        return Task(found, known, before, self._options.is_full, earlier=earlier)
+        options, earlier = self._options, self._earlier.get(found.path, ())
+        return Task(
+            found, known, before, options.is_full, earlier=earlier, temp_dirs=options.temp_dirs
+        )
 
     def _publish(self, **changes: object) -> None:
         self._commit.commit(

@@ -13,7 +13,7 @@ from ccgrep.ingest.plan import Plan
 from ccgrep.ingest.recover import Exclusions, recover
 from ccgrep.ingest.report import IndexReport
 from ccgrep.ingest.retitle import retitle
-from ccgrep.sources.scan import FoundFile, Scan
+from ccgrep.sources.scan import FoundFile, Scan, is_racy
 from ccgrep.store.manifest import SourceFile
 
 
@@ -21,16 +21,19 @@ def ingest_side_files(
     merge: Merge, scan: Scan, todo: Plan, now_ns: int, exclusions: Exclusions, report: IndexReport
 ) -> tuple[SourceFile, ...]:
     """Ingest what changed of the side files, and return what is known of the hint files."""
-    changed = [scan.files[path] for path in (*todo.new, *todo.changed, *todo.suspect)]
+    changed = [scan.files[path] for path in (*todo.new, *todo.changed)]
+    suspects = [scan.files[path] for path in todo.suspect]
     hints = [file for file in scan.files.values() if file.kind not in ("session", "document")]
     apply_outer_titles(merge)
     known = recover(merge, hints, {*todo.new, *todo.changed}, now_ns, exclusions, report)
     _recover_threads(merge, hints, changed, exclusions, report)
     # A new session may have a title in a file that did not change.
-    retitle(merge.commit, hints if report.new_sessions else changed)
-    documents = [file for file in changed if file.kind == "document"]
+    retitle(merge.commit, hints if report.new_sessions else (*changed, *suspects))
+    # A suspect that may still change unnoticed is read by the next ingest.
+    settled = [file for file in suspects if not is_racy(file.mtime_ns, now_ns)]
+    documents = [file for file in (*changed, *settled) if file.kind == "document"]
     ingest_documents(merge, documents, bool(exclusions.patterns))
-    assign_projects(merge.commit)
+    assign_projects(merge)
     roots = set(scan.complete_roots)
     return tuple(file for file in known if file.path in scan.files or file.root not in roots)
 

@@ -90,7 +90,11 @@ def refresh(config: Config, feedback: Feedback) -> Refreshed:
 
 def make_options(config: Config, wait_s: float) -> Options:
     return Options(
-        wait_s=wait_s, roots=config.roots, exclude=config.exclude, kinds=config.index_kinds
+        wait_s=wait_s,
+        roots=config.roots,
+        exclude=config.exclude,
+        temp_dirs=config.temp_dirs,
+        kinds=config.index_kinds,
     )
 
 
@@ -166,20 +170,20 @@ def ingest_grown(
     try:
         store = open_store(config.store_dir)
         with store.lock(_WAIT_S):
-            return _ingest_grown(store, found, config.exclude, report)
+            return _ingest_grown(store, found, make_options(config, _WAIT_S), report)
     except StoreError:
         return False
 
 
 def _ingest_grown(
-    store: Store, found: Scan, exclude: tuple[str, ...], report: Callable[[Refreshed], object]
+    store: Store, found: Scan, options: Options, report: Callable[[Refreshed], object]
 ) -> bool:
     store.clean_tmp()
     commit = Commit(store)
     rows = find_grown_rows(commit, found)
     if rows is None or commit.snapshot.must_collect:
         return False
-    run = IngestRun(commit, found, Options(exclude=exclude), rows=rows)
+    run = IngestRun(commit, found, options, rows=rows)
     if not run.ingest_grown():
         return False
     sync(store, run.release_contents())

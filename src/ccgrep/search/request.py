@@ -5,7 +5,7 @@ from __future__ import annotations
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ccgrep.kinds import Mode, SourceName, Subagents, TextKind, Tier
+    from ccgrep.kinds import Inclusion, Mode, SourceName, TextKind, Tier
 
 
 SEMANTIC_MODES = ("semantic", "hybrid")
@@ -23,8 +23,8 @@ class Filters(NamedTuple):
     tool: str | None = None
     branch: str | None = None
     model: str | None = None
-    subagents: Subagents = "include"
-    documents: Subagents = "include"  # project memory and plans
+    subagents: Inclusion = "include"
+    documents: Inclusion = "include"  # project memory and plans
     max_sessions: int = 0
     only_ids: frozenset[str] | None = None  # whole session ids, as in `except_ids`
     except_ids: frozenset[str] = frozenset()

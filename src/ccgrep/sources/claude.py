@@ -22,9 +22,15 @@ from ccgrep.sources.claude_records import (
 from ccgrep.sources.claude_state import PromptForm, State
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
-from ccgrep.sources.prompts import Segment, is_machine_prompt, split_meta_text, split_user_text
+from ccgrep.sources.prompts import (
+    Segment,
+    extract_call_id,
+    is_machine_prompt,
+    split_meta_text,
+    split_user_text,
+)
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
-from ccgrep.sources.spills import Spills
+from ccgrep.sources.spills import Spills, is_background
 from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title, take_sentence
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
@@ -71,7 +77,8 @@ class ClaudeReader:
         bad = (*self._input.checkpoint.bad, *records.bad)
         own = entries[-1:] if self._is_worker else entries
         session = replace(self._make_session(), forked_at=self._find_fork_time(entries))
-        sessions = [SessionReading(session, tuple(own), bad)]
+        lacks_output = self._spills.lacks_output
+        sessions = [SessionReading(session, tuple(own), bad, False, lacks_output)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
         sessions += self._finish_inherited(entries[:-1]) if self._is_worker else []
         if resume is None or len(sessions) > 1:
@@ -169,11 +176,11 @@ class ClaudeReader:
             else:
                 texts.append(as_string(part.get("text")))
         text = "\n".join(filter(None, texts))
-        if text.startswith("<persisted-output>"):
-            text, spilled = self._spills.resolve(text, call_id)
-            blobs += spilled
+        text, spilled = self._spills.resolve(text, call_id)
+        blobs += spilled
         is_error = block.get("is_error") is True or text.startswith("<tool_use_error>")
-        self._turns.add_result(call_id, ToolResult(text, is_error, tuple(blobs)))
+        result = ToolResult(text, is_error, tuple(blobs))
+        self._turns.add_result(call_id, result, is_background(text))
 
     # User records: prompts, results and text that the client added.
 
@@ -197,7 +204,7 @@ class ClaudeReader:
 
     def _add_user_texts(self, record: Record, texts: list[str], blobs: tuple[Blob, ...]) -> None:
         if not record.is_typed():
-            self._turns.add_note("notification", "\n".join(texts))
+            self._add_notification("\n".join(texts))
             return
         is_meta = record.isMeta is True
         split = split_meta_text if is_meta else split_user_text
@@ -221,9 +228,16 @@ class ClaudeReader:
                 self._turns.hold_command(text)
             elif kind in ("prompt", "drop") or not text:
                 self._turns.touch()
+            elif kind == "notification":
+                self._add_notification(text)
             else:
                 note_kind = "command" if kind == "output" else kind
                 self._turns.add_note(cast(NoteKind, note_kind), text)
+
+    def _add_notification(self, text: str) -> None:
+        """Add a note, and end the background command that it reports on."""
+        self._turns.end_call(extract_call_id(text))
+        self._turns.add_note("notification", text)
 
     def _add_prompt(self, form: PromptForm, text: str, blobs: tuple[Blob, ...]) -> None:
         """Begin a turn, unless the prompt has already begun one in another form."""
@@ -284,7 +298,7 @@ class ClaudeReader:
             text = extract_text(attachment.prompt)
             blobs = tuple(filter(None, map(block_blob, to_blocks(attachment.prompt))))
             if not attachment.is_typed():
-                self._turns.add_note("notification", text)
+                self._add_notification(text)
             elif (prompt := extract_prompt(text)) or blobs:
                 self._add_prompt("attachment", prompt, blobs)
             else:

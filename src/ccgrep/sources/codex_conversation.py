@@ -18,6 +18,7 @@ from ccgrep.sources.codex_records import (
     INJECTED_TEXTS,
     SHELL_COMMAND,
     State,
+    extract_agent_message,
     extract_images,
     extract_texts,
     is_same_text,
@@ -61,7 +62,7 @@ class Conversation:
                 for text in extract_texts(item.get("summary")) + extract_texts(item.get("content")):
                     self._add_agent_text("item", "thinking", text)
             case "agent_message":
-                self._read_agent_message("\n".join(extract_texts(item.get("content"))))
+                self._read_agent_message(extract_agent_message(item.get("content")))
             case "function_call_output" | "custom_tool_call_output":
                 call_id = as_string(item.get("call_id")) or self._add_client_call(item)
                 self._read_output(call_id, item.get("output"))
@@ -138,8 +139,9 @@ class Conversation:
     def _read_agent_message(self, text: str) -> None:
         """Read a message between agents. A task begins a turn, like a prompt."""
         if text.startswith("Message Type: NEW_TASK"):
-            task = text.partition("\nPayload:\n")[2].strip()  # empty if it is encrypted
-            self._begin_turn("item", task)
+            header, _, task = text.partition("\nPayload:\n")
+            self._begin_turn("item", task.strip())  # empty if it is encrypted
+            text = header
         self.turns.add_note("notification", text)
 
     def _read_user_texts(self, side: Side, texts: list[str], blobs: tuple[Blob, ...] = ()) -> None:

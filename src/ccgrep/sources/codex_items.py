@@ -42,7 +42,7 @@ def parse_nested_call(item: dict[str, Any], cwd: str) -> NestedCall | None:
             name, call_input = _parse_command(item, cwd)
             text = as_string(item.get("aggregated_output"))
         case "FileChange":
-            name, call_input = "apply_patch", {"changes": _list_changes(item.get("changes"))}
+            name, call_input = "apply_patch", {"changes": list_changes(item.get("changes"))}
             text = as_string(item.get("stdout")) + as_string(item.get("stderr"))
         case "McpToolCall":
             name = f"mcp__{as_string(item.get('server'))}__{as_string(item.get('tool'))}"
@@ -74,8 +74,13 @@ def _parse_command(item: dict[str, Any], cwd: str) -> tuple[str, dict[str, Any]]
     return "exec_command", call_input
 
 
-def _list_changes(changes: Any) -> list[dict[str, Any]]:
-    """Return what happened to each file: its path, the kind of change, and content or diff."""
+def list_changes(changes: Any) -> list[dict[str, Any]]:
+    """Return what happened to each file: its path, the kind of change, and content or diff.
+
+    Rollouts have an object with a field for each path, the database has a list.
+    """
+    if isinstance(changes, list):
+        return [change for change in changes if isinstance(change, dict)]
     if not isinstance(changes, dict):
         return []
     return [

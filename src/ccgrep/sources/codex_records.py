@@ -167,6 +167,17 @@ def extract_texts(content: Any) -> list[str]:
     return [part for part in parts if isinstance(part, str) and part]
 
 
+def extract_agent_message(content: Any) -> str:
+    """Return the text of a message between agents, as far as it can be read.
+
+    OpenAI encrypts the task in `encrypted_content`. Other providers leave it as it is.
+    """
+    parts = content if isinstance(content, list) else []
+    hidden = (as_string(p.get("encrypted_content")) for p in parts if isinstance(p, dict))
+    readable = [text for text in hidden if any(map(str.isspace, text))]
+    return "".join([*extract_texts(content), *readable])
+
+
 def extract_images(content: Any) -> tuple[Blob, ...]:
     if not isinstance(content, list):
         return ()

@@ -7,6 +7,7 @@ replaced the directory after it was listed.
 
 import os
 import stat
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import msgspec
@@ -46,12 +47,19 @@ def _open_below(root: str, path: str) -> int:
     *folders, name = rest.split(os.sep)
     if os.pardir in folders:
         raise FileNotFoundError(path)
-    parent = os.open(os.path.join(root, top), _FLAGS | os.O_DIRECTORY)
+    return _descend(os.path.join(root, top), folders, name)
+
+
+def _descend(top: str, folders: Sequence[str], name: str, owner: int | None = None) -> int:
+    """Open a file below `top` without following links, in folders of `owner` if one is given."""
+    parent = os.open(top, _FLAGS | os.O_DIRECTORY)
     try:
         for folder in folders:
             child = os.open(folder, _FLAGS | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
             os.close(parent)
             parent = child
+            if owner is not None and os.fstat(parent).st_uid != owner:
+                raise PermissionError(folder)
         return os.open(name, _FLAGS | os.O_NOFOLLOW, dir_fd=parent)
     finally:
         os.close(parent)
@@ -71,10 +79,32 @@ def read_side_file(
 ) -> bytes | None:
     """Return the content of a file beside a transcript, or None if unreadable or too large."""
     file = open_side_file(path, root)
-    if file is None:
+    return None if file is None else _read_bounded(file, max_bytes)
+
+
+def read_own_file(
+    top: str, folders: Sequence[str], name: str, max_bytes: int = _MAX_SIDE_FILE_BYTES
+) -> bytes | None:
+    """Return the content of a user's file in a directory that others can write to, such as /tmp.
+
+    Return None unless the file and all folders below `top` belong to the user.
+    """
+    owner = os.getuid()
+    if os.pardir in folders:
         return None
+    try:
+        descriptor = _descend(top, folders, name, owner)
+    except OSError:
+        return None
+    return _read_bounded(open(descriptor, "rb"), max_bytes, owner)
+
+
+def _read_bounded(file: BinaryIO, max_bytes: int, owner: int | None = None) -> bytes | None:
     with file:
-        if os.fstat(file.fileno()).st_size > max_bytes:
+        info = os.fstat(file.fileno())
+        if info.st_size > max_bytes or not stat.S_ISREG(info.st_mode):
+            return None
+        if owner not in (None, info.st_uid):
             return None
         try:
             return file.read(max_bytes)

@@ -28,6 +28,7 @@ _CONTEXT_BLOCK = (
 _TAG = r"(?s)<{0}>(.*?)</{0}>"
 _COMMAND_NAME = _TAG.format("command-name")
 _COMMAND_ARGS = _TAG.format("command-args")
+_CALL_ID = _TAG.format("tool-use-id")
 _BASH_INPUT = _TAG.format("bash-input")
 _OUTPUT_TAG = r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>"
 
@@ -50,12 +51,22 @@ _NOTES: tuple[tuple[str, Literal["output", "drop"] | NoteKind], ...] = (
     ("This session is being continued from a previous conversation", "summary"),
 )
 _DROPPED_META = ("[Image: source:", "Continue from where you left off.", "Caveat: ")
+_LOCAL_COMMANDS = frozenset(
+    "/add-dir /agents /clear /color /compact /config /effort /export /fast /mcp /memory /model"
+    " /permissions /plugin /rename /resume /rewind /theme /vim".split()
+)
 _MACHINE_PROMPTS = ("[SUGGESTION MODE", "Your task is to create a detailed summary")
 
 
 def is_machine_prompt(text: str) -> bool:
     """Return whether the client itself wrote a sub-agent's prompt."""
     return text.strip() == "Warmup" or text.startswith(_MACHINE_PROMPTS)
+
+
+def extract_call_id(notification: str) -> str:
+    """Return the id of the call that a notification reports on, or an empty string."""
+    match = compile_pattern(_CALL_ID).search(notification)
+    return match.group(1).strip() if match else ""
 
 
 def split_user_text(text: str) -> list[Segment]:
@@ -96,8 +107,9 @@ def _classify(text: str) -> Segment:
 def _classify_command(text: str) -> Segment:
     """Return `/name` with its arguments.
 
-    A command with arguments is a prompt. So is a skill, whose message comes first. A built-in
-    command such as `/model` is a prompt only if the agent answers it.
+    A command with arguments is a prompt. So is a skill, whose message comes first. A command
+    without arguments, or one that the client itself carries out, is a prompt only if the agent
+    answers it.
     """
     name = compile_pattern(_COMMAND_NAME).search(text)
     args = compile_pattern(_COMMAND_ARGS).search(text)
@@ -108,4 +120,5 @@ def _classify_command(text: str) -> Segment:
         typed = "/" + typed
     is_skill = text.lstrip().startswith("<command-message>")
     has_args = args is not None and bool(args.group(1).strip())
-    return Segment("prompt" if is_skill or has_args else "command", typed)
+    is_local = typed.partition(" ")[0] in _LOCAL_COMMANDS
+    return Segment("prompt" if is_skill or (has_args and not is_local) else "command", typed)

@@ -57,12 +57,14 @@ class SessionReading(Struct, frozen=True):
     """One session of a transcript.
 
     `is_inherited` marks the turns that a worker copied from its parent, under the parent's id.
+    `lacks_output` tells that a file with the output of a call is missing.
     """
 
     session: Session
     entries: tuple[Entry, ...]
     bad: tuple[BadSpot, ...] = ()
     is_inherited: bool = False
+    lacks_output: bool = False
 
 
 class Reading(Struct, frozen=True):

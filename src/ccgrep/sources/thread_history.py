@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from ccgrep.kinds import SessionKind
 from ccgrep.model import Message, Part, Text, Thinking, ToolCall, ToolResult, Turn
+from ccgrep.sources.codex_items import list_changes
 from ccgrep.sources.sqlite_file import Database
 from ccgrep.sources.values import as_count, as_string
 
@@ -119,14 +120,14 @@ def _split_command(command: str) -> str | list[str]:
 
 
 def _read_change(item: dict[str, Any]) -> Part:
-    return ToolCall("apply_patch", {"changes": item.get("changes")}, _status(item))
+    return ToolCall("apply_patch", {"changes": list_changes(item.get("changes"))}, _status(item))
 
 
 def _read_mcp_call(item: dict[str, Any]) -> Part:
     result = item.get("result")
     output = _join_texts(result.get("content")) if isinstance(result, dict) else ""
     is_error = item.get("error") is not None or _status(item).is_error
-    name = f"{as_string(item.get('server'))}__{as_string(item.get('tool'))}"
+    name = f"mcp__{as_string(item.get('server'))}__{as_string(item.get('tool'))}"
     return ToolCall(name, item.get("arguments"), ToolResult(output, is_error))
 
 

@@ -27,6 +27,7 @@ class CallDraft(Struct, eq=False):
     name: str
     input: Any
     result: ToolResult | None = None
+    is_running: bool = False  # in the background
 
 
 class MessageDraft(Struct, eq=False):
@@ -83,8 +84,8 @@ class TurnDraft(Struct, eq=False):
         self.steps.append(message)
 
     def is_answered(self) -> bool:
-        """Return whether every call has its result."""
-        return all(call.result is not None for call in self.calls.values())
+        """Return whether every call has its final result."""
+        return all(c.result is not None and not c.is_running for c in self.calls.values())
 
     def extend(self, end: int, time: int | None, cwd: str, branch: str) -> None:
         """Extend the turn to a record that belongs to it."""

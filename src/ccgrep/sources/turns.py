@@ -158,19 +158,27 @@ class TurnBuilder:
         for other in self._open:
             call.result = other.orphans.pop(call_id, call.result)
 
-    def add_result(self, call_id: str, result: ToolResult) -> None:
+    def add_result(self, call_id: str, result: ToolResult, is_running: bool = False) -> None:
         """Add a result to the turn of its call.
 
         Records are not always in order, so a result may wait for its call. A result whose call
-        never comes is kept without it.
+        never comes is kept without it. A command that is running in the background keeps its turn
+        open, since its output may grow.
         """
         for draft in self._open:
             call = draft.calls.get(call_id)
             if call is not None:
                 call.result = call.result or result
+                call.is_running = is_running
                 self._touch(draft, self.record)
                 return
         self._current().orphans.setdefault(call_id, result)
+
+    def end_call(self, call_id: str) -> None:
+        """Record that a background command ended."""
+        for draft in self._open:
+            if call_id in draft.calls:
+                draft.calls[call_id].is_running = False
 
     def add_usage(self, usage: Usage) -> None:
         """Count tokens once for each key. Of several reports, the largest counts win."""

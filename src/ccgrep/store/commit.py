@@ -86,6 +86,10 @@ class Commit:
         for name in sorted({*self.snapshot.shards, *self._rows}):
             yield from self._shard(name).values()
 
+    def loaded_rows(self) -> dict[str, Row]:
+        """Return the sessions of the shards that were read so far, with every change, by id."""
+        return {id: row for shard in self._rows.values() for id, row in shard.items()}
+
     def touched_rows(self) -> Iterator[Row]:
         """Yield the sessions that this commit adds or changes."""
         for name in self._touched:
