@@ -41,8 +41,7 @@ def _spawn(name: str, inherited: str) -> Scenario:
     before = turn("hello before the helper", "Hello.")
     main = Session("main", (before, turn("spawn a helper", (spawn,), (wait,), "Eleven, it says.")))
     count = script(f"text((await {command('echo eleven')}).output);", "eleven")
-    # The task is in a field named `encrypted_content`: real rollouts do not reveal it.
-    own = turn("", (count, ran("echo eleven", "eleven")), "Eleven bettongs.", seen_as=task)
+    own = turn(task, (count, ran("echo eleven", "eleven")), "Eleven bettongs.")
     helper = Session("helper", (own,), kind="subagent", parent="main", title="count_bettongs")
     return Scenario(name, "codex", (main, helper), (Run(arguments=MODEL), Run(arguments=MODEL)))
 
