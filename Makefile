@@ -1,5 +1,5 @@
 # Shortcuts for scripts/. Arguments: make bench ARGS='--scales 0.1'
-.PHONY: test long matrix bench demo
+.PHONY: test long matrix clients bench demo
 
 test:
 	sh scripts/test $(ARGS)
@@ -9,6 +9,9 @@ long:
 
 matrix:
 	sh scripts/matrix $(ARGS)
+
+clients:
+	sh scripts/clients $(ARGS)
 
 bench:
 	sh scripts/bench $(ARGS)

@@ -1,6 +1,7 @@
 """The distilled transcripts in the repository: an archive and the expected outcomes, by client."""
 
 import io
+import os
 import tarfile
 from collections.abc import Iterable
 from functools import cache
@@ -11,6 +12,8 @@ import msgspec
 from tests.clients.script import Client, Outcome
 
 FOLDER = Path(__file__).parents[1] / "sources" / "client_transcripts"
+_TEMP = "claude-UID"
+"""The folder in which Claude Code keeps outputs of background commands, named after the user."""
 CLIENTS: tuple[Client, ...] = ("claude", "codex")
 
 
@@ -46,7 +49,7 @@ def unpack(outcome: Outcome, home: Path) -> None:
     prefix = f"{outcome.scenario.name}/"
     for path, content in _read_files(outcome.scenario.client).items():
         if path.startswith(prefix):
-            target = home / path.removeprefix(prefix)
+            target = home / path.removeprefix(prefix).replace(_TEMP, f"claude-{os.getuid()}")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
 
@@ -55,4 +58,6 @@ def collect(outcome: Outcome, home: Path, patterns: Iterable[str]) -> dict[str, 
     """Return the files of a home that match, by their names in the archive."""
     found = {path for pattern in patterns for path in home.glob(pattern) if path.is_file()}
     name = outcome.scenario.name
-    return {f"{name}/{path.relative_to(home)}": path.read_bytes() for path in sorted(found)}
+    own = f"claude-{os.getuid()}"
+    paths = {path: str(path.relative_to(home)).replace(own, _TEMP) for path in sorted(found)}
+    return {f"{name}/{stored}": path.read_bytes() for path, stored in paths.items()}

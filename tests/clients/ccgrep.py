@@ -19,6 +19,7 @@ class Ccgrep:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(SOURCE),
             "CCGREP_DIR": str(directory / "store"),
+            "CLAUDE_CODE_TMPDIR": str(directory / "home" / "tmp"),
             "CCGREP_EMBED": "never",
             "TZ": "UTC",
         }

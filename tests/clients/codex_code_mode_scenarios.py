@@ -7,6 +7,8 @@ from tests.clients.codex_scenarios import PATCH
 from tests.clients.script import Call, Ran, Run, Scenario, Session, Turn, turn
 
 _ADDED = {"path": "$PROJECT/fix.md", "type": "add", "content": "four\n"}
+_FIRST = "echo one; touch first"
+_SECOND = "until [ -e first ]; do sleep 0.1; done; sleep 1; echo two"
 MODEL = ("-m", "gpt-6-sol")
 
 
@@ -82,11 +84,11 @@ SCENARIOS = (
             "run two commands at once",
             (
                 script(
-                    f"text(await Promise.all([{command('echo one')}, {command('echo two')}]));",
+                    f"text(await Promise.all([{command(_FIRST)}, {command(_SECOND)}]));",
                     "two",
                 ),
-                ran("echo one", "one"),
-                ran("echo two", "two"),
+                ran(_FIRST, "one"),
+                ran(_SECOND, "two"),
             ),
             "One, two.",
         ),

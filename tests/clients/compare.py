@@ -94,12 +94,15 @@ def _compare_tree(
 def _compare_session(
     outcome: Outcome, session: Session, shown: dict[str, Any], ids: dict[str, str]
 ) -> Iterator[str]:
+    served = _served(outcome, session)
     expected = {
         "kind": session.kind,
         "parent": ids.get(session.parent),
         "title": session.title or session.turns[0].prompt,
         "agent": session.agent or shown["agent"],
-        "models": _models(outcome, session),
+        "models": list(dict.fromkeys(one.model for one in served)),
+        "input_tokens": sum(one.input for one in served) if served else None,
+        "output_tokens": sum(one.output for one in served) if served else None,
         "is_complete": True,
     }
     for name, value in expected.items():
@@ -115,11 +118,12 @@ def _compare_session(
         yield from _compare_turn(f"{session.name}:{number}", wanted, got)
 
 
-def _models(outcome: Outcome, session: Session) -> list[str]:
-    """Return the models that answered a session, in order."""
-    phrases = {turn.phrase for turn in session.turns}
-    recorded = (one for one in outcome.served if one.phrase in phrases and one.is_recorded)
-    return list(dict.fromkeys(one.model for one in recorded))
+def _served(outcome: Outcome, session: Session) -> list[Served]:
+    """Return the answers recorded in a session. Replies to the client are in the first one."""
+    is_first = session == outcome.scenario.sessions[0]
+    replies = outcome.scenario.replies if is_first else ()
+    phrases = {turn.phrase for turn in (*session.turns, *replies)}
+    return [one for one in outcome.served if one.phrase in phrases and one.is_recorded]
 
 
 def _expected_turn(turn: Turn) -> dict[str, Any]:
@@ -172,8 +176,7 @@ def _compare_turn(place: str, wanted: dict[str, Any], got: dict[str, Any]) -> It
 def _compare_call(place: str, call: Call | Ran, got: dict[str, Any]) -> Iterator[str]:
     yield from _differ(f"{place}: input", call.input, got["input"])
     result = got["result"] or {}
-    has_result = not isinstance(call, Call) or call.has_result
-    yield from _differ(f"{place}: has a result", has_result, got["result"] is not None)
+    yield from _differ(f"{place}: has a result", True, got["result"] is not None)
     yield from _differ(f"{place}: failed", call.is_error, result.get("is_error", False))
     text = result.get("text", "")
     if isinstance(call, Call):

@@ -16,7 +16,7 @@ from tests.clients.script import Client, Outcome
 from tests.clients.shorten import rename, shorten_files
 
 _FILES: dict[Client, tuple[str, ...]] = {
-    "claude": (".claude/projects/**/*", ".claude/history.jsonl"),
+    "claude": (".claude/projects/**/*", ".claude/history.jsonl", "tmp/claude-*/**/*.output"),
     "codex": (".codex/sessions/**/*", ".codex/history.jsonl", ".codex/session_index.jsonl"),
 }
 _MAX_BYTES = 600_000

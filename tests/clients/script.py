@@ -36,7 +36,7 @@ class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
     """A tool call, and what its result must hold.
 
     `output` is a part of the result's text, or all of it if `is_whole`. A string as `input` makes
-    the call a custom tool of Codex. `has_result` is false if the user interrupts the tool.
+    the call a custom tool of Codex.
     """
 
     name: str
@@ -44,7 +44,6 @@ class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
     output: str = ""
     is_whole: bool = False
     is_error: bool = False
-    has_result: bool = True
     namespace: str = ""
     images: int = 0
 
@@ -200,7 +199,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True):
     client: Client
     sessions: tuple[Session, ...]
     steps: tuple[AnyStep, ...] = ()
-    replies: tuple[Turn, ...] = ()  # to prompts of the client that belong to no session
+    replies: tuple[Turn, ...] = ()  # to prompts of the client itself
     settings: dict[str, Any] = {}
 
     def turns(self) -> list[Turn]:

@@ -98,6 +98,7 @@ class World:
             "ANTHROPIC_BASE_URL": self._url,
             "ANTHROPIC_API_KEY": API_KEY,
             "STUB_OPENAI_KEY": API_KEY,
+            "CLAUDE_CODE_TMPDIR": str(self.home / "tmp"),
             "CLAUDE_CODE_MAX_RETRIES": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_TELEMETRY": "1",
@@ -119,6 +120,7 @@ class World:
 
     def _make_project(self) -> None:
         self.project.mkdir(parents=True)
+        (self.home / "tmp").mkdir()
         for name, text in FILES.items():
             (self.project / name).write_text(text)
         (self.project / "red.png").write_bytes(RED_SQUARE)
