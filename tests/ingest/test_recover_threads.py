@@ -147,3 +147,18 @@ def test_issue_22_5_malformed_items_are_skipped(home: Home) -> None:
         )
     assert home.index().troubles == []
     assert home.prompts(LOST) == ["why does the wombat test fail?"]
+
+
+def test_rollout_after_a_rewind_is_not_recovered_as_a_thread(home: Home) -> None:
+    first = home.paginated_codex()
+    first.meta()
+    first.prompt("one")
+    first.answer("first")
+    second = first.rewind(2, seed=7)
+    second.prompt("one, better said")
+    second.answer("better")
+    first.write()
+    second.write()
+    write_thread(home, ITEMS, second.path.stem.rpartition("_")[2])
+    home.index()
+    assert list(home.rows()) == [first.id]

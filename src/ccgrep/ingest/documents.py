@@ -35,4 +35,5 @@ def ingest_documents(merge: Merge, files: Sequence[FoundFile], has_exclusions: b
         merge.commit.add(frame)
         stat = (found.path, found.root, found.size, found.mtime_ns, found.inode, time.time_ns())
         reading = Reading((describe_document(found, turn, frame.id),), 0, 0, 0, found.size, 0)
-        merge.merge(FileResult(found.path, "read", SourceFile(*stat, end=found.size), reading))
+        file = SourceFile(*stat, end=found.size, ctime_ns=found.ctime_ns)
+        merge.merge(FileResult(found.path, "read", file, reading))

@@ -30,7 +30,12 @@ _MAX_TITLE_CHARS = 400
 def recover_threads(
     merge: Merge, files: Sequence[FoundFile], exclusions: Exclusions, report: IndexReport
 ) -> None:
-    """Create a session for each thread in `files` that has no transcript."""
+    """Create a session for each thread in `files` that has no transcript.
+
+    After a rewind, the database names the new rollout instead of its thread.
+    """
+    paths = (file.path for row in merge.commit.rows() for file in row.files)
+    rollouts = {path.rpartition("_")[2].partition(".")[0] for path in paths}
     facts: dict[str, ThreadFacts] = {}
     for path, root in _databases(files, "codex_state"):
         with open_database(path, root) as state:
@@ -39,7 +44,7 @@ def recover_threads(
         with open_database(path, root) as history:
             for thread in read_thread_ids(history):
                 id, known = safe_id(thread), facts.get(thread, ThreadFacts())
-                is_allowed = forgotten_key(id) not in merge.forgotten
+                is_allowed = id not in rollouts and forgotten_key(id) not in merge.forgotten
                 if is_allowed and not merge.has_session(id) and not exclusions.has(id, known.cwd):
                     _create_session(merge, id, known, read_thread(history, thread), report)
 
