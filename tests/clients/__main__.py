@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import traceback
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -59,10 +60,18 @@ class Runner:
         self._servers = {"claude": StubServer(AnthropicHandler), "codex": StubServer(OpenAIHandler)}
 
     def run(self, scenario: Scenario) -> Result:
-        """Run a scenario and compare. Whatever goes wrong is a difference."""
+        """Run a scenario and compare."""
+        return self._attempt(scenario, self._play)
+
+    def run_again(self, scenario: Scenario) -> Result:
+        """Compare the last outcome of a scenario with what ccgrep reads now."""
+        return self._attempt(scenario, lambda _: None)
+
+    def _attempt(self, scenario: Scenario, play: Callable[[Scenario], None]) -> Result:
+        """Whatever goes wrong is a difference."""
         try:
-            self._play(scenario)
-            return self.compare(scenario)
+            play(scenario)
+            return self._compare(scenario)
         except Stuck as problem:
             return Result(scenario.name, [str(problem)], {})
         except Exception:
@@ -78,8 +87,7 @@ class Runner:
         outcome = Outcome(world.scenario, driver.ids, tuple(stage.served), tuple(stage.problems))
         (directory / "outcome.json").write_bytes(msgspec.json.encode(outcome))
 
-    def compare(self, scenario: Scenario) -> Result:
-        """Compare the last outcome of a scenario with what ccgrep reads now."""
+    def _compare(self, scenario: Scenario) -> Result:
         directory = self._runs / scenario.name
         outcome = msgspec.json.decode((directory / "outcome.json").read_bytes(), type=Outcome)
         shutil.rmtree(directory / "store", ignore_errors=True)
@@ -103,22 +111,24 @@ def main() -> int:
     clients = install(scratch.absolute(), arguments.update)
     runner = Runner(scratch.absolute(), clients)
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        results = pool.map(runner.compare if arguments.again else runner.run, chosen)
-        return _report(list(results), clients)
+        results = pool.map(runner.run_again if arguments.again else runner.run, chosen)
+        return _report(results, clients)
 
 
-def _report(results: list[Result], clients: Clients) -> int:
-    differences = unknown = 0
+def _report(results: Iterable[Result], clients: Clients) -> int:
+    """Print each difference as soon as it is known, then the summary. Return the exit status."""
+    scenarios = differences = unknown = 0
     for result in results:
         for line in result.differences:
-            print(f"{result.name}: {line}")
+            print(f"{result.name}: {line}", flush=True)
         for name, count in result.unknown_types.items():
             print(f"{result.name}: unknown record type {name} ({count})")
+        scenarios += 1
         differences += len(result.differences)
         unknown += len(result.unknown_types)
     versions = f"Claude Code {clients.claude}, Codex {clients.codex}"
     counts = f"{differences} differences, {unknown} unknown record types"
-    print(f"{len(results)} scenarios, {counts}, {versions}")
+    print(f"{scenarios} scenarios, {counts}, {versions}")
     return 1 if differences or unknown else 0
 
 

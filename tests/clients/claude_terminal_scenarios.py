@@ -35,10 +35,13 @@ def ask(turn: Turn) -> tuple[AnyStep, ...]:
 
 def single(name: str, turns: tuple[Turn, ...], *steps: AnyStep, **fields: Any) -> Scenario:
     """Return a scenario of one session, which Claude Code names by itself."""
-    session = Session("main", turns, title=fields.pop("title", TITLE))
+    title = fields.pop("title", TITLE)
+    session = Session("main", turns, title=title)
     start = Open(arguments=fields.pop("arguments", _ALL_ALLOWED))
     before = fields.pop("before", ())
-    return Scenario(name, "claude", (session,), (*before, start, *steps), **fields)
+    # Claude Code asks for the title while it answers the first prompt.
+    after = (Find(TITLE),) if title == TITLE else ()
+    return Scenario(name, "claude", (session,), (*before, start, *steps, *after), **fields)
 
 
 _ONE = turn("the first prompt", "The first answer.")
@@ -132,7 +135,7 @@ SCENARIOS = (
         Type(_TAIPAN.prompt),
         Find('"tool_use"'),
         See("Running"),
-        Press(("Escape",)),
+        Press("Escape"),
         Find("Request interrupted"),
         *ask(_TWO),
     ),
@@ -143,12 +146,14 @@ SCENARIOS = (
         *ask(_UNDONE),
         Type("/rewind"),
         See("❯ (current)"),
-        Press(("Up", "Enter")),
+        Press("Up"),
+        See("❯ (current)", is_gone=True),
+        Press("Enter"),
         See("❯ 1. Restore conversation"),
-        Press(("Enter",)),
+        Press("Enter"),
         See("This is undone.", is_gone=True),
         See(_UNDONE.prompt),
-        Press(("C-u",)),
+        Press("C-u"),
         *ask(_INSTEAD),
     ),
     single(
@@ -166,7 +171,7 @@ SCENARIOS = (
         (_DENIED, _TWO),
         Type(_DENIED.prompt),
         See("Do you want to proceed?"),
-        Press(("Escape",)),
+        Press("Escape"),
         Find("Request interrupted"),
         *ask(_TWO),
         arguments=(),
@@ -186,7 +191,7 @@ SCENARIOS = (
         (_PLAN,),
         Type(_PLAN.prompt),
         See("Exit plan mode?"),
-        Press(("Enter",)),
+        Press("Enter"),
         Find("The koala plan is done."),
         arguments=("--permission-mode", "plan"),
     ),
@@ -200,6 +205,7 @@ SCENARIOS = (
         (
             Open(arguments=_ALL_ALLOWED),
             *ask(_ONE),
+            Find(TITLE),
             Type("/clear"),
             See("The first answer.", is_gone=True),
             *ask(_TWO),

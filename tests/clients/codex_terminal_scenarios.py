@@ -56,7 +56,7 @@ _TAIPAN = turn(
     notes={"interrupted": ""},
 )
 _SUMMARY = turn("You are performing a CONTEXT CHECKPOINT", Answer((Say("Two prompts, in short."),)))
-_STAY = (See("Use current Git worktree"), Press(("Enter",)), See("Ask Codex"))
+_STAY = (See("Use current Git worktree"), Press("Enter"), See("Ask Codex"))
 
 SCENARIOS = (
     single("codex-tui-plain", (_ONE, _TWO), *ask(_ONE), *ask(_TWO)),
@@ -84,7 +84,7 @@ SCENARIOS = (
         Type(_TAIPAN.prompt),
         Find('"function_call"'),
         See("background terminal"),
-        Press(("Escape",)),
+        Press("Escape"),
         Find("turn_aborted"),
         *ask(_TWO),
     ),
@@ -116,14 +116,14 @@ SCENARIOS = (
         (_ONE, turn(_TWO.prompt, *_TWO.answers, is_rolled_back=True), _INSTEAD),
         *ask(_ONE),
         *ask(_TWO),
-        Press(("Escape",)),
+        Press("Escape"),
         See("again to edit"),
-        Press(("Escape",)),
+        Press("Escape"),
         See("Browsing transcript"),
-        Press(("Enter",)),
+        Press("Enter"),
         See("The second answer.", is_gone=True),
         See(f"› {_TWO.prompt}"),
-        Press(("C-u",)),
+        Press("C-u"),
         *ask(_INSTEAD),
     ),
     Scenario(

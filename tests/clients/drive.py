@@ -59,8 +59,8 @@ class Driver:
             case Type(text):
                 self._screen.type(text)
                 self._screen.press("Enter")
-            case Press(keys):
-                self._screen.press(*keys)
+            case Press(key):
+                self._screen.press(key)
             case See(text, is_gone):
                 self._screen.wait(text, is_gone)
             case Find():

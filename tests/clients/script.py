@@ -173,9 +173,9 @@ class Type(Step, frozen=True, omit_defaults=True):
 
 
 class Press(Step, frozen=True, omit_defaults=True):
-    """Press keys, by their names in tmux, one after the other."""
+    """Press a key, by its name in tmux. A client may drop keys that come too early."""
 
-    keys: tuple[str, ...]
+    key: str
 
 
 class Quit(Step, frozen=True, omit_defaults=True):

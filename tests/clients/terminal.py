@@ -58,9 +58,8 @@ class Terminal:
         self._tmux("send-keys", "-l", "--", text)
         self.wait(text[-_ECHO_CHARS:])
 
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self._tmux("send-keys", key)
+    def press(self, key: str) -> None:
+        self._tmux("send-keys", key)
 
     def wait(self, text: str, is_gone: bool = False) -> None:
         """Wait until the screen shows a text, or no longer shows it."""
