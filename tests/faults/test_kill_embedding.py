@@ -194,7 +194,7 @@ def test_killed_at_every_operation_of_publishing_and_folding_vectors(
     """The new segment is larger than the old ones, which are folded into it."""
     home = partly_embedded
     kills = 0
-    for _ in each_kill(home, "index", "-q", sample=5):
+    for _ in each_kill(home, "index", "-q", sample=3):
         kills += 1
         assert damaged_files(str(home.store_dir)) == []
         done = home.run("index", "-q")
@@ -214,7 +214,7 @@ def test_killed_forget_leaves_no_vector_after_the_next_run(
     secret = text_key("login case 1")
     assert secret in published(home)
     kills = left = 0
-    for _ in each_kill(home, "forget", gone.id, sample=8):
+    for _ in each_kill(home, "forget", gone.id, sample=5):
         kills += 1
         if home.run("forget", gone.id).returncode != 0:  # it was forgotten before the kill
             assert home.run("gc").returncode == 0

@@ -27,8 +27,8 @@ from tests.helpers.search_corpus import (
     read_turns,
 )
 
-PATTERNS = 1000
-CONFIRMED = 200
+PATTERNS = scale.of(400, 1000)
+CONFIRMED = scale.of(80, 200)
 
 
 @pytest.fixture(scope="module")

@@ -421,7 +421,7 @@ SYNTAX = (
     "AND OR NOT field: said:parser /re/ * ? ~2 ^3 + - [a TO b] {a TO *} ( ) \" ' \\ : && || ! IN "
     '"a b"~3 title:* -parser +cache parser* <= > 日本 \0 \ud800 e\u0301 İ ß \U000e0041 ...'
 ).split(" ")
-STRINGS = scale.of(1000, 10_000)
+STRINGS = scale.of(500, 10_000)
 queries = st.text(max_size=30) | st.lists(
     st.sampled_from([*SYNTAX, *VOCABULARY, "the", "xyzzy"]), min_size=1, max_size=8
 ).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda between: between.join(parts)))
