@@ -144,7 +144,7 @@ def test_transcript_changed_at_any_step_of_reading_ends_as_fresh(
         mutator.change("complete")
         home.index()
         assert_same_as_fresh(home)
-        at += scale.of(3, 1)
+        at += scale.of(5, 1)
     assert changes > 1
 
 

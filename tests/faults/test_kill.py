@@ -38,7 +38,7 @@ def grown(home: Home) -> None:
 
 
 @pytest.mark.parametrize("seam", SEAMS)
-@pytest.mark.parametrize(("prepare", "sample"), [(not_indexed, 5), (grown, 5), (embedded, 3)])
+@pytest.mark.parametrize(("prepare", "sample"), [(not_indexed, 3), (grown, 3), (embedded, 2)])
 def test_index_killed_at_every_operation_heals(
     home: Home,
     prepare: Callable[[Home], None],

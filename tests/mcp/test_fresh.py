@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 
 from ccgrep.refresh import watch
+from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.mcp_client import (
     LIMIT_S,
@@ -23,6 +24,8 @@ from tests.helpers.mcp_client import (
     server_parameters,
     wait_until,
 )
+
+SERVERS = scale.of(5, 10)
 
 
 def test_server_finds_new_turns_sessions_and_projects(home: Home) -> None:
@@ -68,7 +71,7 @@ def test_server_on_an_empty_home_finds_the_first_session(home: Home) -> None:
     run_with_server(home, work)
 
 
-def test_one_of_ten_servers_indexes_and_another_takes_over(
+def test_one_of_many_servers_indexes_and_another_takes_over(
     home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = home.claude()
@@ -79,7 +82,8 @@ def test_one_of_ten_servers_indexes_and_another_takes_over(
     async def work() -> None:
         async with AsyncExitStack() as stack:
             clients = [
-                await stack.enter_async_context(Client(server_parameters(home))) for _ in range(10)
+                await stack.enter_async_context(Client(server_parameters(home)))
+                for _ in range(SERVERS)
             ]
             servers = [ServerClient(client) for client in clients]
             for number in range(3):
@@ -92,7 +96,7 @@ def test_one_of_ten_servers_indexes_and_another_takes_over(
             file.turn("quagga", "yes")
             file.append()
             alive = [server for server in servers if await _is_alive(server)]
-            assert len(alive) == 9
+            assert len(alive) == SERVERS - 1
             for server in alive:
                 await server.wait_for("quagga", [(file.id, 4)])
 

@@ -20,7 +20,6 @@ ROOT = Path(SOURCE).parent
 SITE = ROOT / "tests" / "helpers" / "site"
 
 SUITES = ["tests/store/test_store.py", "tests/ingest/test_incremental.py"]
-SUITES += ["tests/faults/test_placements.py"]
 if scale.IS_LONG:
     SUITES = ["tests/store", "tests/sources", "tests/ingest", "tests/refresh", "tests/search"]
     SUITES += ["tests/stats", "tests/cli/test_search.py", "tests/cli/test_show.py"]
