@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGES = ("@anthropic-ai/claude-code", "@openai/codex")
+TESTED = {"@anthropic-ai/claude-code": "2.1.197", "@openai/codex": "0.169.0"}
+"""The releases whose behaviour the scenarios expect."""
 
 
 class Clients(NamedTuple):
@@ -16,12 +17,12 @@ class Clients(NamedTuple):
 
 
 def install(scratch: Path, is_update: bool = False) -> Clients:
-    """Install what is missing, or the latest release of everything."""
+    """Install the tested releases if a client is missing, or the latest ones."""
     bin = scratch / "npm" / "node_modules" / ".bin"
     if is_update or not all((bin / name).exists() for name in ("claude", "codex")):
-        latest = [f"{package}@latest" for package in PACKAGES]
+        chosen = [f"{name}@{'latest' if is_update else tested}" for name, tested in TESTED.items()]
         options = ("--silent", "--no-audit", "--no-fund", "--prefix", str(scratch / "npm"))
-        subprocess.run(["npm", "install", *options, *latest], check=True)
+        subprocess.run(["npm", "install", *options, *chosen], check=True)
     return Clients(bin, _version(bin / "claude"), _version(bin / "codex"))
 
 

@@ -11,12 +11,14 @@ from ccgrep.errors import MissingModelError
 from ccgrep.semantic import encoder
 from ccgrep.semantic.encoder import MIN_FULL_TEXTS, FullEncoder, open_encoder
 from ccgrep.semantic.light_encoder import LightEncoder
+from tests.helpers.extras import require_sentence_transformers
 from tests.helpers.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
 SOME = [text[:400] for text in texts(40)[::2]]
 
 
 def test_many_texts_are_encoded_by_sentence_transformers() -> None:
+    require_sentence_transformers()
     opened = open_encoder(MODEL, texts=MIN_FULL_TEXTS, threads=2)
     assert isinstance(opened.encoder, FullEncoder)
     assert opened.note is None
@@ -37,6 +39,7 @@ def test_light_encoder_is_used_without_sentence_transformers(
 
 
 def test_unsupported_model_shape_uses_sentence_transformers_and_warns(tmp_path: Path) -> None:
+    require_sentence_transformers()
     path = copy_model(
         tmp_path / "model",
         {
@@ -81,6 +84,7 @@ assert not reached, reached
 
 
 def test_full_encoder_prints_nothing_and_opens_no_connection(tmp_path: Path) -> None:
+    require_sentence_transformers()
     run = subprocess.run(
         [sys.executable, "-c", OFFLINE_SCRIPT],
         env={

@@ -755,8 +755,14 @@ def test_counts_beside_the_message_of_an_early_version_are_read(home: Home) -> N
 def test_noise_of_today_is_ignored(home: Home) -> None:
     file = home.claude()
     file.turn("hello", "hi")
-    for kind in ("atis-latch", "artifact-autoreact-ledger", "artifact-comment-monitor"):
-        file.meta(kind, content="noise")
+    requests = ("api-request", "api-request-blob", "api-request-shape", "tools-used")
+    for kind in (
+        "atis-latch",
+        "artifact-autoreact-ledger",
+        "artifact-comment-monitor",
+        *requests,
+    ):
+        file.meta(kind, content="noise", message={"role": "user", "content": "noise"})
     for kind in (
         "bash_output_audience_note",
         "batching_reminder_sent",

@@ -18,7 +18,8 @@ IGNORED_TYPES = frozenset(
     "progress file-history-snapshot file-history-delta last-prompt permission-mode mode"
     " bridge-session agent-name pr-link worktree-state frame-link fork-context-ref"
     " agent-color agent-setting tag task-summary session-mode isolation-latch atis-latch"
-    " artifact-autoreact-ledger artifact-comment-monitor".split()
+    " artifact-autoreact-ledger artifact-comment-monitor api-request api-request-blob"
+    " api-request-shape tools-used".split()
 )
 _KNOWN_TYPES = IGNORED_TYPES | frozenset(
     "user assistant system attachment queue-operation summary ai-title custom-title"
