@@ -100,7 +100,8 @@ def _texts_of(line: bytes) -> list[str]:
     )
     kinds = ("text", "input_text", "output_text")
     texts = (b.get("text") for b in blocks if isinstance(b, dict) and b.get("type") in kinds)
-    return [text for text in texts if isinstance(text, str)]
+    # Codex appends citations to one of the two copies of a message.
+    return [text.partition("<oai-mem-citation")[0] for text in texts if isinstance(text, str)]
 
 
 def _choose_words(texts: list[Said], number: int, seed: int) -> list[str]:
