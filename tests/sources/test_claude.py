@@ -940,3 +940,16 @@ def test_command_of_the_client_with_arguments_begins_no_turn(
     home.index()
     middle = [f"{name} keep the factor"] if is_prompt else []
     assert home.prompts(file.id) == ["one", *middle, "two"]
+
+
+def test_text_of_an_interrupted_answer_is_the_agents(home: Home) -> None:
+    file = home.claude()
+    file.prompt("find it")
+    file.answer("Found it, in", model="<synthetic>", isApiErrorMessage=False)
+    file.answer("API Error: 529", model="<synthetic>", isApiErrorMessage=True)
+    file.write()
+    home.index()
+    (turn,) = home.turns(file.id)
+    steps = (Message((Text("Found it, in"),)), Note("error", "API Error: 529"))
+    assert turn == Turn("find it", steps=steps)
+    assert home.rows()[file.id].session.models == ()

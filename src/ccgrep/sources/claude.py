@@ -5,7 +5,6 @@ file. The meaning of a record follows from its type and from `prompts`. The chai
 only marks the turns that the user rolled back: following it would lose a third of the records.
 """
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -44,8 +43,6 @@ from ccgrep.sources.values import (
 
 _KEPT_ATTACHMENTS = frozenset(["file", "directory", "selected_lines_in_ide"])
 _NO_ANSWER = "No response requested."
-_FORK_MS = 1000
-"""Records of one moment may be out of order by less."""
 
 
 class ClaudeReader:
@@ -76,7 +73,7 @@ class ClaudeReader:
         entries, resume = self._main.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)
         own = entries[-1:] if self._is_worker else entries
-        session = replace(self._make_session(), forked_at=self._find_fork_time(entries))
+        session = replace(self._make_session(), forked_at=self._state.find_fork_time(entries))
         lacks_output = self._spills.lacks_output
         sessions = [SessionReading(session, tuple(own), bad, False, lacks_output)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
@@ -134,11 +131,7 @@ class ClaudeReader:
         model = as_string(message.get("model"))
         blocks = to_blocks(message.get("content"))
         if model == "<synthetic>" or record.isApiErrorMessage is True:
-            text = "\n".join(as_string(block.get("text")) for block in blocks)
-            if text.strip() == _NO_ANSWER:
-                self._turns.touch()
-            else:
-                self._turns.add_note("error", text)
+            self._read_synthetic(record, extract_text(blocks))
             return
         key = as_string(message.get("id")) or as_string(record.uuid) or "?"
         if not self._turns.has_message(key):
@@ -152,6 +145,16 @@ class ClaudeReader:
         if usage := parse_usage(record, key, model):
             self._turns.add_usage(usage)
         self._state = self._state.add_model(model)
+
+    def _read_synthetic(self, record: Record, text: str) -> None:
+        """Read a message that the client wrote: an error, or what an interrupted agent said."""
+        if text.strip() == _NO_ANSWER:
+            self._turns.touch()
+        elif record.isApiErrorMessage is False and text:
+            self._turns.begin_message(as_string(record.uuid) or "?", "")
+            self._turns.add_part(Text(text))
+        else:
+            self._turns.add_note("error", text)
 
     def _read_agent_block(self, block: dict[str, Any]) -> None:
         kind = block.get("type")
@@ -350,15 +353,6 @@ class ClaudeReader:
             is_recovered=True,
         )
         return [SessionReading(session, tuple(copied), is_inherited=True)]
-
-    def _find_fork_time(self, entries: Sequence[Entry]) -> int | None:
-        """Return when the session was forked, or None if it was not.
-
-        A fork queues its first prompt and then copies the turns of its original, which are older.
-        """
-        begun, first = self._state.begun, entries[0].started if entries else None
-        is_fork = begun is not None and first is not None and begun > first + _FORK_MS
-        return begun if is_fork else None
 
     def _make_session(self) -> Session:
         state, identity = self._state, self._identity

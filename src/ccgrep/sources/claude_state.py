@@ -8,13 +8,14 @@ A prompt that was typed while the agent worked can appear in three forms: a `que
 begins one turn.
 """
 
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
-from ccgrep.model import ModelCost
+from ccgrep.model import Entry, ModelCost
 from ccgrep.sources.claude_records import (
     IGNORED_TYPES,
     Record,
@@ -34,6 +35,8 @@ from ccgrep.sources.values import (
 
 _MAX_SEEN_PROMPTS = 20
 _MAX_SUMMARIES = 50
+_FORK_MS = 1000
+"""Records of one moment may be out of order by less."""
 
 PromptForm = Literal["queue", "attachment", "user"]
 
@@ -99,6 +102,15 @@ class State(Struct, frozen=True, omit_defaults=True):
         """
         current = self.relocated_cwd or self.last_cwd
         return current if current != self.cwd else ""
+
+    def find_fork_time(self, entries: Sequence[Entry]) -> int | None:
+        """Return when the session was forked, or None if it was not.
+
+        A fork queues its first prompt and then copies the turns of its original, which are older.
+        """
+        begun, first = self.begun, entries[0].started if entries else None
+        is_fork = begun is not None and first is not None and begun > first + _FORK_MS
+        return begun if is_fork else None
 
     def add_cost(self, usd: float | None) -> Self:
         """Add the cost of one message, which early versions recorded."""
