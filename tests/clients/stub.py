@@ -33,7 +33,7 @@ class Choice(NamedTuple):
 
 
 class Stage:
-    """The scripts of one scenario, and what was answered so far."""
+    """The scripts of one scenario, and the answers so far."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scripts = {turn.phrase: turn.answers for turn in scenario.turns()}

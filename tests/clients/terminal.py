@@ -9,7 +9,7 @@ WAIT_S = 90.0
 """A limit that only a hang exceeds, even on a busy machine."""
 _POLL_S = 0.1
 _ECHO_CHARS = 8
-"""A client may wrap or decorate what is typed, but hardly its last characters."""
+"""A client may wrap or decorate typed text, but hardly its last characters."""
 
 
 class Stuck(Exception):
@@ -17,7 +17,7 @@ class Stuck(Exception):
 
 
 def wait_for(is_done: Callable[[], bool], describe: Callable[[], str]) -> None:
-    """Wait until a condition holds. The description of what is missing is made at the end only."""
+    """Wait until a condition holds. Describe the missing text only if it never does."""
     deadline = time.monotonic() + WAIT_S
     while not is_done():
         if time.monotonic() > deadline:

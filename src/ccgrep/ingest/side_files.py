@@ -20,7 +20,7 @@ from ccgrep.store.manifest import SourceFile
 def ingest_side_files(
     merge: Merge, scan: Scan, todo: Plan, now_ns: int, exclusions: Exclusions, report: IndexReport
 ) -> tuple[SourceFile, ...]:
-    """Ingest what changed of the side files, and return what is known of the hint files."""
+    """Ingest new and changed side files, and return the watermarks of all hint files."""
     changed = [scan.files[path] for path in (*todo.new, *todo.changed)]
     suspects = [scan.files[path] for path in todo.suspect]
     hints = [file for file in scan.files.values() if file.kind not in ("session", "document")]

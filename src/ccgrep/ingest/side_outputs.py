@@ -19,7 +19,7 @@ from ccgrep.store.objects import make_frame
 def restore_outputs(
     reading: SessionReading, known: Sequence[Entry], commit: Commit
 ) -> SessionReading:
-    """Return a reading with the outputs of `known` turns of which the files are gone."""
+    """Return a reading in which outputs of `known` turns replace those whose file is gone."""
     entries = list(reading.entries)
     for number, (before, after) in enumerate(zip(known, reading.entries, strict=False)):
         is_same = before.uuids and after.uuids.startswith(before.uuids)

@@ -1,4 +1,4 @@
-"""Reads what was said and done in a Codex rollout: prompts, texts, tool calls and results.
+"""Reads the conversation in a Codex rollout: prompts, texts, tool calls and results.
 
 Codex writes most messages twice, as a `response_item` and as an event. Either side may be
 missing, so the reader accepts both and drops the second of a pair.
@@ -229,7 +229,7 @@ class Conversation:
         return given or f"#{len(self.state.unpaired)}-{key}"
 
     def _add_client_call(self, item: dict[str, Any]) -> str:
-        """Add a call that the client made by itself, of which only the output is recorded."""
+        """Add a call that the client made by itself: the rollout records only its output."""
         call_id = self._begin_call(item)
         self.turns.add_call(call_id, as_string(item.get("name")) or "unknown", None)
         return call_id
