@@ -120,6 +120,32 @@ def test_transcript_that_was_indexed_and_deleted_defines_its_session(home: Home)
     home.index()
     assert home.prompts(main.id) == ["prompt 0", "prompt 1"]
     assert not home.rows()[main.id].session.is_recovered
+    assert home.prompts(f"{main.id}~2") == ["never indexed"]
+
+
+@pytest.mark.parametrize("order", ["parent first", "worker first", "together"])
+def test_text_that_only_a_worker_holds_is_found(home: Home, order: str) -> None:
+    main = write_main(home, 2)
+    texts = {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "a last word"}
+    main.prompt("one more")
+    main.blocks(*texts)
+    lost = main.records.pop()
+    if order == "parent first":
+        main.write()
+        home.index()
+    main.records.append(lost)
+    write_worker(home, main, "agent-aprompt_suggestion-1a2b")
+    main.records.pop()
+    if order == "worker first":
+        home.index()
+    main.write()
+    home.index()
+    assert home.prompts(main.id) == ["prompt 0", "prompt 1", "one more"]
+    assert home.prompts(f"{main.id}~2") == ["one more"]
+    assert len(home.json("a last word", "-F")["results"]) == 1
+    home.index(is_full=True)
+    assert home.rows().keys() == {main.id, f"{main.id}~2", "agent-aprompt_suggestion-1a2b"}
+    assert_same_as_fresh(home)
 
 
 PARTS = {

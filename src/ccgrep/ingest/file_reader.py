@@ -41,7 +41,7 @@ class Task(Struct, frozen=True, tag="task"):
     before: Checkpoint | None = None
     is_full: bool = False
     level: Level | None = None  # what to prepare for the full-text index
-    earlier: tuple[FoundFile, ...] = ()  # rollouts that this one continues after a rewind
+    earlier: tuple[FoundFile, ...] = ()  # files that this one continues
     temp_dirs: tuple[str, ...] = ()  # of Claude Code
 
 
@@ -131,7 +131,9 @@ def _parse(
         identity = replace(identity, parent=starter or identity.parent)
     input = Input(stream, start, identity, emit, before)
     if found.source == "claude_code":
-        return ClaudeReader(input, Spills(found.path, found.root, task.temp_dirs)).read()
+        continued = [part.path for part in task.earlier]
+        spills = Spills(found.path, found.root, task.temp_dirs, continued)
+        return ClaudeReader(input, spills).read()
     from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
 
     reading = CodexReader(input).read()

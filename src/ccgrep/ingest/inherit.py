@@ -64,16 +64,21 @@ def _group_copies(known: Sequence[Entry], copied: Sequence[Entry]) -> list[_Grou
 def find_missing(
     copies: Sequence[Entry], own: Sequence[Entry], load: Callable[[ObjectId], Turn]
 ) -> list[Entry]:
-    """Return the copies of turns that a session's own transcript does not hold."""
+    """Return the copies of which a session's own transcript lacks the turn or a text."""
     turns = {entry.turn for entry in own}
-    keys = {key for entry in own for key in _keys(entry)}
-    return [
-        copy
-        for copy in copies
-        if copy.turn not in turns
-        and keys.isdisjoint(_keys(copy))
-        and not (_is_within(copy, own) and not load(copy.turn).prompt)
+    return [copy for copy in copies if copy.turn not in turns and _is_missing(copy, own, load)]
+
+
+def _is_missing(copy: Entry, own: Sequence[Entry], load: Callable[[ObjectId], Turn]) -> bool:
+    keys, turn = set(_keys(copy)), load(copy.turn)
+    related = [
+        entry
+        for entry in own
+        if not keys.isdisjoint(_keys(entry)) or (not turn.prompt and _is_within(copy, entry))
     ]
+    held = {text.strip() for entry in related for text in load(entry.turn).assistant_texts()}
+    # Some versions of Claude Code wrote an answer only to the transcript of a worker.
+    return not related or not held.issuperset(text.strip() for text in turn.assistant_texts())
 
 
 def _keys(entry: Entry) -> list[bytes]:
@@ -89,9 +94,8 @@ def _completeness(copies: Sequence[Entry]) -> tuple[int, int, int, int, list[Obj
     return messages, tools, records, len(copies), sorted(c.turn for c in copies)
 
 
-def _is_within(copy: Entry, own: Sequence[Entry]) -> bool:
+def _is_within(copy: Entry, own: Entry) -> bool:
     """Return whether a copy lies within the time of a turn, as a part of it does."""
-    begin, end = copy.started, copy.ended
-    if begin is None or end is None:
-        return False
-    return any((e.started or begin + 1) <= begin and end <= (e.ended or 0) for e in own)
+    times = own.started, copy.started, copy.ended, own.ended
+    known = [time for time in times if time is not None]
+    return len(known) == len(times) and known == sorted(known)

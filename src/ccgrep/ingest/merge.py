@@ -1,12 +1,13 @@
 """Merges what was read of a file into the sessions of a commit.
 
 A file belongs to the session with its id. Two files with one id are one session if the turns of
-one are a prefix of the other's: the longer file defines the session, the other is a copy.
-Otherwise the second becomes a session of its own, `<id>~2`. When a file is rewritten, its earlier
-turns stay as a superseded session, unless the new turns contain all of them.
+one are a prefix of the other's: the longer file defines the session, the other is a copy. If one
+begins after the other ends, both were read as one file. Otherwise the second becomes a session of
+its own, `<id>~2`. When a file is rewritten, its earlier turns stay as a superseded session, unless
+the new turns contain all of them.
 
 A session whose transcript was never read is recovered from what its workers copied. Its own
-transcript replaces it.
+transcript replaces it. What only a worker holds stays as a superseded session.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -119,7 +120,7 @@ class Merge:
         return placed
 
     def _add_earlier_files(self, id: str, earlier: tuple[SourceFile, ...]) -> None:
-        """Record the rollouts before a rewind as files of their session."""
+        """Record the files that a session's last one continues."""
         row = self.commit.row(id)
         if row is None or not earlier:
             return
@@ -207,11 +208,7 @@ class Merge:
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         if row.session.is_recovered and row.session.source == "claude_code" and new:
-            from ccgrep.ingest.inherit import find_missing  # noqa: PLC0415 - rare
-
-            left = find_missing(self.commit.manifest(row).entries, new, self.commit.load_turn)
-            if left:
-                self._keep_superseded(row, left)
+            self._keep_missing(row, self.commit.manifest(row).entries, new)
             self._write(id, reading, (file,), state)
             return True
         if is_own and (result.outcome == "appended" or (result.is_reread and new)):
@@ -304,7 +301,7 @@ class Merge:
         )
 
     def _recover(self, reading: SessionReading) -> None:
-        """Keep the turns that a worker copied, unless the parent's own transcript was read."""
+        """Keep the turns that a worker copied, except those that the parent's transcript holds."""
         id, session, entries = reading.session.id, reading.session, reading.entries
         row = self.commit.row(id)
         if row is None:
@@ -318,8 +315,16 @@ class Merge:
             entries = self._add_prompts(entries, row)
             session = add_totals(session, entries)
         else:
+            self._keep_missing(row, entries, self.commit.manifest(row).entries)
             return
         self.put(Row(session, b"", is_gone=True), Manifest(session, entries))  # type: ignore[arg-type]
+
+    def _keep_missing(self, row: Row, copies: Sequence[Entry], own: Sequence[Entry]) -> None:
+        """Keep the turns that only workers hold as a superseded session."""
+        from ccgrep.ingest.inherit import find_missing  # noqa: PLC0415 - workers are rare
+
+        if missing := find_missing(copies, own, self.commit.load_turn):
+            self._keep_superseded(row, missing)
 
     def has_session(self, base_id: str) -> bool:
         """Return whether a transcript with that id was ingested, also as `<id>~2`."""

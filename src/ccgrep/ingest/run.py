@@ -76,7 +76,7 @@ class IngestRun:
         self._contents: dict[ObjectId, Content] = {}
         self._discussion: DiscussionIndex | None = None
         self._is_large = False
-        self._earlier = _find_earlier_rollouts(self.scan)
+        self._earlier: dict[str, tuple[FoundFile, ...]] = {}
 
     @property
     def is_store_changed(self) -> bool:
@@ -222,9 +222,10 @@ class IngestRun:
                     report.unknown_types[name] = report.unknown_types.get(name, 0) + new
 
     def _tasks(self, todo: Plan) -> Iterator[Task]:
+        touched = (*todo.new, *todo.changed, *todo.suspect)
+        self._earlier = _find_earlier_files(self.scan, touched)
         newest = {earlier.path: path for path, files in self._earlier.items() for earlier in files}
-        paths = (newest.get(path, path) for path in (*todo.new, *todo.changed, *todo.suspect))
-        for path in dict.fromkeys(paths):
+        for path in dict.fromkeys(newest.get(path, path) for path in touched):
             found = self.scan.files[path]
             if found.kind == "session" and path not in self._excluded:
                 yield self._task(found)
@@ -252,17 +253,26 @@ class IngestRun:
         )
 
 
-def _find_earlier_rollouts(scan: Scan) -> dict[str, tuple[FoundFile, ...]]:
-    """Map the newest rollout of each session that was rewound in Codex to the earlier ones."""
-    rewound = any(
-        found.source == "codex" and "_" in os.path.basename(path)
-        for path, found in scan.files.items()
-    )
-    if not rewound:
-        return {}
-    from ccgrep.sources.segments import group_segments  # noqa: PLC0415 - rewinds are rare
+def _find_earlier_files(scan: Scan, touched: Sequence[str]) -> dict[str, tuple[FoundFile, ...]]:
+    """Map the newest file of a session that has several to the earlier ones."""
+    earlier: dict[str, tuple[FoundFile, ...]] = {}
+    files = scan.files.values()
+    if any(found.source == "codex" and "_" in os.path.basename(found.path) for found in files):
+        from ccgrep.sources.segments import group_segments  # noqa: PLC0415 - rewinds are rare
 
-    return group_segments(scan.files)
+        earlier |= group_segments(scan.files)
+    names = {os.path.basename(path) for path in touched if _is_claude_session(scan.files[path])}
+    namesakes = [found for found in files if os.path.basename(found.path) in names]
+    if len(namesakes) > len(names):
+        from ccgrep.sources.continued_files import group_continued  # noqa: PLC0415 - rare
+
+        earlier |= group_continued(filter(_is_claude_session, namesakes))
+    return earlier
+
+
+def _is_claude_session(found: FoundFile) -> bool:
+    is_claude = found.source == "claude_code" and found.kind == "session"
+    return is_claude and not is_agent_transcript(found.path)
 
 
 def _is_still_racy(result: FileResult) -> bool:

@@ -7,6 +7,7 @@ plain names: no text in a transcript can lead out of these directories.
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import Blob
@@ -37,17 +38,23 @@ def is_gap(text: str, output: str) -> bool:
 
 
 class Spills:
-    """The directories with outputs that a transcript may refer to.
+    """The directories with outputs that a transcript, or one it continues, may refer to.
 
     `lacks_output` tells whether a file that the transcript names was not found.
     """
 
-    def __init__(self, transcript: str, root: str = "", temp_dirs: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        transcript: str,
+        root: str = "",
+        temp_dirs: Sequence[str] = (),
+        earlier: Sequence[str] = (),
+    ) -> None:
         folder, name = os.path.split(transcript)
         session_dir, subagents, _ = folder.rpartition(f"{os.sep}subagents")
         if subagents:
             folder, name = os.path.split(session_dir)
-        self._project_dir = folder
+        self._project_dirs = (folder, *map(os.path.dirname, earlier))
         self._session_id = name.removesuffix(".jsonl")
         self._root = root
         self._temp_dirs = temp_dirs
@@ -60,8 +67,8 @@ class Spills:
         return (self._read_background(text) if is_background(text) else text), []
 
     def _read_spilled(self, text: str, call_id: str) -> tuple[str, list[Blob]]:
-        for session, name in self._candidates(text, call_id):
-            path = os.path.join(self._project_dir, session, "tool-results", name)
+        for folder, (session, name) in product(self._project_dirs, self._candidates(text, call_id)):
+            path = os.path.join(folder, session, "tool-results", name)
             content = read_side_file(path, self._root)
             if content is None:
                 continue
@@ -98,7 +105,7 @@ class Spills:
         if match is None:
             return
         slug, session, name = match.groups()
-        top, own_slug = f"claude-{os.getuid()}", os.path.basename(self._project_dir)
+        top, own_slug = f"claude-{os.getuid()}", os.path.basename(self._project_dirs[0])
         yield [top, own_slug, self._session_id, "tasks"], name
         # A session that moved or was forked names the directory where the command ran.
         yield [top, slug, *([session] if session else []), "tasks"], name
