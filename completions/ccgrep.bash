@@ -48,6 +48,7 @@ _ccgrep_options() {
                 --ignore-case$'\t''ignore case with -F and -E'
                 -w$'\t''match only whole words with -F and -E'
                 --word-regexp$'\t''match only whole words with -F and -E'
+                --all$'\t''print only turns that have all words'
                 --semantic$'\t''rank by meaning instead of words'
                 --hybrid$'\t''rank by words and meaning together'
                 --surface$'\t''compare only this part of each turn with the query'

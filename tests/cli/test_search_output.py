@@ -106,7 +106,7 @@ def test_record_options_print_records_on_a_terminal(shop: Home) -> None:
 
 
 def test_json_shape(shop: Home) -> None:
-    answer = shop.json("auth", "again")
+    answer = shop.json("--all", "auth", "again")
     milliseconds = answer.pop("search_time_ms")
     assert isinstance(milliseconds, int) and 0 <= milliseconds < 60_000
     (hit,) = answer.pop("results")

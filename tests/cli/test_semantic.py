@@ -233,7 +233,7 @@ def test_json(shop: Home) -> None:
     assert coverage["embedded"] == coverage["to_embed"] > 10
     first = answer["results"][0]
     assert (first["session_id"], first["turn"]) == ("shop1111-x", 0)
-    assert set(first["parts"]) == {"meaning", "words", "recency"}
+    assert set(first["parts"]) == {"meaning", "words", "exact", "recency"}
     assert first["parts"]["words"] == 0.0
     assert first["messages"][0]["content"] == LOGIN
     hybrid = shop.json("--hybrid", "login page")
@@ -260,7 +260,8 @@ def test_explanation_goes_to_stderr(shop: Home) -> None:
     assert len(lines) == len(plain.out.splitlines())
     part = r"\d\.\d{3}"
     for line, place, score in zip(lines, plain.places, plain.scores, strict=True):
-        shape = rf"ccgrep: {place}  score {score:.3f}  meaning {part}  words {part}  recency {part}"
+        parts = "".join(f"  {name} {part}" for name in ("meaning", "words", "exact", "recency"))
+        shape = rf"ccgrep: {place}  score {score:.3f}{parts}"
         assert re.fullmatch(shape, line), line
 
 

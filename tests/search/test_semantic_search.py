@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ccgrep.fulltext import generations
 from ccgrep.ops.search import search
-from ccgrep.search import semantic_rank
+from ccgrep.search import rank, semantic_rank
 from ccgrep.search.request import Answer, Filters, Place, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.semantic import vectors
@@ -120,8 +120,8 @@ def test_graphs_find_most_of_the_nearest_with_the_same_scores(
 ) -> None:
     """Threads build the graphs, so each build may miss other neighbours."""
     # Without these bonuses a score does not depend on which other turns were found.
-    monkeypatch.setattr(semantic_rank, "_NEIGHBOUR_WEIGHT", 0.0)
-    monkeypatch.setattr(semantic_rank, "_NEXT_BEST_WEIGHTS", ())
+    monkeypatch.setattr(rank, "_NEIGHBOUR_WEIGHT", 0.0)
+    monkeypatch.setattr(rank, "_NEXT_BEST_WEIGHTS", ())
     compared = {hit.place: hit.score for hit in ask(crowd, limit=20).hits}
     monkeypatch.setattr(semantic_rank, "_MAX_COMPARED", 5)
     monkeypatch.setattr(vectors, "_MAX_WITHOUT_GRAPHS", 0)

@@ -202,6 +202,11 @@ SEARCH_OPTIONS = (
     ),
     Option(("-i", "--ignore-case"), "ignore case with -F and -E"),
     Option(("-w", "--word-regexp"), "match only whole words with -F and -E"),
+    Option(
+        ("--all",),
+        "print only turns that have all words. Without it, turns that have some of them fill up "
+        "the list.",
+    ),
     SEMANTIC,
     Option(("--hybrid",), "rank by words and meaning together"),
     Option(
@@ -278,10 +283,11 @@ _TABLE = (
     Command(
         "search",
         "find the turns that match (the default command)",
-        "Prints one line per hit, SESSION:TURN:SCORE:SNIPPET, the best first. A turn matches if "
-        "it has all words of the pattern, in any form and order. If no turn has all of them, "
-        "ccgrep prints those that have most. Words in double quotes match as a phrase. To search "
-        "for a word that is also a command, use `ccgrep search WORD` or `-e WORD`.",
+        "Prints one line per hit, SESSION:TURN:SCORE:SNIPPET, the best first. Turns that "
+        "have all words of the pattern come first, in any form and order. Turns that have some of "
+        "them fill up the list. A longer question is ranked by how much of it a turn answers. "
+        "Words in double quotes match as a phrase. To search for a word that is also "
+        "a command, use `ccgrep search WORD` or `-e WORD`.",
         (*SEARCH_OPTIONS, VERSION),
         (Argument("PATTERN", "what to search for; several words form one pattern", "*"),),
         examples=(
@@ -294,7 +300,7 @@ _TABLE = (
             ),
         ),
         exit_status=((0, "a turn matched"), (1, "no turn matched")),
-        common=tuple("-F -E -t -p --since --tool --semantic -n -l --json".split()),
+        common=tuple("-F -E -t -p --since --semantic -n -l --json".split()),
     ),
     Command(
         "pick",

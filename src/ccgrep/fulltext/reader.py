@@ -8,6 +8,8 @@ for ranking are read without opening the document. Imports nothing that a search
 
 from __future__ import annotations
 
+from math import log
+
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
@@ -157,6 +159,11 @@ class TextReader:
     def tokens(self, text: str) -> list[str]:
         """Return the words of tool output as they are indexed, without stemming."""
         return self._tokens.analyze(text)
+
+    def rarity(self, field: str, word: str) -> float:
+        """Return the weight that BM25 gives to a word: the rarer, the higher."""
+        found = int(call_tantivy(self._searcher.doc_freq, field, word))
+        return log(1 + (self.document_count() - found + 0.5) / (found + 0.5))
 
     def value_counts(
         self, field: str, prefix: str = "", among: Query | None = None

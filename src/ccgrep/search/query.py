@@ -10,6 +10,7 @@ from __future__ import annotations
 from ccgrep.errors import UsageError
 from ccgrep.fulltext.reader import TOKENS
 from ccgrep.fulltext.terms import camel_parts, cjk_runs, cjk_words, fold, remove_cjk
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_UNITS = 200
 _MAX_CHARS = 8192
+_NAME = r"\d|_|[a-z][A-Z]|\w[./\\=:]\w|^--?\w"
 
 STOP_WORDS = frozenset(
     "a about after again all also am an and any are as at be because been before being between "
@@ -50,6 +52,12 @@ class Unit(NamedTuple):
     @property
     def is_stop_word(self) -> bool:
         return not self.grams and len(self.words) == 1 and self.words[0] in STOP_WORDS
+
+    @property
+    def is_name(self) -> bool:
+        """Return whether this is a phrase, a number, or looks like a name in code or a path."""
+        is_long = len(self.typed) > 2 and not self.grams
+        return self.is_quoted or (is_long and bool(compile_pattern(_NAME).search(self.typed)))
 
     @property
     def is_phrase(self) -> bool:
@@ -113,19 +121,21 @@ def _cjk_grams(run: str) -> list[str]:
 def content_units(units: list[Unit]) -> list[Unit]:
     """Return the single words of a query without stop words, unless it has no other words.
 
-    Words such as `Caroline's` and `src/auth.ts` are split. Quoted phrases stay whole.
+    Words such as `Caroline's` and `src/auth.ts` are split, and so is Chinese, Japanese and Korean
+    text, which has no spaces between words. Quoted phrases stay whole.
     """
-    if len(units) == 1:
+    if len(units) == 1 and not units[0].grams:
         return units  # A relaxed search must not match only a part of it.
     split = {part: None for unit in units for part in _split_unit(unit)}
     return [unit for unit in split if not unit.is_stop_word] or list(split)
 
 
 def _split_unit(unit: Unit) -> list[Unit]:
-    if unit.is_quoted or len(unit.stems) < 2 or unit.grams:
+    if unit.is_quoted or len(unit.stems) + len(unit.grams) < 2:
         return [unit]
     pairs = zip(unit.stems, unit.words, strict=False)
-    return [Unit(word, (stem,), (word,), (), (word,)) for stem, word in pairs]
+    words = [Unit(word, (stem,), (word,), (), (word,)) for stem, word in pairs]
+    return words + [Unit(gram, (), (), (), (), (gram,)) for gram in unit.grams]
 
 
 def min_units(count: int) -> int:

@@ -14,14 +14,18 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.request import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ccgrep.search.request import Place
+
+    PlaceKey = tuple[int, int]
+    """A place as session key and turn number."""
 
 _RECENCY = 0.05
 _HALF_LIFE_MS = 30 * 86_400_000
 _SUBAGENT_FACTOR = 0.9
-_SESSION_BONUS = 0.2
+_NEIGHBOUR_WEIGHT = 0.15
+_NEXT_BEST_WEIGHTS = (0.1, 0.05)
 _DIGITS = 5
 """Scores are rounded, because their last digits depend on the order of summation."""
 
@@ -52,29 +56,43 @@ def recency(started: int, newest: int) -> float:
 
 
 def rank(
-    documents: Sequence[DocumentHit], newest: int, by_session: bool = False
+    documents: Sequence[DocumentHit], newest: int, in_context: bool = False
 ) -> list[RankedHit]:
     """Return the turns in order, each once with all its places.
 
-    `by_session` adds to each score a share of the best other score in the session: if no turn has
-    all words of a question, a session that mentions several of them is more likely to be right.
+    `in_context` adds what the turns around a hit say: see `add_context`.
     """
     scores = {id(one): one.score * recency(one.started, newest) for one in documents}
-    if by_session:
-        _add_session_bonus(documents, scores)
+    if in_context:
+        final = add_context({place_key(one): scores[id(one)] for one in documents})
+        scores = {id(one): final[place_key(one)] for one in documents}
     _put_below_parents(documents, scores)
     return _group_by_turn([(round(scores[id(one)], _DIGITS), one) for one in documents])
 
 
-def _add_session_bonus(documents: Sequence[DocumentHit], scores: dict[int, float]) -> None:
-    sessions: dict[int, list[float]] = {}
-    for one in documents:
-        sessions.setdefault(one.session_key, [0.0]).append(scores[id(one)])
-    best_two = {session: sorted(all_scores)[-2:] for session, all_scores in sessions.items()}
-    for one in documents:
-        own = scores[id(one)]
-        second, first = best_two[one.session_key]
-        scores[id(one)] = own + _SESSION_BONUS * (second if own == first else first)
+def place_key(document: DocumentHit) -> PlaceKey:
+    return document.session_key, document.turn
+
+
+def add_context(scores: Mapping[PlaceKey, float]) -> dict[PlaceKey, float]:
+    """Add to each score that of the turn's neighbours, and to a session's best the next best.
+
+    The answer to a question often stands beside the turn that has its words.
+    """
+    final = {
+        (session, turn): score
+        + _NEIGHBOUR_WEIGHT
+        * (scores.get((session, turn - 1), 0.0) + scores.get((session, turn + 1), 0.0))
+        for (session, turn), score in scores.items()
+    }
+    sessions: dict[int, list[PlaceKey]] = {}
+    for key in scores:
+        sessions.setdefault(key[0], []).append(key)
+    for keys in sessions.values():
+        keys.sort(key=lambda key: (-final[key], key))
+        pairs = zip(_NEXT_BEST_WEIGHTS, keys[1:], strict=False)
+        final[keys[0]] += sum(weight * final[key] for weight, key in pairs)
+    return final
 
 
 def _put_below_parents(documents: Sequence[DocumentHit], scores: dict[int, float]) -> None:

@@ -39,6 +39,7 @@ class Request(NamedTuple):
     types: tuple[TextKind, ...] = ()
     limit: int = 10  # 0 for all
     per_session: int = 0
+    needs_all_words: bool = False
     ignore_case: bool = False
     whole_word: bool = False
     invert: bool = False
@@ -84,7 +85,8 @@ class Answer(NamedTuple):
     hits: list[Hit]
     total: int
     tier: Tier
-    relaxed: tuple[str, ...] = ()  # the words, if hits have most but not all of them
+    relaxed: tuple[str, ...] = ()  # the words of a short query, if some hits lack one
+    complete: int = 0  # the number of hits before those
     is_cut_short: bool = False  # at the deadline
 
 

@@ -1,21 +1,31 @@
 """Semantic and hybrid ranking.
 
-    hybrid   = alpha × semantic + (1 − alpha) × word score / the best word score
-    semantic = 0.85 × the most similar text of the turn + 0.15 × the other of prompt and answer
+    hybrid     = alpha × meaning + (1 − alpha) × word score / the best word score
+    meaning    = how far the similarity is above that of an average text, in standard deviations
+    similarity = 0.7 × the most similar text of the turn + 0.3 × the other of prompt and answer
 
-Scores are combined linearly: combining ranks did worse than words alone. A turn gains from the
-turns before and after it, and the best turn of a session from the next best. docs/relevance.md
-has the measurements. Filters come first: if few turns pass them, each is compared with the query;
-otherwise the nearest texts are fetched, more and more of them until enough pass.
+Deviations are comparable between queries and models; raw cosines are not. A turn that has every
+name and number of the query ranks above turns that are merely similar. A turn gains from the turns
+before and after it, and the best turn of a session from the next best. docs/relevance.md has the
+measurements. Filters come first: if few turns pass them, each is compared with the query; otherwise
+the nearest texts are fetched, more and more of them until enough pass.
 """
 
 from __future__ import annotations
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank, recency
+from ccgrep.search.rank import (
+    MACHINE_KINDS,
+    add_context,
+    limit_hits,
+    make_hit,
+    place_key,
+    rank,
+    recency,
+)
 from ccgrep.search.request import Answer, Passage, Place
-from ccgrep.search.word_search import has_known_word, score_words
+from ccgrep.search.word_search import find_exact, has_known_word, score_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,10 +33,10 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.reader import Hit as DocumentHit
     from ccgrep.fulltext.reader import TextReader
     from ccgrep.kinds import Tier
-    from ccgrep.search.rank import RankedHit
+    from ccgrep.search.rank import PlaceKey, RankedHit
     from ccgrep.search.request import Request
     from ccgrep.search.semantic_search import Query
-    from ccgrep.semantic.vectors import Match
+    from ccgrep.semantic.vectors import Background, Match
 
 MIN_SIMILARITY = 0.25
 """A text that is less similar than this is about something else."""
@@ -37,25 +47,23 @@ For 300 strings of random letters, syllables and digits, on five conversations, 
 similarity of at most 0.40 (median 0.23). For 997 real questions the median was 0.60, and 99 % had
 at least 0.46."""
 
-_OTHER_SIDE_WEIGHT = 0.15
-_NEIGHBOUR_WEIGHT = 0.15
-_NEXT_BEST_WEIGHTS = (0.2, 0.1)
+_OTHER_SIDE_WEIGHT = 0.3
+_HIGH_DEVIATION = 6.0
+"""How many standard deviations count as much as the best word score."""
+_EXACT_BONUS = 0.5
 _TITLE_FACTOR = 0.9
 _MAX_COMPARED = 5000
 """How many turns are compared one by one; if more pass the filters, the nearest are fetched."""
 _FIRST_FETCH = 256
-_MIN_WORD_SCORE = 0.4
+_MIN_WORD_SCORE = 0.2
 _MACHINE_FACTOR = 0.25
-
-Key = tuple[int, int]
-"""A place as session key and turn number."""
 
 
 class _ScoredTurn(NamedTuple):
     """A turn with its scores and the most similar part of it."""
 
     document: DocumentHit
-    semantic: float
+    meaning: float
     words: float
     passage: Passage | None
     similarity: float
@@ -72,11 +80,15 @@ def search_semantic(
     """Return the most similar turns; with `alpha` below 1, also those that have the words."""
     tier: Tier = "hybrid" if alpha < 1 else "semantic"
     words = score_words(reader, request) if alpha < 1 else []
+    exact = {place_key(one) for one in find_exact(reader, request)} if alpha < 1 else set()
     similar = _find_similar(reader, request, query, surfaces)
     turns = _score_turns(reader, query, surfaces, similar, words)
-    scores = {key: alpha * turn.semantic + (1 - alpha) * turn.words for key, turn in turns.items()}
+    scores = {
+        key: alpha * turn.meaning + (1 - alpha) * turn.words + _EXACT_BONUS * (key in exact)
+        for key, turn in turns.items()
+    }
     hit_keys = _hit_keys(reader, request, turns, has_words=bool(words))
-    final = _add_context(scores)
+    final = add_context(scores)
     top = max(hit_keys, key=lambda key: final[key], default=None)
     if top is None:
         return Answer([], 0, tier)
@@ -87,10 +99,11 @@ def search_semantic(
     ranked = _rank_machines_last(documents, newest)
     hits = []
     for one in limit_hits(ranked, request.limit, request.per_session):
-        turn = turns[_key(one.document)]
+        turn = turns[place_key(one.document)]
         parts = (
-            ("meaning", turn.semantic),
+            ("meaning", turn.meaning),
             ("words", turn.words),
+            ("exact", float(place_key(one.document) in exact)),
             ("recency", recency(one.document.started, newest)),
         )
         hit = make_hit(one, lambda document: Place(*reader.place(document.address)))
@@ -99,19 +112,16 @@ def search_semantic(
 
 
 def _hit_keys(
-    reader: TextReader, request: Request, turns: Mapping[Key, _ScoredTurn], has_words: bool
-) -> set[Key]:
+    reader: TextReader, request: Request, turns: Mapping[PlaceKey, _ScoredTurn], has_words: bool
+) -> set[PlaceKey]:
     """Return the turns that are similar enough or have enough of the words."""
     least = MIN_SIMILARITY if has_known_word(reader, request) else _MIN_SIMILARITY_OF_UNKNOWN
     if not has_words and all(turn.similarity < least for turn in turns.values()):
         return set()
-    most_words = score_words(reader, request, needs_most=True) if has_words else []
-    with_words = {_key(one) for one in most_words}
     return {
         key
         for key, turn in turns.items()
-        if turn.similarity >= MIN_SIMILARITY
-        or (key in with_words and turn.words >= _MIN_WORD_SCORE)
+        if turn.similarity >= MIN_SIMILARITY or turn.words >= _MIN_WORD_SCORE
     }
 
 
@@ -121,19 +131,20 @@ def _score_turns(
     surfaces: Sequence[str],
     similar: Sequence[DocumentHit],
     words: Sequence[DocumentHit],
-) -> dict[Key, _ScoredTurn]:
+) -> dict[PlaceKey, _ScoredTurn]:
     """Score the turns that are similar and those in `words`, which have word scores."""
-    documents = {_key(one): one for one in (*similar, *words)}
+    documents = {place_key(one): one for one in (*similar, *words)}
     best = max((one.score for one in words), default=0.0) or 1.0
-    word_scores = {_key(one): one.score / best for one in words}
+    word_scores = {place_key(one): one.score / best for one in words}
     addresses = [one.address for one in documents.values()]
     keys = [reader.keys(addresses, surface) for surface in surfaces]
     matches = query.of({key for surface_keys in keys for key in surface_keys})
+    background = query.background()
     turns = {}
     for (place, document), own in zip(documents.items(), zip(*keys, strict=True), strict=True):
         pairs = zip(surfaces, own, strict=True)
         sides = {surface: matches[key] for surface, key in pairs if key in matches}
-        turns[place] = _score_turn(document, sides, word_scores.get(place, 0.0))
+        turns[place] = _score_turn(document, sides, word_scores.get(place, 0.0), background)
     return turns
 
 
@@ -165,7 +176,9 @@ def _is_enough(documents: Sequence[DocumentHit], request: Request) -> bool:
     return 0 < 4 * request.limit <= sum(min(len(turns), most) for turns in sessions.values())
 
 
-def _score_turn(document: DocumentHit, sides: Mapping[str, Match], words: float) -> _ScoredTurn:
+def _score_turn(
+    document: DocumentHit, sides: Mapping[str, Match], words: float, background: Background
+) -> _ScoredTurn:
     if not sides:
         return _ScoredTurn(document, 0.0, words, None, 0.0)
     weighted = {
@@ -174,32 +187,15 @@ def _score_turn(document: DocumentHit, sides: Mapping[str, Match], words: float)
     }
     best = max(weighted, key=lambda surface: weighted[surface])
     pair = [weighted[surface] for surface in ("prompt", "answer") if surface in weighted]
-    other = min(pair) if len(pair) == 2 else 0.0
+    other = min(pair) if len(pair) == 2 else background.mean
+    similarity = (1 - _OTHER_SIDE_WEIGHT) * weighted[best] + _OTHER_SIDE_WEIGHT * other
     return _ScoredTurn(
         document,
-        semantic=(1 - _OTHER_SIDE_WEIGHT) * weighted[best] + _OTHER_SIDE_WEIGHT * other,
+        meaning=max(background.deviation(similarity), 0.0) / _HIGH_DEVIATION,
         words=words,
         passage=Passage(best, sides[best].start, sides[best].end),
         similarity=weighted[best],
     )
-
-
-def _add_context(scores: Mapping[Key, float]) -> dict[Key, float]:
-    """Add to each score that of the turn's neighbours, and to a session's best the next best."""
-    final = {
-        (session, turn): score
-        + _NEIGHBOUR_WEIGHT
-        * (scores.get((session, turn - 1), 0.0) + scores.get((session, turn + 1), 0.0))
-        for (session, turn), score in scores.items()
-    }
-    sessions: dict[int, list[Key]] = {}
-    for key in scores:
-        sessions.setdefault(key[0], []).append(key)
-    for keys in sessions.values():
-        keys.sort(key=lambda key: (-final[key], key))
-        pairs = zip(_NEXT_BEST_WEIGHTS, keys[1:], strict=False)
-        final[keys[0]] += sum(weight * final[key] for weight, key in pairs)
-    return final
 
 
 def _rank_machines_last(documents: Iterable[DocumentHit], newest: int) -> list[RankedHit]:
@@ -212,7 +208,3 @@ def _rank_machines_last(documents: Iterable[DocumentHit], newest: int) -> list[R
     known = {hit.document.object_key for hit in first}
     last = [hit._replace(score=hit.score * factor) for hit in machine]
     return [*first, *(hit for hit in last if hit.document.object_key not in known)]
-
-
-def _key(document: DocumentHit) -> Key:
-    return document.session_key, document.turn

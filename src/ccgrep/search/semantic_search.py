@@ -26,7 +26,7 @@ from ccgrep.semantic.embedding import Pending, window_start
 from ccgrep.semantic.encoder import OpenEncoder, open_encoder
 from ccgrep.semantic.model import Model
 from ccgrep.semantic.vector_files import model_dir
-from ccgrep.semantic.vectors import Match, Vectors
+from ccgrep.semantic.vectors import Background, Match, Vectors
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lifecycle import open_store
@@ -52,6 +52,10 @@ class Query:
 
     def nearest(self, limit: int) -> Mapping[int, Match]:
         return _best_matches(self._vectors.nearest(query, limit) for query in self._queries)
+
+    def background(self) -> Background:
+        """Return how similar an average text is to the query, for the first pattern."""
+        return self._vectors.background(self._queries[0])
 
     def of(self, keys: Iterable[int]) -> Mapping[int, Match]:
         key_list = list(keys)

@@ -1,9 +1,13 @@
 """Ranked word search in the full-text index.
 
-Hits come in bands whose scores never overlap. The first band holds turns whose discussion has all
-the words, the second those that have them in tool calls, tool output or thinking as well. The last
-band holds compaction summaries, worker sessions and superseded sessions. If no turn has all words,
-a second tier of the search asks for most of them.
+A turn matches if it has all words. Hits come in bands whose scores never overlap. The first band
+holds turns whose discussion has all the words, the second those that have them in tool calls, tool
+output or thinking as well. The last band holds compaction summaries, worker sessions and superseded
+sessions.
+
+If fewer turns than the limit have all words, turns that have some of them fill up the list, ranked
+by how much of the query they answer. A longer query is a question, for which having all words says
+little: one ranking holds the turns with all and with some words.
 """
 
 from __future__ import annotations
@@ -30,11 +34,15 @@ if TYPE_CHECKING:
 _TITLE_BOOST = 0.6
 _NEAR_SCORE = 0.7  # constant, because Tantivy scores proximity differently in each segment
 _NEAR_SLOP = 8
-_STOP_WORD_BOOST = 0.2
+_STOP_WORD_BOOST = 0.3
 _FIRST_FETCH = 100
+_FETCH_IN_CONTEXT = 500  # turns with some words, whose neighbours count
 _MAX_SCORED_TURNS = 1000
+_MAX_EXACT = 50  # more turns than this with the same names are not specific
 _MANY_HITS = 200
-_MIN_SHARE = 0.4  # of the best score, for a hit without all words
+_MIN_SHARE = 0.2  # of the best score, for a hit without all words
+_OTHER_FIELD_BOOST = 0.5  # for words in tool calls, tool output and thinking
+_MAX_STRICT_WORDS = 3  # in longer queries, turns with all words need not come first
 _MAX_LOSS = 0.94
 """The factor by which ranking can lower a score at most, see rank.py."""
 
@@ -45,6 +53,7 @@ _FIELDS: dict[TextKind, tuple[str, ...]] = {
     "thinking": ("thinking",),
 }
 _ALL_FIELDS = ("said", "tool", "output", "thinking")
+_WITH_NOTES = (*_ALL_FIELDS, "note")
 _POSITIONS = frozenset(["said", "title"])
 _TOKENS = frozenset(["output", "thinking"])
 
@@ -70,36 +79,56 @@ def search_words(
     if not queries:
         return None
     search = _WordSearch(reader, request, newest, load)
-    answer = search.answer("all", [Requirement(units, len(units)) for units in queries])
-    if answer.hits:
+    split = [content_units(units) for units in queries]
+    is_question = any(len(units) > _MAX_STRICT_WORDS for units in split)
+    strict: list[RankedHit] = []
+    if not is_question or request.needs_all_words or not request.limit:
+        strict = search.find_all([Requirement(units, len(units)) for units in queries])
+        is_enough = strict and len(search.limit(strict)) >= request.limit
+        if is_enough or request.needs_all_words:
+            return search.answer("all", strict)
+    ranked = _append(strict, search.find_some(split, queries))
+    answer = search.answer("all" if strict else "most", ranked)
+    answer = answer._replace(total=max(len(strict), len(answer.hits)))
+    if is_question or len(answer.hits) <= len(strict):
         return answer
-    relaxed = [content_units(units) for units in queries]
-    required = [Requirement(units, min_units(len(units))) for units in relaxed]
-    answer = search.answer("most", required, _stop_words(queries))
-    words = dict.fromkeys(unit.typed for units in relaxed for unit in units)
-    return answer._replace(relaxed=tuple(words))
+    words = (unit.typed for units in queries for unit in units if not unit.is_stop_word)
+    return answer._replace(relaxed=tuple(dict.fromkeys(words)), complete=len(strict))
+
+
+def _append(hits: Sequence[RankedHit], others: Sequence[RankedHit]) -> list[RankedHit]:
+    """Return the hits, then the other turns with lower scores."""
+    known = {hit.document.object_key for hit in hits}
+    lowest = min((hit.score for hit in hits), default=1.0)
+    rest = [hit for hit in others if hit.document.object_key not in known]
+    return [*hits, *(hit._replace(score=hit.score * lowest) for hit in rest)]
 
 
 def score_words(
-    reader: TextReader,
-    request: Request,
-    limit: int = _MAX_SCORED_TURNS,
-    needs_most: bool = False,
+    reader: TextReader, request: Request, limit: int = _MAX_SCORED_TURNS
 ) -> list[DocumentHit]:
-    """Return the turns whose discussion has any of the words, the best first.
-
-    With `needs_most`, they must have as many of the words as a relaxed word search requires.
-    """
+    """Return the turns that have any of the words, the best first."""
     queries = _parse_patterns(reader, request)
     if not queries:
         return []
-    required = [
-        Requirement(units, min_units(len(units)) if needs_most else 1)
-        for units in map(content_units, queries)
-    ]
     search = _WordSearch(reader, request)
-    discussion, *_ = search.bands(required, _stop_words(queries))
-    return reader.search(search.clauses.apply(discussion.query), limit)
+    first, *_ = search.some_bands([content_units(units) for units in queries], queries)
+    return reader.search(search.clauses.apply(first.query), limit)
+
+
+def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
+    """Return the turns that have every name, number and phrase of a pattern, if they are few."""
+    required = [
+        Requirement(names, len(names))
+        for units in _parse_patterns(reader, request)
+        if (names := [unit for unit in units if unit.is_name])
+    ]
+    if not required:
+        return []
+    search = _WordSearch(reader, request)
+    query = search.clauses.apply(search.names_query(required))
+    found = reader.search(query, _MAX_EXACT + 1)
+    return found if len(found) <= _MAX_EXACT else []
 
 
 def has_known_word(reader: TextReader, request: Request) -> bool:
@@ -111,10 +140,6 @@ def has_known_word(reader: TextReader, request: Request) -> bool:
 def _parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
     queries = (parse(text, reader.stems, reader.tokens) for text in request.patterns)
     return [units for units in queries if units]
-
-
-def _stop_words(queries: list[list[Unit]]) -> list[Unit]:
-    return [unit for units in queries for unit in units if unit.is_stop_word]
 
 
 class _WordSearch:
@@ -132,32 +157,50 @@ class _WordSearch:
         self.clauses = filter_clauses(reader, request.filters)
         self._newest = newest
         self._load = load
-        self._limit = 0 if request.needs_total else request.limit
+        self._machine = tuple(reader.term("kind", kind) for kind in MACHINE_KINDS)
 
-    def answer(
-        self, tier: Tier, required: list[Requirement], stop_words: Sequence[Unit] = ()
-    ) -> Answer:
+    def find_all(self, required: list[Requirement]) -> list[RankedHit]:
+        """Return the turns that have all words, in bands, until they are enough."""
+        limit = 0 if self._request.needs_total else self._request.limit
+        return self._find(self._all_bands(required), required, limit)
+
+    def find_some(self, split: list[list[Unit]], queries: list[list[Unit]]) -> list[RankedHit]:
+        """Return the turns that have some of the words, in order of how much they answer."""
+        required = [Requirement(units, min_units(len(units))) for units in split]
+        bands = self.some_bands(split, queries)
+        return self._find(bands, required, self._request.limit, is_relaxed=True)
+
+    def _find(
+        self,
+        bands: Iterable[Band],
+        required: list[Requirement],
+        limit: int,
+        is_relaxed: bool = False,
+    ) -> list[RankedHit]:
         ranked: dict[int, RankedHit] = {}
-        for band in self.bands(required, stop_words):
-            found = self._search(band, required, tier)
+        for band in bands:
+            found = self._search(band, required, limit, is_relaxed)
             top = max((hit.score for hit in found), default=0.0) or 1.0
             span = band.highest - band.lowest
             for score, document, others in found:
                 hit = RankedHit(band.lowest + span * score / top, document, others)
                 known = ranked.get(document.object_key)
                 ranked[document.object_key] = merge_places(known, hit) if known else hit
-            if self._is_enough(ranked.values()):
+            if limit and len(self.limit(ranked.values())) == limit:
                 break
-        kept = limit_hits(ranked.values(), self._request.limit, self._request.per_session)
+        return list(ranked.values())
+
+    def answer(self, tier: Tier, ranked: Sequence[RankedHit]) -> Answer:
+        kept = self.limit(ranked)
         place_of = self._place_by_key() if len(kept) > _MANY_HITS else self._place
         hits = [
             make_hit(one, place_of)._replace(parts=(("words", one.document.score),)) for one in kept
         ]
         return Answer(hits, len(ranked), tier)
 
-    def _is_enough(self, ranked: Iterable[RankedHit]) -> bool:
-        limit, per_session = self._limit, self._request.per_session
-        return bool(limit) and len(limit_hits(ranked, limit, per_session)) == limit
+    def limit(self, ranked: Iterable[RankedHit]) -> list[RankedHit]:
+        """Return the hits within the request's limits."""
+        return limit_hits(ranked, self._request.limit, self._request.per_session)
 
     def _place(self, document: DocumentHit) -> Place:
         return Place(*self._reader.place(document.address))
@@ -167,31 +210,40 @@ class _WordSearch:
         sessions = {hash_session_id(id): id for id in self._reader.value_counts("session")}
         return lambda document: Place(sessions[document.session_key], document.turn)
 
-    def _search(self, band: Band, required: list[Requirement], tier: Tier) -> list[RankedHit]:
+    def _search(
+        self, band: Band, required: list[Requirement], limit: int, is_relaxed: bool
+    ) -> list[RankedHit]:
         """Return the hits of a band, at least as many as the limit if there are that many."""
         query = self.clauses.apply(band.query, never=band.never)
         has_phrase = any(unit.is_phrase for one in required for unit in one.units)
-        fetch = max(_FIRST_FETCH, 4 * self._limit) if self._limit else 0
+        first = _FETCH_IN_CONTEXT if is_relaxed else _FIRST_FETCH
+        fetch = max(first, 4 * limit) if limit else 0
         while True:
             documents = self._reader.search(query, fetch)
-            if tier == "most":
+            if is_relaxed:
                 least = _MIN_SHARE * max((one.score for one in documents), default=0.0)
                 relevant = [one for one in documents if one.score >= least]
-                ranked = rank(relevant, self._newest, by_session=True)
+                ranked = rank(relevant, self._newest, in_context=True)
             else:
                 ranked = rank(documents, self._newest)
             if band.fields and has_phrase:
-                ranked = self._verify(ranked, required, band.fields)
+                ranked = self._verify(ranked, required, band.fields, limit)
             if not fetch or len(documents) < fetch:
                 return ranked
-            kept = limit_hits(ranked, self._limit, self._request.per_session)
-            # Documents that were not fetched must not be able to pass those that were.
-            if len(kept) == self._limit and documents[-1].score < _MAX_LOSS * kept[-1].score:
+            kept = self.limit(ranked)
+            # Documents that were not fetched must not be able to pass those that were, except by
+            # what their neighbours add.
+            is_sure = is_relaxed or documents[-1].score < _MAX_LOSS * kept[-1].score
+            if len(kept) == limit and is_sure:
                 return ranked
             fetch *= 8
 
     def _verify(
-        self, ranked: Iterable[RankedHit], required: list[Requirement], fields: tuple[str, ...]
+        self,
+        ranked: Iterable[RankedHit],
+        required: list[Requirement],
+        fields: tuple[str, ...],
+        limit: int,
     ) -> list[RankedHit]:
         """Return the hits whose text has the phrases, until they are enough."""
         kept: list[RankedHit] = []
@@ -200,29 +252,53 @@ class _WordSearch:
             texts = {field: self._load(place, field) for field in fields}
             if meets_any(required, texts, self._reader.stems, self._reader.tokens):
                 kept.append(hit)
-                if self._is_enough(kept):
+                if limit and len(self.limit(kept)) == limit:
                     break
         return kept
 
-    def bands(self, required: list[Requirement], stop_words: Sequence[Unit]) -> list[Band]:
-        machine = tuple(self._reader.term("kind", kind) for kind in MACHINE_KINDS)
+    def _all_bands(self, required: list[Requirement]) -> list[Band]:
         if self._request.types:
-            fields = tuple(field for kind in self._request.types for field in _FIELDS[kind])
-            query = self._query(required, lambda unit: self._in_any(fields, unit))
-            return [Band(query, machine, fields, 0.25, 1.0), Band(query, (), fields, 0.0, 0.25)]
+            return self._typed_bands(required)
         bonus = [query for one in required for query in self._near(one.units)]
+        discussion = self._query(required, self._in_discussion)
+        rest = self._query(required, lambda unit: self._in_any(_ALL_FIELDS, unit))
+        last = self._query(required, lambda unit: self._in_any(_WITH_NOTES, unit))
+        return [
+            Band(self._reader.combine(discussion, [], [], bonus), self._machine, (), 0.5, 1.0),
+            Band(rest, self._machine, _ALL_FIELDS, 0.25, 0.5),
+            Band(last, (), _WITH_NOTES, 0.0, 0.25),
+        ]
+
+    def some_bands(self, split: list[list[Unit]], queries: list[list[Unit]]) -> list[Band]:
+        """Return the bands of turns with some words; phrases and stop words add to the score."""
+        required = [Requirement(units, min_units(len(units))) for units in split]
+        if self._request.types:
+            return self._typed_bands(required)
+        whole = [unit for units in queries for unit in units]
+        stop_words = [unit for unit in whole if unit.is_stop_word]
+        bonus = [query for units in split for query in self._near(units)]
+        bonus += [self._in("said", unit) for unit in whole if len(unit.stems) > 1]
         bonus += [
             Query.boost_query(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
         ]
-        discussion = self._query(required, self._in_discussion)
-        with_notes = (*_ALL_FIELDS, "note")
-        rest = self._query(required, lambda unit: self._in_any(_ALL_FIELDS, unit))
-        last = self._query(required, lambda unit: self._in_any(with_notes, unit))
+        first = self._reader.combine(self._query(required, self._anywhere), [], [], bonus)
+        last = self._query(required, lambda unit: self._in_any(_WITH_NOTES, unit))
         return [
-            Band(self._reader.combine(discussion, [], [], bonus), machine, (), 0.5, 1.0),
-            Band(rest, machine, _ALL_FIELDS, 0.25, 0.5),
-            Band(last, (), with_notes, 0.0, 0.25),
+            Band(first, self._machine, _ALL_FIELDS, 0.25, 1.0),
+            Band(last, (), _WITH_NOTES, 0.0, 0.25),
         ]
+
+    def names_query(self, required: list[Requirement]) -> Query:
+        """Return a query for turns that have all units, anywhere but in machine text."""
+        types = self._request.types
+        fields = tuple(f for kind in types for f in _FIELDS[kind]) or _ALL_FIELDS
+        query = self._query(required, lambda unit: self._in_any(fields, unit))
+        return self._reader.combine(query, [], self._machine)
+
+    def _typed_bands(self, required: list[Requirement]) -> list[Band]:
+        fields = tuple(field for kind in self._request.types for field in _FIELDS[kind])
+        query = self._query(required, lambda unit: self._in_any(fields, unit))
+        return [Band(query, self._machine, fields, 0.25, 1.0), Band(query, (), fields, 0.0, 0.25)]
 
     def _query(self, required: list[Requirement], build: Callable[[Unit], Query]) -> Query:
         queries = [
@@ -234,6 +310,24 @@ class _WordSearch:
     def _in_discussion(self, unit: Unit) -> Query:
         title = Query.boost_query(self._in("title", unit), _TITLE_BOOST)
         return self._reader.best_of([self._in("said", unit), title])
+
+    def _anywhere(self, unit: Unit) -> Query:
+        """Return a query for a unit in any field, with a lower score outside the discussion.
+
+        There the score depends only on how rare the words are, there and in the discussion. The
+        length of an output says nothing about its subject.
+        """
+        stems = (*unit.stems, *unit.grams)
+        in_discussion = self._rarity("said", stems)
+        queries = [self._in_discussion(unit)]
+        for field in _ALL_FIELDS[1:]:
+            rarity = self._rarity(field, unit.tokens if field in _TOKENS else stems)
+            score = _OTHER_FIELD_BOOST * min(rarity, in_discussion)
+            queries.append(Query.const_score_query(self._in(field, unit), score))
+        return self._reader.best_of(queries)
+
+    def _rarity(self, field: str, words: Iterable[str]) -> float:
+        return sum(self._reader.rarity(field, word) for word in words)
 
     def _in_any(self, fields: Sequence[str], unit: Unit) -> Query:
         return self._reader.best_of([self._in(field, unit) for field in fields])

@@ -1,20 +1,17 @@
-"""Cut a long text into chunks that the model's limit allows, by the model's own tokenizer.
+"""Choose the chunks of a text that are embedded, by the model's own tokenizer.
 
-Chunks start and end between words if possible. Each shares about an eighth with the one before, so
-that text at a cut is whole in one of them. They cover the text up to `MAX_CHUNKS` chunks or
-`MAX_CHARS` characters, which bounds the cost of a huge paste.
+A text that the model's limit allows is one chunk. Of a longer text, the beginning and the end are
+embedded: what a prompt asks and what an answer concludes. More chunks took six times as long and
+found no more (docs/relevance.md). Chunks start and end between words if possible.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ccgrep.semantic import tokenizer
 from ccgrep.semantic.model import Model
 
-MAX_CHUNKS = 64
-MAX_CHARS = 1_000_000
-_BLOCK_CHARS = 32_768
+MAX_CHUNK_CHARS = 8192
 
 
 class Span(NamedTuple):
@@ -45,43 +42,32 @@ class Splitter:
             return []
         if len(text) <= self.limit and text.isascii():
             return [Span(0, len(text))]  # An ASCII token has at least one character.
-        return list(self._cut(text[:MAX_CHARS]))
+        tokens = self._tokens(text[:MAX_CHUNK_CHARS], 0)
+        end = _chunk_end(tokens, 0, self.limit)
+        if end == len(tokens) and len(text) <= MAX_CHUNK_CHARS:
+            return [Span(0, len(text))]
+        first = Span(0, tokens[end].start if end < len(tokens) else MAX_CHUNK_CHARS)
+        return [first, Span(self._last_start(text, first.end), len(text))]
 
-    def _cut(self, text: str) -> Iterator[Span]:
-        tokens = list(islice(self._tokens(text), MAX_CHUNKS * self.limit + 1))
-        first = start = 0
-        for _ in range(MAX_CHUNKS if tokens else 0):
-            end = _chunk_end(tokens, first, self.limit)
-            is_last = end == len(tokens)
-            yield Span(start, len(text) if is_last else tokens[end].start)
-            if is_last:
-                return
-            low = max(first + 1, end - self.limit // 8)
-            first = next(at for at in range(low, end + 1) if at == end or tokens[at].starts_word)
-            start = tokens[first].start
+    def _last_start(self, text: str, least: int) -> int:
+        """Return where the last chunk starts, at `least` or after it."""
+        begin = max(least, len(text) - MAX_CHUNK_CHARS)
+        tokens = self._tokens(text[begin:], begin)
+        low = max(len(tokens) - self.limit, 0)
+        word_starts = (at for at in range(low, len(tokens)) if tokens[at].starts_word)
+        at = next(word_starts, low)
+        return tokens[at].start if tokens else begin
 
-    def _tokens(self, text: str) -> Iterator[_Token]:
-        """Tokenize one block at a time, so that unused text is not tokenized."""
-        block = 0
-        while block < len(text):
-            end = _block_end(text, block)
-            encoding = self._tokenizer.encode(
-                tokenizer.replace_surrogates(text[block:end]), add_special_tokens=False
-            )
-            before: int | None = None
-            for (start, _), word in zip(encoding.offsets, encoding.word_ids, strict=True):
-                yield _Token(block + start, word != before)
-                before = word
-            block = end
-
-
-def _block_end(text: str, start: int) -> int:
-    """Return the end of a block: after white space, if its second half has any."""
-    end = start + _BLOCK_CHARS
-    if end >= len(text):
-        return len(text)
-    half = start + _BLOCK_CHARS // 2
-    return next((at for at in range(end, half, -1) if text[at - 1].isspace()), end)
+    def _tokens(self, text: str, offset: int) -> list[_Token]:
+        """Return the tokens of a part of a text that begins at `offset`."""
+        encoding = self._tokenizer.encode(
+            tokenizer.replace_surrogates(text), add_special_tokens=False
+        )
+        words = [None, *encoding.word_ids]
+        return [
+            _Token(offset + start, word != before)
+            for (start, _), word, before in zip(encoding.offsets, words[1:], words, strict=False)
+        ]
 
 
 def _chunk_end(tokens: Sequence[_Token], first: int, limit: int) -> int:

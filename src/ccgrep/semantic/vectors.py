@@ -16,6 +16,9 @@ _MAX_WITHOUT_GRAPHS = 50_000
 _GRAPH_FACTOR = 8
 """A graph is used only for less than this part of a segment: else comparing all is as fast."""
 _TRIES = 5
+_SAMPLE = 2000
+_TYPICAL = np.tile(np.array([0.0, 0.2], np.float32), 50)
+"""Similarities that stand for other texts in a store that has only a few."""
 _EXPANSION = 256
 
 
@@ -25,6 +28,17 @@ class Match(NamedTuple):
     similarity: float
     start: int
     end: int
+
+
+class Background(NamedTuple):
+    """The similarity of a query to all texts."""
+
+    mean: float
+    spread: float  # the standard deviation
+
+    def deviation(self, similarity: float) -> float:
+        """Return how many standard deviations a similarity is above the mean."""
+        return (similarity - self.mean) / self.spread
 
 
 class Vectors:
@@ -78,6 +92,16 @@ class Vectors:
             _keep_best(best, segment, *_nearest(segment, graph, query, limit))
         ranked = sorted(best.items(), key=lambda item: (-item[1].similarity, item[0]))
         return dict(ranked[:limit])
+
+    def background(self, query: NDArray[np.float32]) -> Background:
+        """Return how similar the texts are to a query, by a sample that is always the same."""
+        step = max(self.count // _SAMPLE, 1)
+        parts = [
+            segment.similarities(query, np.arange(0, segment.count, step))
+            for segment in self.segments
+        ]
+        sample = np.concatenate([_TYPICAL, *parts])
+        return Background(float(sample.mean()), float(sample.std()))
 
     def of(self, keys: Iterable[int], query: NDArray[np.float32]) -> dict[int, Match]:
         """Return the best match of each of these texts that is embedded."""

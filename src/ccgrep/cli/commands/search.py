@@ -86,6 +86,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         invert=arguments.invert_match,
         finds_every_match=arguments.only_matching,
         excludes_own_output=not is_own,
+        needs_all_words=arguments.all,
         needs_total=arguments.json,
         surfaces=tuple(dict.fromkeys(arguments.surface or ())),
         alpha=_alpha(arguments.alpha),
@@ -156,13 +157,17 @@ def _limit(arguments: Arguments, mode: Mode, config: Config) -> int:
 
 
 def _warn(result: Result, context: Context, is_quiet: bool) -> None:
-    """Warn if the search timed out, or if no turn has all words."""
+    """Warn if the search timed out, or if some hits of a short query lack a word."""
     answer = result.answer
     if answer.is_cut_short:
         context.warn("the search timed out and is incomplete: use a longer --timeout")
-    if answer.tier == "most" and answer.hits and not is_quiet:
+    if answer.relaxed and not is_quiet:
         words = " ".join(" ".join(word.split()) for word in answer.relaxed)
-        context.warn(f"no turn has all words; these have most of: {words}")
+        if answer.complete:
+            first = f"the first {answer.complete} have" if answer.complete > 1 else "the first has"
+            context.warn(f"{first} all words, the others some of: {words} (--all leaves them out)")
+        else:
+            context.warn(f"no turn has all words; these have some of: {words}")
 
 
 def _explain(result: Result, context: Context) -> None:
