@@ -41,6 +41,7 @@ class Config(NamedTuple):
     color: str
     redact: str
     pager: str
+    mode: str
     model: str
     embed_window_days: int
     surfaces: tuple[str, ...]

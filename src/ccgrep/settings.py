@@ -77,6 +77,10 @@ _TABLE = (
     Key("pager", "text", "less -FRX",
         "program that shows long output on a terminal; empty or cat for none",
         "--no-pager", ("CCGREP_PAGER", "PAGER")),
+    Key("mode", "word", "auto",
+        "how a search without -F or -E ranks; auto ranks questions by words and meaning if turns "
+        "are embedded, and all else by words",
+        "--words", words=("auto", "words", "hybrid", "semantic")),
     Key("model", "text", "sentence-transformers/all-MiniLM-L6-v2",
         "embedding model of semantic search, a name or a path", "--model"),
     Key("index_kinds", "words", ("user", "assistant", "tool", "thinking"),

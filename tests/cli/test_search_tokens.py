@@ -264,18 +264,18 @@ def test_all_words_print_no_warning(talk: Home) -> None:
 
 
 def test_words_of_the_most_tier_are_named_on_stderr(talk: Home) -> None:
-    done = talk.run("flaky login test kangaroo")
+    done = talk.run("flaky login kangaroo")
     assert done.returncode == 0
     assert done.stdout.splitlines()[0].endswith("The login test fails every third run")
     note = done.stderr.splitlines()
     assert len(note) == 1
-    assert re.search(r"no turn has all words.*: flaky login test kangaroo$", note[0])
+    assert re.search(r"no turn has all words.*: flaky login kangaroo$", note[0])
 
 
 def test_stop_words_are_not_named(talk: Home) -> None:
-    done = talk.run("how did we fix the flaky login kangaroo")
+    done = talk.run("how did the flaky login kangaroo")
     assert done.returncode == 0
-    assert done.stderr.rstrip().endswith(": fix flaky login kangaroo")
+    assert done.stderr.rstrip().endswith(": flaky login kangaroo")
 
 
 def test_no_hit_is_silent_and_exit_1(talk: Home) -> None:

@@ -102,7 +102,7 @@ def test_paraphrase_without_a_common_word_is_found(shop: Home, mode: str) -> Non
     assert (done.returncode, done.stderr) == (0, "")
     first = done.stdout.splitlines()[0]
     assert re.fullmatch(rf"shop1111:0:0\.\d\d\d:{re.escape(LOGIN)}", first)
-    assert shop.run(*query.split()).returncode == 1
+    assert shop.run("--words", *query.split()).returncode == 1
 
 
 def test_exit_codes(shop: Home) -> None:
@@ -616,3 +616,63 @@ def test_vectors_are_maintained_without_the_extra(embedded: Home) -> None:
     ):
         assert done.code == 0, (command, done)
     assert not vector_files_contain(home, text_key(MEMORY))
+
+
+# Which mode answers
+
+QUESTION = "why does the process leak memory and get terminated"
+
+
+def test_question_is_ranked_by_words_and_meaning_and_says_so(shop: Home) -> None:
+    chosen, hybrid, words = run_many(
+        shop, [[QUESTION], ["--hybrid", QUESTION], ["--words", QUESTION]]
+    )
+    assert chosen.out == hybrid.out != words.out
+    assert chosen.err == "ccgrep: ranked by words and meaning; --words ranks by words alone\n"
+    assert (hybrid.err, words.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["memory leak"],
+        ["-l", QUESTION],
+        ["-c", QUESTION],
+        ["-n", "0", QUESTION],
+        ["--all", QUESTION],
+        ["-t", "user", QUESTION],
+        ["why does parse_json leak memory and get terminated"],
+        ['why does the process leak "more and more memory" today'],
+    ],
+    ids=" ".join,
+)
+def test_anything_else_is_ranked_by_words(shop: Home, arguments: list[str]) -> None:
+    plain, words = run_many(shop, [arguments, ["--words", *arguments]])
+    assert (plain.out, plain.err) == (words.out, words.err)
+
+
+@pytest.mark.parametrize(("mode", "tier"), [("words", "most"), ("semantic", "semantic")])
+def test_setting_decides_which_mode_answers(shop: Home, mode: str, tier: str) -> None:
+    done = shop.run(QUESTION, "--json", env={"CCGREP_MODE": mode})
+    assert json.loads(done.stdout)["tier"] == tier
+
+
+def test_words_answer_a_question_without_a_model(shop: Home) -> None:
+    answer = shop.json(QUESTION, "--model", "/nonexistent-model")
+    assert answer["tier"] == "most"
+
+
+def test_turn_with_every_name_ranks_above_similar_turns(embedded: Home) -> None:
+    home = embedded
+    exact = home.claude(9)
+    exact.turn("build it", "Done.", "make", "E4711 in leak_probe.c: out of memory")
+    exact.write()
+    similar = home.claude(5)
+    similar.turn("the worker leaks memory in the probe", "It is bounded now.")
+    similar.write()
+    home.index()
+    answer = home.json("--hybrid", "E4711 leak_probe.c worker leaks memory")
+    first, second = answer["results"][:2]
+    assert (first["session_id"], first["parts"]["exact"]) == (exact.id, 1.0)
+    assert (second["session_id"], second["parts"]["exact"]) == (similar.id, 0.0)
+    assert second["parts"]["meaning"] > first["parts"]["meaning"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ccgrep.errors import UsageError
 from ccgrep.fulltext.terms import ANSWER_MARK
 from ccgrep.ops.search import search
-from ccgrep.search.query import parse
+from ccgrep.search.query import is_question, parse
 from ccgrep.search.request import Answer, Place, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.snippet import word_finder
@@ -489,3 +489,87 @@ def test_repeated_parts_are_found_without_backtracking() -> None:
     parsed = parsed._replace(stems=parsed.words)
     (span,) = word_finder([parsed])(text)
     assert text[span.start : span.end] == unit
+
+
+def write_turns(home: Home, *prompts: str) -> list[str]:
+    ids = []
+    for seed, prompt in enumerate(prompts, 1):
+        file = home.claude(seed)
+        file.turn(prompt, "ok")
+        file.write()
+        ids.append(file.id)
+    home.index()
+    return ids
+
+
+def find(home: Home, query: str, **options: Any) -> list[str]:
+    return [hit.place.session for hit in ask(home, query, **options).hits]
+
+
+def test_turns_with_some_words_come_after_those_with_all(home: Home) -> None:
+    both, one, other, none = write_turns(
+        home, "parser socket token", "parser socket", "socket token", "button"
+    )
+    assert find(home, "parser socket token", limit=10)[0] == both
+    assert set(find(home, "parser socket token", limit=10)) == {both, one, other}
+    assert find(home, "parser socket token", limit=1) == [both]
+    assert find(home, "parser socket token", limit=10, needs_all_words=True) == [both]
+    assert find(home, "parser socket token") == [both]  # without a limit
+    assert find(home, "parser socket", limit=10) == find(home, "parser socket")
+    assert none not in find(home, "parser socket token", limit=10)
+
+
+def test_question_is_answered_by_the_turn_that_has_most_of_it(home: Home) -> None:
+    noise = "why was this the one to do " * 30
+    most, long, _ = write_turns(
+        home,
+        "the retry of the socket drops its token",
+        f"{noise} socket parser token cache retry schema {noise * 20}",
+        "the button is red",
+    )
+    assert find(home, "why does the socket retry drop a token of the worker", limit=10)[0] == most
+    assert long in find(home, "why does the socket retry drop a token of the worker", limit=10)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("调试器怎么读取向量寄存器的内容", "向量寄存器怎么用调试器读"),
+        ("サイドバーの幅を狭くする", "幅の狭いサイドバー"),
+        ("로그인 시험이 자주 실패한다", "자주 실패하는 로그인시험"),
+    ],
+)
+def test_question_without_spaces_matches_by_parts(home: Home, text: str, query: str) -> None:
+    wanted, _ = write_turns(home, text, "完全无关的另一件事情")
+    assert find(home, query, limit=10)[:1] == [wanted]
+
+
+def test_rare_words_in_output_count_and_its_length_does_not(home: Home) -> None:
+    for seed in range(10, 30):
+        file = home.claude(seed)
+        file.turn(f"build {seed} failed", "the build is failing")
+        file.write()
+    short, long = home.claude(1), home.claude(2)
+    short.turn("the build failed with bytes", "bytes of the failed build")
+    long.turn("go on", "done", "make", "VirtualAlloc 1455 failed\n" + "line of output\n" * 5000)
+    short.write()
+    long.write()
+    home.index()
+    assert find(home, "VirtualAlloc failed 1455 in the build", limit=10)[0] == long.id
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("how did we fix the flaky login test", True),
+        ("what was it", False),
+        ("flaky login test", False),
+        ("为什么侧边栏太窄", True),
+        ("why does parse_json fail on empty files", False),
+        ("why does src/auth.ts fail on empty files", False),
+        ('why does "empty file" fail again today here', False),
+        ("exit code 137 after building the image", False),
+    ],
+)
+def test_question_has_four_plain_words(query: str, expected: bool) -> None:
+    assert is_question(query) == expected

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ccgrep.errors import MissingModelError
@@ -15,6 +16,22 @@ from tests.helpers.extras import require_sentence_transformers
 from tests.helpers.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
 SOME = [text[:400] for text in texts(40)[::2]]
+
+
+@pytest.fixture(autouse=True)
+def long_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute with float32, also on processors that have bfloat16."""
+    monkeypatch.setattr(encoder, "_has_short_floats", lambda: False)
+
+
+def test_short_floats_change_vectors_by_less_than_a_hundredth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    require_sentence_transformers()
+    monkeypatch.setattr(encoder, "_has_short_floats", lambda: True)
+    found = FullEncoder(MODEL, threads=2).encode(SOME)
+    assert found.dtype == np.float32
+    assert 0 < float(np.abs(found - expected(MODEL.directory, SOME)).max()) < 0.01
 
 
 def test_many_texts_are_encoded_by_sentence_transformers() -> None:

@@ -202,3 +202,20 @@ def test_finding_a_model_imports_nothing_heavy() -> None:
         check=True,
     )
     assert run.stdout == "[]\n"
+
+
+def test_queries_and_texts_have_the_prompts_of_the_model(
+    tmp_path: Path, encoder: LightEncoder
+) -> None:
+    changes: dict[str, Any] = {
+        "config_sentence_transformers.json": {
+            "prompts": {"query": "find: ", "passage": "text: "},
+            "default_prompt_name": None,
+        }
+    }
+    prompted = LightEncoder(model_at(copy_model(tmp_path / "model", changes)))
+    some = texts(10)
+    asked = encoder.encode([f"find: {text}" for text in some])
+    embedded = encoder.encode([f"text: {text}" for text in some])
+    assert_close(prompted.encode(some, is_query=True), asked)
+    assert_close(prompted.encode(some), embedded)

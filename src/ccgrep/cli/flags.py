@@ -207,6 +207,7 @@ SEARCH_OPTIONS = (
         "print only turns that have all words. Without it, turns that have some of them fill up "
         "the list.",
     ),
+    Option(("--words",), "rank by words alone, also if the pattern is a question"),
     SEMANTIC,
     Option(("--hybrid",), "rank by words and meaning together"),
     Option(
@@ -354,7 +355,10 @@ _TABLE = (
             ROOT,
             NO_WAIT,
             QUIET,
-            Option(("-v", "--verbose"), "print the name of each transcript that is read"),
+            Option(
+                ("-v", "--verbose"),
+                "print the name of each transcript that is read, and the progress of embedding",
+            ),
             JSON,
         ),
         examples=(

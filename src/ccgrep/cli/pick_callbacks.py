@@ -23,7 +23,7 @@ from ccgrep.text import one_line
 DIRECTORY = "CCGREP_PICK"
 _LIMIT = "100"
 _HEADERS = {
-    "": "by words   ^T by meaning  ^R resume  ^Y copy REF  ^O open in browser",
+    "--words": "by words   ^T by meaning  ^R resume  ^Y copy REF  ^O open in browser",
     "--semantic": "by meaning   ^T by words  ^R resume  ^Y copy REF  ^O open in browser",
 }
 _OPENERS = ("xdg-open", "open", "wslview")
@@ -43,7 +43,8 @@ def run(words: list[str], context: Context) -> int:
         context.write_lines(_hits(context, words[0]))
     elif action == "toggle":
         state = State(context.environment[DIRECTORY])
-        state.save(state.options, "" if state.mode else "--semantic")
+        other = "--semantic" if state.mode == "--words" else "--words"
+        state.save(state.options, other)
     elif action == "preview" and words[1]:
         context.write_lines(_preview(context, words[0], words[1]))
     elif action == "copy":
@@ -58,7 +59,7 @@ class State:
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, "state")
-        self.mode, self.options = "", []
+        self.mode, self.options = "--words", []
         if os.path.exists(self._path):
             with open(self._path, encoding="utf-8") as file:
                 self.mode, *self.options = file.read().split("\0")[:-1]
@@ -108,7 +109,7 @@ def _hits(context: Context, query: str) -> Iterator[str]:
 def _print_hits(context: Context, state: State, query: str) -> None:
     from ccgrep.cli.commands import search  # noqa: PLC0415 - only with a query
 
-    words = [*state.options, *([state.mode] if state.mode else [])]
+    words = [*state.options, state.mode]
     words += ["--color=always", "--no-refresh", "-n", _LIMIT, "-e", query]
     search.run(parse(COMMANDS["search"], words), context, None)
 

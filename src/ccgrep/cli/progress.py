@@ -21,6 +21,14 @@ def shared_bar() -> "Bar":
     return Bar(delay_s=0.4)
 
 
+def embedding_text(progress: "EmbedProgress") -> str:
+    """Return how many texts are embedded, how fast, and how long the rest will take."""
+    rate = progress.done / max(progress.seconds, 0.001)
+    left = (progress.total - progress.done) / max(rate, 0.001)
+    done = f"{progress.done:,}/{progress.total:,} texts embedded"
+    return f"{done}  {rate:.0f}/s  {left:.0f} s left"
+
+
 class Bar:
     """A line that is redrawn until `close` erases it."""
 
@@ -40,10 +48,7 @@ class Bar:
 
     def embedding(self, progress: "EmbedProgress") -> None:
         """Show how many texts are embedded."""
-        rate = progress.done / max(progress.seconds, 0.001)
-        left = (progress.total - progress.done) / max(rate, 0.001)
-        done = f"{progress.done:,}/{progress.total:,} texts embedded  {rate:.0f}/s"
-        self._draw(progress.done / progress.total, f"{done}  {left:.0f} s left")
+        self._draw(progress.done / progress.total, embedding_text(progress))
 
     def count(self, done: int, total: int, label: str) -> None:
         """Show how many of `total` items are done."""

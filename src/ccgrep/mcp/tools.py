@@ -23,6 +23,7 @@ from ccgrep.output.formatting import iso_time
 from ccgrep.output.record_line import snippet_parts
 from ccgrep.output.turn_parts import summarize
 from ccgrep.paths import last_name
+from ccgrep.search.default_mode import set_default_mode
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import FoundHit, SearchOptions
 from ccgrep.text import clean
@@ -32,7 +33,9 @@ MAX_LIMIT = 500
 _SOURCES: dict[str, SourceName] = {
     "claude-code": "claude_code", "claude_code": "claude_code", "codex": "codex",
 }  # fmt: skip
-_MODES: dict[str, Mode] = {"lexical": "words", "semantic": "semantic", "hybrid": "hybrid"}
+_MODES: dict[str, Mode] = {
+    "words": "words", "lexical": "words", "semantic": "semantic", "hybrid": "hybrid"
+}  # fmt: skip
 
 Fields = dict[str, Any]
 Project = Annotated[str | None, Field(description="Only projects whose path contains this text")]
@@ -84,9 +87,12 @@ class Tools(NamedTuple):
         tool: Tool = None,
         source: Source = None,
         mode: Annotated[
-            Literal["lexical", "semantic", "hybrid"],
-            Field(description="Match words (lexical), meaning (semantic), or both (hybrid)"),
-        ] = "lexical",
+            Literal["auto", "lexical", "semantic", "hybrid"],
+            Field(
+                description="Match words (lexical), meaning (semantic), or both (hybrid); "
+                "auto ranks questions by both if it can"
+            ),
+        ] = "auto",
         include_self: Annotated[
             bool, Field(description="Include the calling session, and ccgrep's output in others")
         ] = False,
@@ -103,7 +109,6 @@ class Tools(NamedTuple):
         include_self = include_self or session_id is not None
         request = Request(
             patterns=(query,),
-            mode=_MODES[mode],
             filters=filters._replace(
                 sessions=(session_id,) if session_id is not None else None,
                 except_ids=frozenset() if include_self else self.calling_sessions(),
@@ -113,6 +118,8 @@ class Tools(NamedTuple):
             excludes_own_output=not include_self,
             needs_total=False,
         )
+        configured = self.config.mode if mode == "auto" else mode
+        request = set_default_mode(request, _MODES.get(configured), self.config.store_dir)
         notes: list[str] = []
         options = SearchOptions(embed_pending=True, warn=notes.append)
         try:

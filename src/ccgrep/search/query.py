@@ -10,7 +10,6 @@ from __future__ import annotations
 from ccgrep.errors import UsageError
 from ccgrep.fulltext.reader import TOKENS
 from ccgrep.fulltext.terms import camel_parts, cjk_runs, cjk_words, fold, remove_cjk
-from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
@@ -19,9 +18,10 @@ if TYPE_CHECKING:
 
     Analyze = Callable[[str], list[str]]
 
+MAX_STRICT_WORDS = 3
+"""A longer query is a question: a turn that answers it need not have every word."""
 _MAX_UNITS = 200
 _MAX_CHARS = 8192
-_NAME = r"\d|_|[a-z][A-Z]|\w[./\\=:]\w|^--?\w"
 
 STOP_WORDS = frozenset(
     "a about after again all also am an and any are as at be because been before being between "
@@ -56,8 +56,7 @@ class Unit(NamedTuple):
     @property
     def is_name(self) -> bool:
         """Return whether this is a phrase, a number, or looks like a name in code or a path."""
-        is_long = len(self.typed) > 2 and not self.grams
-        return self.is_quoted or (is_long and bool(compile_pattern(_NAME).search(self.typed)))
+        return self.is_quoted or (not self.grams and _is_name(self.typed))
 
     @property
     def is_phrase(self) -> bool:
@@ -136,6 +135,35 @@ def _split_unit(unit: Unit) -> list[Unit]:
     pairs = zip(unit.stems, unit.words, strict=False)
     words = [Unit(word, (stem,), (word,), (), (word,)) for stem, word in pairs]
     return words + [Unit(gram, (), (), (), (), (gram,)) for gram in unit.grams]
+
+
+def _is_name(word: str) -> bool:
+    """Return whether a word has a digit, an underscore, inner punctuation or camelCase."""
+    if len(word) < 3:
+        return False
+    if word.startswith("--") or any(char.isdigit() or char == "_" for char in word):
+        return True
+    return any(
+        (one.islower() and two.isupper()) or (one.isalnum() and two in "./\\=:" and three.isalnum())
+        for one, two, three in zip(word, word[1:], f"{word[2:]} ", strict=False)
+    )
+
+
+def is_question(text: str) -> bool:
+    """Return whether a query asks in plain words, at least four without stop words.
+
+    Names in code, numbers and quotes are looked for as they are.
+    """
+    if '"' in text:
+        return False
+    count = 0
+    for word in text.split():
+        runs = cjk_runs(word)
+        if not runs and _is_name(word):
+            return False
+        # Two Chinese, Japanese or Korean characters are about one word.
+        count += sum(map(len, runs)) // 2 or word.strip("?!.,;:").lower() not in STOP_WORDS
+    return count > MAX_STRICT_WORDS
 
 
 def min_units(count: int) -> int:

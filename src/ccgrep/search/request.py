@@ -49,6 +49,7 @@ class Request(NamedTuple):
     surfaces: tuple[str, ...] = ()  # for semantic search; empty for the default
     alpha: float | None = None  # the weight of the semantic score in a hybrid search
     deadline: float | None = None  # of time.monotonic()
+    is_mode_chosen: bool = False  # by ccgrep: without a model, words answer
 
 
 class Place(NamedTuple):

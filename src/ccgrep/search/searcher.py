@@ -7,7 +7,7 @@ is imported where that case begins.
 from __future__ import annotations
 
 from ccgrep.config import Config
-from ccgrep.errors import UsageError
+from ccgrep.errors import ModelError, UsageError
 from ccgrep.fulltext.reader import StoredTurn, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import short_ids
@@ -83,11 +83,16 @@ class Searcher:
     def _run_semantic(self, request: Request) -> tuple[Answer, MatchFinder]:
         if not self._options.use_index or not isinstance(self._texts, TextReader):
             raise UsageError("--no-index reads turns, not embeddings: drop --semantic or --hybrid")
-        from ccgrep.search.semantic_search import search_embeddings  # noqa: PLC0415 - imports numpy
+        try:
+            from ccgrep.search.semantic_search import search_embeddings  # noqa: PLC0415 - heavy
 
-        answer, self.embedded = search_embeddings(
-            self._config, self._texts, request, self._newest, self._options
-        )
+            answer, self.embedded = search_embeddings(
+                self._config, self._texts, request, self._newest, self._options
+            )
+        except (ModelError, ImportError):
+            if not request.is_mode_chosen:
+                raise
+            return self._run(request._replace(mode="words"))
         return answer, _word_finder(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:

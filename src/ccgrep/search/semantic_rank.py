@@ -50,7 +50,7 @@ at least 0.46."""
 _OTHER_SIDE_WEIGHT = 0.3
 _HIGH_DEVIATION = 6.0
 """How many standard deviations count as much as the best word score."""
-_EXACT_BONUS = 0.5
+_EXACT_BONUS = 1.0
 _TITLE_FACTOR = 0.9
 _MAX_COMPARED = 5000
 """How many turns are compared one by one; if more pass the filters, the nearest are fetched."""
@@ -92,7 +92,7 @@ def search_semantic(
     top = max(hit_keys, key=lambda key: final[key], default=None)
     if top is None:
         return Answer([], 0, tier)
-    scale = scores[top] / final[top] if final[top] > 0 else 1.0
+    scale = min(scores[top], 1.0) / final[top] if final[top] > 0 else 1.0
     documents = [
         turns[key].document._replace(score=max(final[key] * scale, 0.0)) for key in hit_keys
     ]

@@ -103,7 +103,7 @@ def search_embeddings(
     if pending.texts:
         share = 100 * embedded.texts // embedded.total
         options.warn(f"{share} % of the texts are embedded: run `ccgrep index` for the rest")
-    query = Query(vectors, list(opened.encoder.encode(request.patterns)))
+    query = Query(vectors, list(opened.encoder.encode(request.patterns, is_query=True)))
     hybrid_alpha = config.alpha if request.alpha is None else request.alpha
     alpha = 1.0 if request.mode == "semantic" else hybrid_alpha
     return search_semantic(reader, request, newest, query, surfaces, alpha), embedded

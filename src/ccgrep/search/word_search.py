@@ -19,7 +19,15 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.query import Requirement, Unit, content_units, meets_any, min_units, parse
+from ccgrep.search.query import (
+    MAX_STRICT_WORDS,
+    Requirement,
+    Unit,
+    content_units,
+    meets_any,
+    min_units,
+    parse,
+)
 from ccgrep.search.rank import MACHINE_KINDS, RankedHit, limit_hits, make_hit, merge_places, rank
 from ccgrep.search.request import Answer, Filters, Place, Request
 
@@ -42,7 +50,6 @@ _MAX_EXACT = 50  # more turns than this with the same names are not specific
 _MANY_HITS = 200
 _MIN_SHARE = 0.2  # of the best score, for a hit without all words
 _OTHER_FIELD_BOOST = 0.5  # for words in tool calls, tool output and thinking
-_MAX_STRICT_WORDS = 3  # in longer queries, turns with all words need not come first
 _MAX_LOSS = 0.94
 """The factor by which ranking can lower a score at most, see rank.py."""
 
@@ -80,7 +87,7 @@ def search_words(
         return None
     search = _WordSearch(reader, request, newest, load)
     split = [content_units(units) for units in queries]
-    is_question = any(len(units) > _MAX_STRICT_WORDS for units in split)
+    is_question = any(len(units) > MAX_STRICT_WORDS for units in split)
     strict: list[RankedHit] = []
     if not is_question or request.needs_all_words or not request.limit:
         strict = search.find_all([Requirement(units, len(units)) for units in queries])

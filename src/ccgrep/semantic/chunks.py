@@ -1,8 +1,8 @@
 """Choose the chunks of a text that are embedded, by the model's own tokenizer.
 
-A text that the model's limit allows is one chunk. Of a longer text, the beginning and the end are
-embedded: what a prompt asks and what an answer concludes. More chunks took six times as long and
-found no more (docs/relevance.md). Chunks start and end between words if possible.
+A text that the model's limit allows is one chunk. Of a longer text, the chunks are the beginning
+and the end: a prompt may paste a log and then ask. More chunks took six times as long and found no
+more (docs/relevance.md). Chunks start and end between words if possible.
 """
 
 from collections.abc import Sequence

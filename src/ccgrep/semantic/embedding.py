@@ -129,7 +129,7 @@ def _encode(
     blank: list[int] = []
     for pending in part:
         text = loader.load(pending)
-        text_spans = splitter.spans(text)
+        text_spans = splitter.spans(text)[: None if pending.surface == "prompt" else 1]
         for start, end in text_spans:
             keys.append(pending.key)
             spans.append((start, end))

@@ -30,31 +30,48 @@ class FullEncoder:
 
     def __init__(self, model: Model, threads: int = 1) -> None:
         self.dimensions = model.dimensions
-        self._prompt = model.settings.prompt
+        self._settings = model.settings
         self._threads = threads
         self._tokenizer = tokenizer.load(model, model.settings.max_tokens)
         with _silenced():
             self._library_model = _load(model)
+            self._is_short = _has_short_floats()
             # The first call configures its tokenizer, which threads must not do at once.
             self._library_model.encode(["warm"], show_progress_bar=False)
 
-    def encode(self, texts: Sequence[str]) -> Floats:
-        """Return a row for each text, normalised if the model does that."""
+    def encode(self, texts: Sequence[str], is_query: bool = False) -> Floats:
+        """Return a row for each text or query, normalised if the model does that."""
         import torch  # noqa: PLC0415 - heavy
 
+        prompt = self._settings.query_prompt if is_query else self._settings.prompt
         valid = [tokenizer.replace_surrogates(text) for text in texts]
-        tokens = self._tokenizer.encode_batch([self._prompt + text for text in valid])
+        tokens = self._tokenizer.encode_batch([prompt + text for text in valid])
 
         def encode_batch(batch: list[int]) -> Floats:
             torch.set_num_threads(1)  # for this thread
-            found: Floats = self._library_model.encode(
-                [valid[at] for at in batch], batch_size=len(batch), show_progress_bar=False
-            )
+            with torch.autocast("cpu", torch.bfloat16, enabled=self._is_short):
+                found: Floats = self._library_model.encode(
+                    [valid[at] for at in batch],
+                    prompt=prompt,
+                    batch_size=len(batch),
+                    show_progress_bar=False,
+                )
             return found
 
         batches = batch_by_length([len(encoding) for encoding in tokens], _BATCH_TOKENS)
         with _silenced():
             return run_batches(encode_batch, batches, self.dimensions, self._threads)
+
+
+def _has_short_floats() -> bool:
+    """Return whether the processor computes with bfloat16.
+
+    It then takes a bit more than half of the time, and the vectors differ by less than 0.01.
+    """
+    import torch  # noqa: PLC0415 - heavy
+
+    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def _load(model: Model) -> Any:

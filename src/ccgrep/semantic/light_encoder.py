@@ -41,9 +41,10 @@ class LightEncoder:
         self._transformer = Transformer(Tensors(model.transformer_path), bert)
         self._tokenizer = tokenizer.load(model, model.settings.max_tokens)
 
-    def encode(self, texts: Sequence[str]) -> Floats:
-        """Return a row for each text."""
-        tokens = self._tokenize(texts)
+    def encode(self, texts: Sequence[str], is_query: bool = False) -> Floats:
+        """Return a row for each text or query."""
+        settings = self._settings
+        tokens = self._tokenize(texts, settings.query_prompt if is_query else settings.prompt)
 
         def encode_batch(batch: list[int]) -> Floats:
             return self._encode_batch([tokens[at] for at in batch])
@@ -52,8 +53,7 @@ class LightEncoder:
         batches = batch_by_length(lengths, _BATCH_TOKENS)
         return run_batches(encode_batch, batches, self.dimensions, self._threads)
 
-    def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        prompt = self._settings.prompt
+    def _tokenize(self, texts: Sequence[str], prompt: str) -> list[list[int]]:
         valid = [tokenizer.replace_surrogates(prompt + text) for text in texts]
         if len(valid) == 1:  # encode_batch would start threads
             return [self._tokenizer.encode(valid[0]).ids]

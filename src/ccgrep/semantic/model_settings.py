@@ -64,9 +64,10 @@ class Settings(NamedTuple):
     is_normalised: bool
     is_lower_case: bool  # before the tokenizer
     normaliser: Normaliser | None
-    prompt: str  # before every text
+    prompt: str  # before every text that is embedded
     bert: Bert | None  # None if the light encoder does not support the model
     why_not_light: str
+    query_prompt: str = ""  # before a query
 
     @property
     def identity(self) -> str:
@@ -94,7 +95,7 @@ def read_settings(directory: str) -> Settings:
     sentence = _sentence_config(directory, folder)
     tokenizer = _read_config(directory, folder, "tokenizer_config.json")
     pooling = _pooling(directory, modules)
-    prompt = _prompt(directory)
+    query_prompt, prompt = _prompts(directory)
     why_not = _why_not_light(directory, modules, config, sentence, pooling, prompt)
     bert = None if why_not else _bert(directory, config)
     dimensions = _dimensions(directory, modules, config, pooling)
@@ -112,6 +113,7 @@ def read_settings(directory: str) -> Settings:
         prompt,
         bert,
         why_not,
+        query_prompt,
     )
 
 
@@ -159,11 +161,18 @@ def _modes(pooling: Mapping[str, Any]) -> list[str]:
     return [str(mode) for mode in listed] or ["mean"]
 
 
-def _prompt(directory: str) -> str:
+def _prompts(directory: str) -> tuple[str, str]:
+    """Return what the model expects before a query and before a text, by the library's names."""
     config = _read_config(directory, "config_sentence_transformers.json")
-    prompts, name = config.get("prompts"), config.get("default_prompt_name")
-    prompt = prompts.get(name) if isinstance(prompts, dict) and isinstance(name, str) else None
-    return prompt if isinstance(prompt, str) else ""
+    listed = config.get("prompts")
+    prompts = listed if isinstance(listed, dict) else {}
+    default = config.get("default_prompt_name")
+
+    def choose(*names: object) -> str:
+        found = (prompts.get(name) for name in names if isinstance(name, str))
+        return next((prompt for prompt in found if isinstance(prompt, str)), "")
+
+    return choose("query", default), choose("document", "passage", "corpus", default)
 
 
 def _dimensions(

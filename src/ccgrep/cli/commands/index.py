@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.progress import Bar
+from ccgrep.cli.progress import Bar, embedding_text
 from ccgrep.cli.time_argument import parse_when
 from ccgrep.config import Config
 from ccgrep.errors import LockedError, MissingModelError, UsageError
@@ -18,6 +18,8 @@ from ccgrep.text import escape
 if TYPE_CHECKING:
     from ccgrep.ops.embed import EmbedReport
     from ccgrep.semantic.embedding import EmbedProgress
+
+_PRINT_EVERY_S = 10.0
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -84,9 +86,17 @@ def _embed(
         return None
     context.prepare_encoders()
 
+    printed_s = 0.0
+
     def on_progress(progress: "EmbedProgress") -> None:
-        if context.is_error_terminal and not arguments.quiet:
+        nonlocal printed_s
+        if arguments.quiet:
+            return
+        if context.is_error_terminal:
             bar.embedding(progress)
+        elif arguments.verbose and progress.seconds - printed_s >= _PRINT_EVERY_S:
+            printed_s = progress.seconds
+            context.write_error(embedding_text(progress))
 
     since = parse_when(arguments.embed_since, context.now_ms) if arguments.embed_since else None
     try:

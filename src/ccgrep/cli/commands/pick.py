@@ -32,7 +32,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         return _pick_command(arguments, context)
     _handle_termination(_exit)
     with tempfile.TemporaryDirectory(prefix="ccgrep-pick-") as directory:
-        mode = "--semantic" if arguments.semantic else ""
+        mode = "--semantic" if arguments.semantic else "--words"
         pick_callbacks.State(directory).save(pick_callbacks.filter_words(arguments), mode)
         environment = {
             **context.environment,

@@ -18,6 +18,7 @@ from ccgrep.light_typing import SimpleNamespace as Arguments
 from ccgrep.ops.search import Result, search
 from ccgrep.output import record_line
 from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.search.default_mode import set_default_mode
 from ccgrep.search.request import SEMANTIC_MODES, Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher, SearchOptions
 from ccgrep.text import one_line
@@ -42,6 +43,8 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
     finally:
         clear_progress_bar()
     _warn(result, context, arguments.quiet)
+    if request.is_mode_chosen and result.answer.tier == "hybrid" and not arguments.quiet:
+        context.warn("ranked by words and meaning; --words ranks by words alone")
     if arguments.explain and not arguments.quiet:
         _explain(result, context)
     budget = Budget(arguments.budget)
@@ -74,7 +77,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         raise UsageError("-L prints session ids, not JSON: leave out --json or --jsonl")
     timeout_s = config.timeout_s if arguments.timeout is None else _seconds(arguments.timeout)
     types: list[TextKind] = arguments.type or []
-    return Request(
+    request = Request(
         patterns=tuple(patterns),
         mode=mode,
         filters=filters,
@@ -92,6 +95,10 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         alpha=_alpha(arguments.alpha),
         deadline=time.monotonic() + timeout_s if timeout_s and not _is_ranked(mode) else None,
     )
+    if mode != "words" or arguments.words or arguments.no_index:
+        return request
+    configured: Mode | None = config.mode if config.mode != "auto" else None  # type: ignore[assignment]
+    return set_default_mode(request, configured, config.store_dir)
 
 
 def _mode(arguments: Arguments) -> Mode:
@@ -99,6 +106,8 @@ def _mode(arguments: Arguments) -> Mode:
         raise UsageError("-E and -F cannot be combined: use one of them")
     # -v and -o need exact matches.
     is_exact = arguments.fixed_strings or arguments.only_matching or arguments.invert_match
+    if arguments.words and (arguments.semantic or arguments.hybrid):
+        raise UsageError("--words cannot be combined with --semantic or --hybrid: use one of them")
     if arguments.semantic or arguments.hybrid:
         if is_exact or arguments.extended_regexp or (arguments.semantic and arguments.hybrid):
             raise UsageError(
