@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     Analyze = Callable[[str], list[str]]
 
-MAX_STRICT_WORDS = 3
-"""A longer query is a question: a turn that answers it need not have every word."""
+_MAX_STRICT_WORDS = 3
+"""A longer query may be a question: a turn that answers it need not have every word."""
 _MAX_UNITS = 200
 _MAX_CHARS = 8192
 
@@ -163,7 +163,7 @@ def is_question(text: str) -> bool:
             return False
         # Two Chinese, Japanese or Korean characters are about one word.
         count += sum(map(len, runs)) // 2 or word.strip("?!.,;:").lower() not in STOP_WORDS
-    return count > MAX_STRICT_WORDS
+    return count > _MAX_STRICT_WORDS
 
 
 def min_units(count: int) -> int:

@@ -20,10 +20,10 @@ from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.query import (
-    MAX_STRICT_WORDS,
     Requirement,
     Unit,
     content_units,
+    is_question,
     meets_any,
     min_units,
     parse,
@@ -87,9 +87,9 @@ def search_words(
         return None
     search = _WordSearch(reader, request, newest, load)
     split = [content_units(units) for units in queries]
-    is_question = any(len(units) > MAX_STRICT_WORDS for units in split)
+    is_asking = any(map(is_question, request.patterns))
     strict: list[RankedHit] = []
-    if not is_question or request.needs_all_words or not request.limit:
+    if not is_asking or request.needs_all_words or not request.limit:
         strict = search.find_all([Requirement(units, len(units)) for units in queries])
         is_enough = strict and len(search.limit(strict)) >= request.limit
         if is_enough or request.needs_all_words:
@@ -97,7 +97,7 @@ def search_words(
     ranked = _append(strict, search.find_some(split, queries))
     answer = search.answer("all" if strict else "most", ranked)
     answer = answer._replace(total=max(len(strict), len(answer.hits)))
-    if is_question or len(answer.hits) <= len(strict):
+    if is_asking or len(answer.hits) <= len(strict):
         return answer
     words = (unit.typed for units in queries for unit in units if not unit.is_stop_word)
     return answer._replace(relaxed=tuple(dict.fromkeys(words)), complete=len(strict))
