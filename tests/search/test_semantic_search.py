@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ccgrep.fulltext import generations
 from ccgrep.ops.search import search
-from ccgrep.search import rank, semantic_rank
+from ccgrep.search import rank, semantic_rank, semantic_search
 from ccgrep.search.request import Answer, Filters, Place, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.semantic import vectors
@@ -128,3 +128,19 @@ def test_graphs_find_most_of_the_nearest_with_the_same_scores(
     found = {hit.place: hit.score for hit in ask(crowd, limit=20).hits if hit.place in compared}
     assert len(found) >= 10
     assert found == pytest.approx({place: compared[place] for place in found}, rel=1e-3)
+
+
+def test_first_search_embeds_the_turns_that_have_its_words(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within its budget a search embeds 16 texts. The newest alone would not be enough."""
+    monkeypatch.setattr(semantic_search, "_SEARCH_BUDGET_S", 0.0)
+    file = home.claude(name="needle11-x")
+    file.turn(NEEDLE, "It does.")
+    for number in range(60):
+        file.turn(f"nothing {number}", f"done {number}")
+    file.write()
+    home.index()
+    request = Request(("garden flowers",), "semantic", limit=3)
+    answer = search(home.config, request, SearchOptions(embed_pending=True)).answer
+    assert answer.hits[0].place == Place("needle11-x", 0)

@@ -19,6 +19,7 @@ from ccgrep.fulltext.reader import TextReader
 from ccgrep.search.request import Answer, Embedded, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.semantic_rank import search_semantic
+from ccgrep.search.word_search import score_words
 from ccgrep.semantic import embedding
 from ccgrep.semantic.chunks import Splitter
 from ccgrep.semantic.configured_model import find_model, make_model_dir
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SEARCH_BUDGET_S = 1.0
+_LIKELY_TURNS = 50
 _SURFACES_OF_KIND = {"user": ("prompt",), "assistant": ("answer", "full")}
 
 
@@ -92,7 +94,7 @@ def search_embeddings(
     if known_total is None:
         pending = embedding.find_pending(reader, vectors.keys(), surfaces, since)
     if pending.texts and options.embed_pending:
-        _embed(config, model, pending, opened)
+        _embed(config, model, _put_likely_first(reader, request, surfaces, pending), opened)
         vectors = Vectors(directory)
         pending = _drop_embedded(pending, vectors)
     if vectors.damaged:
@@ -107,6 +109,19 @@ def search_embeddings(
     hybrid_alpha = config.alpha if request.alpha is None else request.alpha
     alpha = 1.0 if request.mode == "semantic" else hybrid_alpha
     return search_semantic(reader, request, newest, query, surfaces, alpha), embedded
+
+
+def _put_likely_first(
+    reader: TextReader, request: Request, surfaces: Sequence[str], pending: Pending
+) -> Pending:
+    """Return the texts to embed, those of turns that have words of the query first."""
+    addresses = [hit.address for hit in score_words(reader, request, _LIKELY_TURNS)]
+    by_surface = [reader.keys(addresses, surface) for surface in surfaces]
+    keys = dict.fromkeys(key for turn in zip(*by_surface, strict=True) for key in turn)
+    order = {key: position for position, key in enumerate(keys)}
+    return pending._replace(
+        texts=sorted(pending.texts, key=lambda text: order.get(text.key, len(order)))
+    )
 
 
 def _embed(config: Config, model: Model, pending: Pending, opened: OpenEncoder) -> None:
