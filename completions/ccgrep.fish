@@ -117,7 +117,7 @@ complete -c ccgrep -n '__ccgrep_is index' -l source -x -a 'claude-code claude_co
 complete -c ccgrep -n '__ccgrep_is index' -l root -x -a '(__fish_complete_directories)' -d 'read transcripts below DIR instead of the default directories'
 complete -c ccgrep -n '__ccgrep_is index' -l no-wait -d 'fail at once if another ccgrep is writing'
 complete -c ccgrep -n '__ccgrep_is index' -s q -l quiet -d 'print only errors'
-complete -c ccgrep -n '__ccgrep_is index' -s v -l verbose -d 'print the name of each transcript that is read, and the progress of embedding'
+complete -c ccgrep -n '__ccgrep_is index' -s v -l verbose -d 'print the name of each transcript that is read'
 complete -c ccgrep -n '__ccgrep_is index' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is index' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is status' -l root -x -a '(__fish_complete_directories)' -d 'read transcripts below DIR instead of the default directories'

@@ -357,7 +357,8 @@ _TABLE = (
             QUIET,
             Option(
                 ("-v", "--verbose"),
-                "print the name of each transcript that is read, and the progress of embedding",
+                "print the name of each transcript that is read. Without a terminal, also print "
+                "how far embedding is, every ten seconds.",
             ),
             JSON,
         ),
