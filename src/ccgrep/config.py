@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ccgrep.kinds import Inclusion, SourceName
+    from ccgrep.kinds import DefaultMode, Inclusion, SourceName
 
 
 MODEL_VARIABLES = (
@@ -41,7 +41,7 @@ class Config(NamedTuple):
     color: str
     redact: str
     pager: str
-    mode: str
+    mode: DefaultMode
     model: str
     embed_window_days: int
     surfaces: tuple[str, ...]

@@ -17,6 +17,7 @@ Inclusion = Literal["include", "only", "exclude"]
 """Whether a search includes sub-agents or documents, or only them."""
 TextKind = Literal["user", "assistant", "tool", "thinking"]
 Mode = Literal["words", "literal", "regex", "semantic", "hybrid"]
+DefaultMode = Literal["auto", "words", "semantic", "hybrid"]
 Tier = Literal["all", "most", "exact", "semantic", "hybrid"]
 Level = Literal["whole", "discussion"]
 TitleOrigin = Literal[

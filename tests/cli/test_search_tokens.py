@@ -292,3 +292,25 @@ def test_tier_is_a_field_in_json(talk: Home) -> None:
 def test_snippet_shows_the_match(talk: Home) -> None:
     assert snippets(talk, "fixing", "flaky")[0].startswith("It was flaky")
     assert snippets(talk, "bundle")[0] == "The bundle was too large."
+
+
+@pytest.mark.parametrize("option", ["--all", "--words"])
+@pytest.mark.parametrize("other", ["-F", "-E", "-o", "-v", "--semantic", "--hybrid"])
+def test_options_for_ranked_words_do_not_combine_with_others(
+    talk: Home, option: str, other: str
+) -> None:
+    done = talk.run(option, other, "login")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert option in done.stderr and other in done.stderr
+
+
+def test_note_counts_the_hits_that_are_printed(home: Home) -> None:
+    for seed, prompts in enumerate((["parser socket token"] * 3, ["parser socket"]), 1):
+        file = home.claude(seed)
+        for number, prompt in enumerate(prompts):
+            file.turn(f"{prompt} {number}", "ok")
+        file.write()
+    home.index()
+    done = home.run("--per-session", "1", "parser socket token")
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr.startswith("ccgrep: the first has all words, the others some of: parser ")

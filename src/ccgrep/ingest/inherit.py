@@ -64,7 +64,7 @@ def _group_copies(known: Sequence[Entry], copied: Sequence[Entry]) -> list[_Grou
 def find_missing(
     copies: Sequence[Entry], own: Sequence[Entry], load: Callable[[ObjectId], Turn]
 ) -> list[Entry]:
-    """Return the copies of which a session's own transcript lacks the turn or a text."""
+    """Return the copied turns that are not in the session's own transcript, or not entirely."""
     turns = {entry.turn for entry in own}
     return [copy for copy in copies if copy.turn not in turns and _is_missing(copy, own, load)]
 

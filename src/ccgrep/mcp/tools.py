@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, NotFoundError, RefError
-from ccgrep.kinds import Mode, SourceName, TextKind
+from ccgrep.kinds import DefaultMode, SourceName, TextKind
 from ccgrep.mcp import reply
 from ccgrep.mcp.project_filter import find_project_sessions
 from ccgrep.ops.list import list_sessions
@@ -33,8 +33,8 @@ MAX_LIMIT = 500
 _SOURCES: dict[str, SourceName] = {
     "claude-code": "claude_code", "claude_code": "claude_code", "codex": "codex",
 }  # fmt: skip
-_MODES: dict[str, Mode] = {
-    "words": "words", "lexical": "words", "semantic": "semantic", "hybrid": "hybrid"
+_MODES: dict[str, DefaultMode] = {
+    "lexical": "words", "semantic": "semantic", "hybrid": "hybrid"
 }  # fmt: skip
 
 Fields = dict[str, Any]
@@ -118,8 +118,8 @@ class Tools(NamedTuple):
             excludes_own_output=not include_self,
             needs_total=False,
         )
-        configured = self.config.mode if mode == "auto" else mode
-        request = set_default_mode(request, _MODES.get(configured), self.config.store_dir)
+        wanted = _MODES.get(mode, self.config.mode)
+        request = set_default_mode(request, wanted, self.config.store_dir)
         notes: list[str] = []
         options = SearchOptions(embed_pending=True, warn=notes.append)
         try:

@@ -9,18 +9,18 @@ from ccgrep.search.query import is_question
 from ccgrep.search.request import Request
 
 if TYPE_CHECKING:
-    from ccgrep.kinds import Mode
+    from ccgrep.kinds import DefaultMode
 
 
-def set_default_mode(request: Request, mode: Mode | None, store_dir: str) -> Request:
-    """Return a request for ranked words with the configured mode.
+def set_default_mode(request: Request, mode: DefaultMode, store_dir: str) -> Request:
+    """Return a request for ranked words in the configured mode.
 
-    Without one, a question is ranked by words and meaning if turns are embedded.
+    In the mode `auto`, a question is ranked by words and meaning if turns are embedded.
     """
-    if mode is not None:
+    if mode != "auto":
         return request._replace(mode=mode)
     is_asking = all(map(is_question, request.patterns)) and not request.types
-    if is_asking and request.limit and not request.needs_all_words and _has_vectors(store_dir):
+    if is_asking and request.limit and _has_vectors(store_dir):
         return request._replace(mode="hybrid", is_mode_chosen=True)
     return request
 

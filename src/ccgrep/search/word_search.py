@@ -97,10 +97,11 @@ def search_words(
     ranked = _append(strict, search.find_some(split, queries))
     answer = search.answer("all" if strict else "most", ranked)
     answer = answer._replace(total=max(len(strict), len(answer.hits)))
-    if is_asking or len(answer.hits) <= len(strict):
+    complete = len(search.limit(strict))
+    if is_asking or len(answer.hits) <= complete:
         return answer
     words = (unit.typed for units in queries for unit in units if not unit.is_stop_word)
-    return answer._replace(relaxed=tuple(dict.fromkeys(words)), complete=len(strict))
+    return answer._replace(relaxed=tuple(dict.fromkeys(words)), complete=complete)
 
 
 def _append(hits: Sequence[RankedHit], others: Sequence[RankedHit]) -> list[RankedHit]:
@@ -114,7 +115,7 @@ def _append(hits: Sequence[RankedHit], others: Sequence[RankedHit]) -> list[Rank
 def score_words(
     reader: TextReader, request: Request, limit: int = _MAX_SCORED_TURNS
 ) -> list[DocumentHit]:
-    """Return the turns that have any of the words, the best first."""
+    """Return the turns that have some of the words, the best first."""
     queries = _parse_patterns(reader, request)
     if not queries:
         return []
@@ -140,8 +141,10 @@ def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
 
 def has_known_word(reader: TextReader, request: Request) -> bool:
     """Return whether the discussion of any session has a word of the request."""
-    unfiltered = request._replace(filters=Filters(), types=())
-    return bool(score_words(reader, unfiltered, 1))
+    search = _WordSearch(reader, request._replace(filters=Filters(), types=()))
+    queries = _parse_patterns(reader, request)
+    required = [Requirement(content_units(units), 1) for units in queries]
+    return bool(required) and bool(reader.search(search.discussion_query(required), 1))
 
 
 def _parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
@@ -267,7 +270,7 @@ class _WordSearch:
         if self._request.types:
             return self._typed_bands(required)
         bonus = [query for one in required for query in self._near(one.units)]
-        discussion = self._query(required, self._in_discussion)
+        discussion = self.discussion_query(required)
         rest = self._query(required, lambda unit: self._in_any(_ALL_FIELDS, unit))
         last = self._query(required, lambda unit: self._in_any(_WITH_NOTES, unit))
         return [
@@ -275,6 +278,9 @@ class _WordSearch:
             Band(rest, self._machine, _ALL_FIELDS, 0.25, 0.5),
             Band(last, (), _WITH_NOTES, 0.0, 0.25),
         ]
+
+    def discussion_query(self, required: list[Requirement]) -> Query:
+        return self._query(required, self._in_discussion)
 
     def some_bands(self, split: list[list[Unit]], queries: list[list[Unit]]) -> list[Band]:
         """Return the bands of turns with some words; phrases and stop words add to the score."""

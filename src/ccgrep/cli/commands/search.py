@@ -95,10 +95,9 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         alpha=_alpha(arguments.alpha),
         deadline=time.monotonic() + timeout_s if timeout_s and not _is_ranked(mode) else None,
     )
-    if mode != "words" or arguments.words or arguments.no_index:
+    if mode != "words" or arguments.words or arguments.all or arguments.no_index:
         return request
-    configured: Mode | None = config.mode if config.mode != "auto" else None  # type: ignore[assignment]
-    return set_default_mode(request, configured, config.store_dir)
+    return set_default_mode(request, config.mode, config.store_dir)
 
 
 def _mode(arguments: Arguments) -> Mode:
@@ -106,9 +105,16 @@ def _mode(arguments: Arguments) -> Mode:
         raise UsageError("-E and -F cannot be combined: use one of them")
     # -v and -o need exact matches.
     is_exact = arguments.fixed_strings or arguments.only_matching or arguments.invert_match
-    if arguments.words and (arguments.semantic or arguments.hybrid):
-        raise UsageError("--words cannot be combined with --semantic or --hybrid: use one of them")
-    if arguments.semantic or arguments.hybrid:
+    is_ranked_by_meaning = arguments.semantic or arguments.hybrid
+    for option in ("all", "words"):
+        if getattr(arguments, option) and (
+            is_ranked_by_meaning or is_exact or arguments.extended_regexp
+        ):
+            raise UsageError(
+                f"--{option} cannot be combined with --semantic, --hybrid, -F, -E, -o or -v: "
+                "use one of them"
+            )
+    if is_ranked_by_meaning:
         if is_exact or arguments.extended_regexp or (arguments.semantic and arguments.hybrid):
             raise UsageError(
                 "--semantic and --hybrid cannot be combined with each other, -F, -E, -o or -v: "
