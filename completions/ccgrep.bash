@@ -299,6 +299,7 @@ _ccgrep_options() {
         resume)
             candidates=(
                 --exec$'\t''run the command instead of printing it'
+                --with$'\t''continue in a new session of this agent'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -470,6 +471,12 @@ _ccgrep_values() {
                 model
                 day
                 week
+            )
+            ;;
+        resume:--with)
+            candidates=(
+                claude
+                codex
             )
             ;;
         *) return 1 ;;

@@ -206,6 +206,7 @@ complete -c ccgrep -n '__ccgrep_is stats' -l no-refresh -d 'do not ingest change
 complete -c ccgrep -n '__ccgrep_is stats' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is stats' -n 'not __ccgrep_is_first' -x -a 'tools bash tokens'
 complete -c ccgrep -n '__ccgrep_is resume' -l exec -d 'run the command instead of printing it'
+complete -c ccgrep -n '__ccgrep_is resume' -l with -x -a 'claude codex' -d 'continue in a new session of this agent'
 complete -c ccgrep -n '__ccgrep_is resume' -l no-redact -d 'print secrets instead of [redacted:NAME]'
 complete -c ccgrep -n '__ccgrep_is resume' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is resume' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live session)'

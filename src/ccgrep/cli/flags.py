@@ -550,10 +550,25 @@ _TABLE = (
     Command(
         "resume",
         "print or run the command that resumes a session",
-        "Prints the command that resumes a session in the directory where it started, or runs it.",
-        (Option(("--exec",), "run the command instead of printing it"), NO_REDACT),
+        "Prints the command that resumes a session in the directory where it started, or runs it. "
+        "With --with, hands the conversation over to an agent: ccgrep writes a new session with "
+        "the same history for it, even if the transcript was deleted. The original stays as it is.",
+        (
+            Option(("--exec",), "run the command instead of printing it"),
+            Option(
+                ("--with",),
+                "continue in a new session of this agent. Commands and edits become calls of its "
+                "own tools, other calls become text. Thinking and images are left out.",
+                "AGENT",
+                ("claude", "codex"),
+            ),
+            NO_REDACT,
+        ),
         (Argument("REF", "a session, or a turn of it", completion="session"),),
-        examples=(("ccgrep resume f8a5fac0 --exec", "continue where you left off"),),
+        examples=(
+            ("ccgrep resume f8a5fac0 --exec", "continue where you left off"),
+            ("ccgrep resume f8a5fac0 --with codex --exec", "continue a session in Codex"),
+        ),
         exit_status=((0, "resumable"), (1, "the transcript or directory is gone")),
     ),
     Command(

@@ -1,15 +1,27 @@
-"""Finds the command that resumes a session in its client."""
+"""Finds the command that resumes a session in its client, or hands it over to another one."""
 
 import os
+from itertools import count
 
 from msgspec import Struct
 
 from ccgrep import refs
 from ccgrep.config import Config
+from ccgrep.errors import NotFoundError
+from ccgrep.kinds import SourceName
+from ccgrep.rebuild.transcript import Transcript, hand_over
 from ccgrep.sources.identity import is_hashed_id
+from ccgrep.sources.scan import is_desktop_dir
+from ccgrep.store import fsio
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.manifest import Row
-from ccgrep.text import folder_name
+from ccgrep.store.store import Store
+from ccgrep.text import folder_name, one_line
+
+_PROGRAMS: dict[SourceName, tuple[str, ...]] = {
+    "claude_code": ("claude", "--resume"),
+    "codex": ("codex", "resume"),
+}
 
 
 class ResumeCommand(Struct, frozen=True):
@@ -29,7 +41,7 @@ def find_resume_command(config: Config, ref: str) -> ResumeCommand:
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
         return ResumeCommand((), "", (problem,))
-    program = ("claude", "--resume") if session.source == "claude_code" else ("codex", "resume")
+    program = _PROGRAMS[session.source]
     problems = []
     if row.is_gone or not any(os.path.exists(file.path) for file in row.files):
         problems.append(
@@ -46,6 +58,53 @@ def find_resume_command(config: Config, ref: str) -> ResumeCommand:
         name = directory or "its directory"
         problems.append(f"cannot resume {session.id}, {name} is gone: create it again")
     return ResumeCommand((*program, row.base_id), directory, tuple(problems))
+
+
+def hand_over_session(config: Config, ref: str, target: SourceName) -> ResumeCommand:
+    """Write the conversation of `ref` as a new session of `target`, and return its command.
+
+    As long as nobody continues the new session, the same call returns it again.
+    """
+
+    def prepare(store: Store) -> tuple[str, Transcript]:
+        rows = list(store.rows())
+        row = _find_main_session(refs.find_row(rows, ref), rows)
+        directory = _find_directory(row)
+        if not os.path.isdir(directory):
+            name = one_line(directory) or "its directory"
+            raise NotFoundError(
+                f"cannot hand over {row.session.id}, {name} is gone: create it again"
+            )
+        for number in count():
+            transcript = hand_over(store, row, target, os.path.realpath(directory), number)
+            if _is_free(os.path.join(root, transcript.path), transcript.content):
+                break
+        return directory, transcript
+
+    root = _find_root(config, target)
+    directory, transcript = read_consistently(config.store_dir, prepare)
+    path = os.path.join(root, transcript.path)
+    fsio.make_dir(os.path.dirname(path))
+    fsio.publish(os.path.dirname(path), path, transcript.content)
+    return ResumeCommand((*_PROGRAMS[target], transcript.session.id), directory)
+
+
+def _find_root(config: Config, target: SourceName) -> str:
+    """Return the directory where a client looks for its sessions."""
+    for root in config.roots:
+        if root.source == target and not is_desktop_dir(root.path):
+            return root.path
+    program = _PROGRAMS[target][0]
+    raise NotFoundError(f"{program} has no directory here: start `{program}` once")
+
+
+def _is_free(path: str, content: bytes) -> bool:
+    """Return whether a file does not exist or has this content already."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(content) + 1) == content
+    except FileNotFoundError:
+        return True
 
 
 def _find_main_session(row: Row, rows: list[Row]) -> Row:

@@ -41,10 +41,13 @@ def rebuild_transcript(store: Store, row: Row) -> Transcript:
     return Transcript(session, codex_path(session), content)
 
 
-def hand_over(store: Store, row: Row, target: SourceName, number: int = 0) -> Transcript:
+def hand_over(
+    store: Store, row: Row, target: SourceName, directory: str, number: int = 0
+) -> Transcript:
     """Return the transcript of a new session of `target` with the history of a stored one.
 
-    The new id follows from the session, its turns and `number`.
+    `directory` is where the user resumes it. The new id follows from the session, its turns and
+    `number`.
     """
     history = [*_read_inherited(store, row), *_read_history(store, row)]
     history = [(entry, turn) for entry, turn in history if not entry.is_rolled_back]
@@ -56,8 +59,7 @@ def hand_over(store: Store, row: Row, target: SourceName, number: int = 0) -> Tr
     session = Session(
         id=make_uuid("hand over", origin, target, number, *(entry.turn.hex() for entry in entries)),
         source=target,
-        cwd=row.session.cwd,
-        current_cwd=row.session.current_cwd,
+        cwd=directory,
         branch=row.session.branch,
         title=row.session.title,
         title_origin=row.session.title_origin,

@@ -6,12 +6,17 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.errors import UsageError
-from ccgrep.ops.resume import find_resume_command
+from ccgrep.ops.resume import find_resume_command, hand_over_session
 from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    resumption = find_resume_command(context.config(), arguments.ref)
+    config, client = context.config(), getattr(arguments, "with")
+    resumption = (
+        hand_over_session(config, arguments.ref, "codex" if client == "codex" else "claude_code")
+        if client
+        else find_resume_command(config, arguments.ref)
+    )
     for problem in resumption.problems:
         context.warn(one_line(problem))
     if resumption.problems:
