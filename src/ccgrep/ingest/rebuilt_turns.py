@@ -33,7 +33,7 @@ def map_back(reading: SessionReading, rows: Iterable[Row], commit: Commit) -> Se
     entries = list(reading.entries)
     known = [(row, commit.manifest(row).entries) for row in rows]
     for number, claim in reading.claims:
-        stored = _find_stored(entries[number], claim, reading.session.source, commit)
+        stored = _load_stored(entries[number], claim, reading.session.source, commit)
         if stored is not None:
             before = [old[number] for _, old in known if number < len(old)]
             turn = commit.put("turn", stored)
@@ -50,15 +50,21 @@ def map_back(reading: SessionReading, rows: Iterable[Row], commit: Commit) -> Se
     )
 
 
-def _find_stored(entry: Entry, claim: ObjectId, source: SourceName, commit: Commit) -> Turn | None:
-    """Return the stored turn that an entry was rebuilt from, with what the client added to it."""
+def _load_stored(entry: Entry, claim: ObjectId, source: SourceName, commit: Commit) -> Turn | None:
     try:
-        stored, found = commit.load_turn(claim), commit.load_turn(entry.turn)
+        return find_stored(commit.load_turn(claim), commit.load_turn(entry.turn), source)
     except StoreError:
         return None
+
+
+def find_stored(stored: Turn, found: Turn, source: SourceName) -> Turn | None:
+    """Return the stored turn with what the client added to it, or None if `found` is another one.
+
+    `found` was read in a transcript of `source`, which may have been handed over.
+    """
     content = list_content(found)
-    for form in (stored, translate_turn(stored, source)):
-        expected = list_content(make_form(form, source))
+    for turn in (stored, translate_turn(stored, source)):
+        expected = list_content(make_form(turn, source))
         if content[: len(expected)] == expected:
             added = _take_last(found.steps, len(content) - len(expected))
             return replace(stored, steps=(*stored.steps, *added))

@@ -77,7 +77,7 @@ class CodexReader:
         if marker.turn_id is not None:
             self._conversation.begin_rebuilt_turn(text, marker.turn_id, marker.is_undone)
         elif marker.note is not None:
-            self._turns.add_note(marker.note, text)
+            self._conversation.add_rebuilt_note(marker.note, text)
         else:
             return False
         return True

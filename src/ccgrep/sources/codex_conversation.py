@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from ccgrep.kinds import NoteKind
 from ccgrep.model import Blob, ObjectId, Text, Thinking, ToolResult
 from ccgrep.sources.codex_items import convert_legacy_event, parse_nested_call
 from ccgrep.sources.codex_records import (
@@ -176,6 +177,11 @@ class Conversation:
         """Begin a turn that ccgrep wrote, and that has no second form."""
         self.turns.begin_rebuilt_turn(prompt, claim, is_rolled_back)
         self._count_prompt(prompt, ())
+
+    def add_rebuilt_note(self, kind: NoteKind, text: str) -> None:
+        """Add a note that ccgrep wrote between two messages."""
+        self.turns.add_note(kind, text)
+        self.update(answers=self.state.answers + 1)
 
     def _count_prompt(self, prompt: str, unpaired: tuple[tuple[str, str, str], ...]) -> None:
         self.update(
