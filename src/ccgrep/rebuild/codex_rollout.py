@@ -75,7 +75,7 @@ class _Writer:
         form = make_form(turn, "codex")
         marker = Marker(entry.turn.hex(), is_undone=entry.is_rolled_back)
         self._add_user([form.prompt, describe_blobs(turn.attached)], marker)
-        # Codex takes the title of a session from this event.
+        # Codex shows the events, and takes the title of a session from them.
         self._add_event("user_message", _FOR_CLIENT, message=form.prompt)
         self._time = ended
         for step in form.steps:
@@ -98,6 +98,7 @@ class _Writer:
             elif isinstance(part, Text):
                 results = self._add_results(results)
                 self._add_item(_to_message("assistant", "output_text", [part.text]))
+                self._add_event("agent_message", _FOR_CLIENT, message=part.text)
         self._add_results(results)
 
     def _add_call(self, call: ToolCall) -> dict[str, Any]:
