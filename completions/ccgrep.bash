@@ -190,7 +190,7 @@ _ccgrep_options() {
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
-                --tree$'\t''print sub-agents and forks below the session they belong to'
+                --tree$'\t''print sub-agents and forks below the session they come from'
                 -n$'\t''print at most N sessions, or trees'
                 --limit$'\t''print at most N sessions, or trees'
                 --color$'\t''choose when to use colors'

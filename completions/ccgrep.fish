@@ -136,7 +136,7 @@ complete -c ccgrep -n '__ccgrep_is list' -l model-name -x -k -a '(__ccgrep_live 
 complete -c ccgrep -n '__ccgrep_is list' -l subagents -x -a 'include only exclude' -d 'include or exclude sub-agents, or show only them'
 complete -c ccgrep -n '__ccgrep_is list' -l max-sessions -x -d 'limit to the N most recent sessions'
 complete -c ccgrep -n '__ccgrep_is list' -l documents -x -a 'include only exclude' -d 'include or exclude project memory and plans, or show only them'
-complete -c ccgrep -n '__ccgrep_is list' -l tree -d 'print sub-agents and forks below the session they belong to'
+complete -c ccgrep -n '__ccgrep_is list' -l tree -d 'print sub-agents and forks below the session they come from'
 complete -c ccgrep -n '__ccgrep_is list' -s n -l limit -x -d 'print at most N sessions, or trees'
 complete -c ccgrep -n '__ccgrep_is list' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'
 complete -c ccgrep -n '__ccgrep_is list' -l no-redact -d 'print secrets instead of [redacted:NAME]'

@@ -386,7 +386,7 @@ _TABLE = (
         (
             *FILTERS,
             DOCUMENTS,
-            Option(("--tree",), "print sub-agents and forks below the session they belong to"),
+            Option(("--tree",), "print sub-agents and forks below the session they come from"),
             Option(
                 ("-n", "--limit"),
                 "print at most N sessions, or trees. 0 means all. The default is 20 on a "

@@ -31,7 +31,10 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         context.write(f"cd {_quote(directory)} && {shlex.join(command)}")
         return 0
     os.chdir(directory)
-    os.execvp(command[0], command)  # noqa: S606 - the purpose of --exec
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - the purpose of --exec
+    except FileNotFoundError:
+        raise UsageError(f"{command[0]} was not found: install it, or add it to PATH") from None
     return 0
 
 
