@@ -1,6 +1,7 @@
 """`ccgrep resume --with` writes a new session for another client."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,29 @@ def test_new_session_shares_its_turns_and_names_its_origin(
     assert home.rows()[new].session.forked_from == file.id
     listed = home.json("list", "--tree")["sessions"]
     assert [(one["id"], one["depth"]) for one in listed] == [(file.id, 0), (new, 1)]
+
+
+def test_turns_since_the_last_index_are_handed_over(home: Home, project: Path) -> None:
+    file = home.claude(cwd=str(project))
+    file.turn("one", "first")
+    file.write()
+    home.index()
+    file.turn("two", "second")
+    file.append()
+    new = resume(home, file.id, "codex")
+    home.index()
+    assert home.prompts(new) == ["one", "two"]
+
+
+def test_missing_client_is_an_error(home: Home, project: Path) -> None:
+    file = home.claude(cwd=str(project))
+    file.turn("one", "first")
+    file.write()
+    home.index()
+    shutil.rmtree(home.codex_sessions.parent)
+    done = home.run("resume", file.id, "--with", "codex")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "start `codex` once" in done.stderr
 
 
 def test_same_hand_over_is_reused_until_someone_continues_it(home: Home, project: Path) -> None:

@@ -5,18 +5,21 @@ import shlex
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import refresh_now
 from ccgrep.errors import UsageError
+from ccgrep.kinds import SourceName
 from ccgrep.ops.resume import find_resume_command, hand_over_session
 from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config, client = context.config(), getattr(arguments, "with")
-    resumption = (
-        hand_over_session(config, arguments.ref, "codex" if client == "codex" else "claude_code")
-        if client
-        else find_resume_command(config, arguments.ref)
-    )
+    if client:
+        refresh_now(context)  # The new session has the turns of this minute too.
+        target: SourceName = "codex" if client == "codex" else "claude_code"
+        resumption = hand_over_session(config, arguments.ref, target)
+    else:
+        resumption = find_resume_command(config, arguments.ref)
     for problem in resumption.problems:
         context.warn(one_line(problem))
     if resumption.problems:
