@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from ccgrep.fulltext.document import Content, discussion_content, turn_content
+from ccgrep.ingest.archive import Archiver
 from ccgrep.ingest.file_reader import FileResult, Task, failure, read_file
 from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
 from ccgrep.store.objects import Frame, make_frame
+from ccgrep.store.store import Store
 
 _INLINE_BYTES = 8 * 1024 * 1024
 """Below this, starting workers costs more than it saves."""
@@ -66,7 +68,7 @@ def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
     """
     batcher = _Batcher(task, send)
     try:
-        result = read_file(task, batcher.add)
+        result = read_file(task, batcher.add, batcher.archiver)
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         result = failure(task, f"{type(error).__name__}: {error}")
     batcher.flush()
@@ -82,18 +84,26 @@ class _Batcher:
         self._send = send
         self._batch = Batch(self._path, [], [])
         self._size = 0
+        self.archiver: Archiver | None = None
+        if task.store_dir:
+            self.archiver = Archiver(self._add_frame, Store(task.store_dir).read)
 
     def add(self, turn: Turn) -> ObjectId:
         frame = make_frame("turn", turn)
-        self._batch.frames.append(frame)
-        self._size += len(frame.data)
+        self._add_frame(frame)
+        if self.archiver is not None:
+            self.archiver.add_turn(turn, frame)
         if self._content is not None:
             content = self._content(turn)
             self._batch.contents.append((frame.id, content))
             self._size += len(content.discussion) + sum(map(len, content.words.values()))
+        return frame.id
+
+    def _add_frame(self, frame: Frame) -> None:
         if self._size > _BATCH_BYTES:
             self.flush()
-        return frame.id
+        self._batch.frames.append(frame)
+        self._size += len(frame.data)
 
     def flush(self) -> None:
         if self._batch.frames:

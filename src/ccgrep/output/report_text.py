@@ -1,16 +1,18 @@
 """Formats the reports of commands such as `index`, `status` and `fsck` for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.report import IndexReport
 from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.gc import ForgetReport
+from ccgrep.ops.restore import RestoredFile
 from ccgrep.ops.secrets import FoundSecret
 from ccgrep.ops.status import Status
 from ccgrep.output.formatting import byte_size, pluralize, short_age
 from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
+from ccgrep.store.manifest import SourceFile
 from ccgrep.text import columns, escape, one_line
 
 if TYPE_CHECKING:
@@ -135,3 +137,14 @@ def secrets_note(found: list[FoundSecret]) -> str:
         f"{secrets} in {turns}: revoke them; `ccgrep forget SESSION && ccgrep gc` removes a "
         "session from the store, its transcript is yours to delete"
     )
+
+
+def restore_lines(files: Sequence[RestoredFile]) -> Iterator[str]:
+    for file in files:
+        yield f"{file.state}\t{byte_size(file.size)}\t{one_line(file.path)}"
+
+
+def version_lines(versions: Sequence[SourceFile], now_ms: int) -> Iterator[str]:
+    for number, file in enumerate(versions, 1):
+        age = short_age(file.mtime_ns // 1_000_000, now_ms)
+        yield f"{number}\t{age}\t{byte_size(file.stored_bytes)}\t{one_line(file.path)}"

@@ -1,0 +1,46 @@
+"""ccgrep restore: write deleted transcripts back to disk."""
+
+import os
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context, read_refs
+from ccgrep.errors import StoreError, UsageError
+from ccgrep.ops.restore import RestoredFile, RestoreOptions, list_versions, restore
+from ccgrep.output.json_document import encode_document, restore_fields, version_fields
+from ccgrep.output.report_text import restore_lines, version_lines
+
+
+def run(arguments: SimpleNamespace, context: Context) -> int:
+    config = context.config()
+    refs = read_refs(arguments.ref)
+    if len(refs) > 1 and (arguments.versions or arguments.version is not None):
+        raise UsageError("--version and --versions take one REF")
+    if arguments.versions:
+        versions = list_versions(config, refs[0])
+        if arguments.json:
+            context.write(encode_document(version_fields(versions)))
+        else:
+            context.write_lines(version_lines(versions, context.now_ms))
+        return 0
+    options = RestoreOptions(
+        os.path.abspath(arguments.to) if arguments.to else "",
+        arguments.version,
+        arguments.force,
+        arguments.dry_run,
+    )
+    files: list[RestoredFile] = []
+    is_complete = True
+    for ref in refs:
+        try:
+            files += restore(config, ref, options)
+        except StoreError as error:
+            is_complete = False
+            context.warn(str(error))
+    if arguments.json:
+        context.write(encode_document(restore_fields(files)))
+    else:
+        context.write_lines(restore_lines(files))
+    if any(file.state == "different" for file in files):
+        is_complete = False
+        context.warn("a file differs from the stored one: use --force to replace it with a backup")
+    return 0 if is_complete else 2
