@@ -113,7 +113,9 @@ def test_image_is_stored_once(home: Home) -> None:
     for seed in (1, 2):
         file = home.claude(seed)
         file.turn(f"prompt {seed}", "answer")
-        file.records[0]["message"]["content"] = [
+        record = file.records[0]
+        assert isinstance(record, dict)
+        record["message"]["content"] = [
             {"type": "text", "text": f"look {seed}"},
             {
                 "type": "image",

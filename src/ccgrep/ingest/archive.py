@@ -190,13 +190,23 @@ def _cut(file: BinaryIO, border: int) -> Iterator[bytes]:
 
 
 def _list_side_files(transcript: str) -> list[str]:
-    """Return the description of a sub-agent, and the stored outputs of a session."""
+    """Return the description of a sub-agent, and the stored outputs of a session.
+
+    If the transcript of a session is gone, its outputs belong to its sub-agents.
+    """
     stem, extension = os.path.splitext(transcript)
     if extension != ".jsonl":
         return []
-    if os.path.basename(os.path.dirname(transcript)) == "subagents":
-        return [f"{stem}.meta.json"]
-    folder = os.path.join(stem, "tool-results")
+    session, subagents, _ = stem.rpartition(f"{os.sep}subagents{os.sep}")
+    if not subagents:
+        return _list_folder(os.path.join(stem, "tool-results"))
+    outputs: list[str] = []
+    if not os.path.exists(f"{session}.jsonl"):
+        outputs = _list_folder(os.path.join(session, "tool-results"))
+    return [f"{stem}.meta.json", *outputs]
+
+
+def _list_folder(folder: str) -> list[str]:
     try:
         return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
     except OSError:

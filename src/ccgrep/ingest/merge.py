@@ -152,12 +152,15 @@ class Merge:
             self.garbage_bytes += self.commit.store.frame_size(part.id)
 
     def _set_side_files(self, id: str, files: tuple[SourceFile, ...] | None) -> None:
-        """Record the files that belong to a transcript."""
+        """Add the files that belong to a transcript to those of the session."""
         row = self.commit.row(id)
-        if row is not None and files:
-            side_files = self.commit.put("side_files", SideFiles(files))
-            if side_files != row.side_files:
-                self.put(replace(row, side_files=side_files), self.commit.manifest(row))
+        if row is None or not files:
+            return
+        known = self.commit.load(row.side_files, SideFiles).files if row.side_files else ()
+        all_files = {(file.path, file.parts): file for file in (*known, *files)}
+        side_files = self.commit.put("side_files", SideFiles(tuple(all_files.values())))
+        if side_files != row.side_files:
+            self.put(replace(row, side_files=side_files), self.commit.manifest(row))
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
         if not self.forgotten:

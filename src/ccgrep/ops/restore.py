@@ -42,6 +42,7 @@ class RestoreOptions(Struct, frozen=True):
     """Where and how to write files."""
 
     directory: str = ""  # instead of the client's own
+    folder: str = ""  # instead of the folder of the session's transcript
     version: int | None = None  # of the transcript; None is the newest
     is_forced: bool = False
     is_dry_run: bool = False
@@ -55,7 +56,7 @@ def restore(config: Config, ref: str, options: RestoreOptions) -> list[RestoredF
 
     def run(store: Store) -> list[RestoredFile]:
         files = _find_files(store, ref, options.version)
-        found = [_check(file, options.directory) for file in files]
+        found = [_check(file, _find_path(file, files[0], options)) for file in files]
         is_blocked = not options.is_forced and any(one.state == "different" for one in found)
         if options.is_dry_run or is_blocked:
             return found
@@ -116,10 +117,17 @@ def _newest_files(store: Store, rows: Iterable[Row]) -> list[SourceFile]:
     return list(newest.values())
 
 
-def _check(file: SourceFile, directory: str) -> RestoredFile:
-    path = file.path
-    if directory:
-        path = os.path.join(directory, os.path.relpath(file.path, file.root))
+def _find_path(file: SourceFile, transcript: SourceFile, options: RestoreOptions) -> str:
+    """Return where to write a file. The first file of a session is its transcript."""
+    if options.folder:
+        below = os.path.relpath(file.path, os.path.dirname(transcript.path))
+        return os.path.join(options.folder, below)
+    if options.directory:
+        return os.path.join(options.directory, os.path.relpath(file.path, file.root))
+    return file.path
+
+
+def _check(file: SourceFile, path: str) -> RestoredFile:
     return RestoredFile(path, file.stored_bytes, _find_state(path, file))
 
 

@@ -13,39 +13,77 @@ from ccgrep.text import folder_name
 
 
 class ResumeCommand(Struct, frozen=True):
-    """A command and its working directory. If there are problems, it cannot be run."""
+    """A command and its working directory. If there are problems, it cannot be run.
 
-    command: tuple[str, ...]
-    directory: str
+    `transcript` is where the client looks for the transcript of `session`. With `is_missing`, it
+    has to be written there first.
+    """
+
+    session: str = ""
+    command: tuple[str, ...] = ()
+    directory: str = ""
     problems: tuple[str, ...] = ()
+    transcript: str = ""
+    is_missing: bool = False
 
 
-def find_resume_command(config: Config, ref: str) -> ResumeCommand:
-    """Return the command that resumes the session of `ref`, and the directory to run it in."""
+def find_resume_command(config: Config, ref: str, directory: str = "") -> ResumeCommand:
+    """Return the command that resumes the session of `ref`, and the directory to run it in.
+
+    `directory` is one that the user chose.
+    """
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
-    row = refs.find_row(rows, ref)
-    row = _find_main_session(row, rows)
+    row = _find_main_session(refs.find_row(rows, ref), rows)
     session = row.session
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
-        return ResumeCommand((), "", (problem,))
+        return ResumeCommand(problems=(problem,))
     program = ("claude", "--resume") if session.source == "claude_code" else ("codex", "resume")
     problems = []
-    if row.is_gone or not any(os.path.exists(file.path) for file in row.files):
-        problems.append(
-            f"cannot resume {session.id}, its transcript was deleted: "
-            f"run `ccgrep show {session.id}` to read ccgrep's copy"
-        )
-    elif is_hashed_id(row.base_id):
+    if is_hashed_id(row.base_id):
         problems.append(
             f"cannot resume {session.id}, ccgrep made up this id: "
             f"run `{' '.join(program)}` and choose the session"
         )
-    directory = _find_directory(row)
+    directory = directory or _find_directory(row)
     if not os.path.isdir(directory):
         name = directory or "its directory"
-        problems.append(f"cannot resume {session.id}, {name} is gone: create it again")
-    return ResumeCommand((*program, row.base_id), directory, tuple(problems))
+        problems.append(
+            f"cannot resume {session.id}, {name} is gone: use --in DIR to choose another directory"
+        )
+    transcript = _find_transcript(row, directory)
+    if not transcript:
+        problems.append(
+            f"cannot resume {session.id}, its transcript was deleted: "
+            f"run `ccgrep show {session.id}` to read ccgrep's copy"
+        )
+    return ResumeCommand(
+        session.id,
+        (*program, row.base_id),
+        directory,
+        tuple(problems),
+        transcript,
+        is_missing=not os.path.exists(transcript),
+    )
+
+
+def _find_transcript(row: Row, directory: str) -> str:
+    """Return the path where the client looks for a session's transcript, empty if it is unknown.
+
+    Claude Code looks in the folder that it names after the current directory, Codex everywhere.
+    """
+    files = (*row.files, *reversed(row.versions))
+    paths = [file.path for file in files if file.parts or os.path.exists(file.path)]
+    if not paths:
+        return ""
+    if row.session.source == "codex":
+        return next(filter(os.path.exists, paths), paths[0])
+    folder = folder_name(directory)
+    for path in paths:
+        if os.path.basename(os.path.dirname(path)) == folder:
+            return path
+    projects = os.path.dirname(os.path.dirname(paths[0]))
+    return os.path.join(projects, folder, os.path.basename(paths[0]))
 
 
 def _find_main_session(row: Row, rows: list[Row]) -> Row:
@@ -65,9 +103,12 @@ def _find_directory(row: Row) -> str:
     moves to a worktree, the transcript moves to another folder.
     """
     session = row.session
+    directories = [path for path in (session.current_cwd, session.cwd) if path]
     for file in row.files:
         folder = os.path.basename(os.path.dirname(file.path))
-        for directory in (session.current_cwd, session.cwd):
-            if directory and os.path.exists(file.path) and folder_name(directory) == folder:
+        for directory in directories:
+            if os.path.exists(file.path) and folder_name(directory) == folder:
                 return directory
-    return session.cwd
+    # A project that was moved may still have one of its directories.
+    others = [session.cwd, *directories, session.project]
+    return next(filter(os.path.isdir, others), session.cwd)

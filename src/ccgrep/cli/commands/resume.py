@@ -5,17 +5,23 @@ import shlex
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.config import Config
 from ccgrep.errors import UsageError
-from ccgrep.ops.resume import find_resume_command
+from ccgrep.ops.restore import RestoreOptions, restore
+from ccgrep.ops.resume import ResumeCommand, find_resume_command
 from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    resumption = find_resume_command(context.config(), arguments.ref)
+    config = context.config()
+    chosen = os.path.abspath(arguments.__dict__["in"]) if arguments.__dict__["in"] else ""
+    resumption = find_resume_command(config, arguments.ref, chosen)
     for problem in resumption.problems:
         context.warn(one_line(problem))
     if resumption.problems:
         return 1
+    if resumption.is_missing:
+        _restore(config, resumption, context)
     directory, command = resumption.directory, resumption.command
     if not arguments.exec:
         if redact(directory) != directory:
@@ -28,6 +34,20 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     os.chdir(directory)
     os.execvp(command[0], command)  # noqa: S606 - the purpose of --exec
     return 0
+
+
+def _restore(config: Config, resumption: ResumeCommand, context: Context) -> None:
+    """Write the transcript to where the client looks for it."""
+    options = RestoreOptions(folder=os.path.dirname(resumption.transcript))
+    files = restore(config, resumption.session, options)
+    if any(file.state == "different" for file in files):
+        raise UsageError(
+            f"cannot restore {resumption.session}, other files are in its place: "
+            f"see `ccgrep restore {resumption.session} --dry-run`"
+        )
+    for file in files:
+        if file.state == "restored":
+            context.warn(f"restored {one_line(file.path)}")
 
 
 def _quote(path: str) -> str:
