@@ -607,7 +607,7 @@ _TABLE = (
         (Argument("REF", "a session, or a turn of it", completion="session"),),
         examples=(
             ("ccgrep resume f8a5fac0 --exec", "continue where you left off"),
-            ("ccgrep resume f8a5fac0 --in ~/src/app-2 --exec", "continue in another checkout"),
+            ("ccgrep resume f8a5fac0 --in . --exec", "continue in this checkout"),
         ),
         exit_status=((0, "resumable"), (1, "the transcript or directory is gone")),
     ),

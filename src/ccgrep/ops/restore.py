@@ -26,6 +26,10 @@ from ccgrep.store.store import Store
 State = Literal["missing", "present", "different", "restored", "replaced"]
 
 
+class NotStoredError(StoreError):
+    """The store has the turns of a session, or only its prompts, but not its bytes."""
+
+
 class RestoredFile(Struct, frozen=True):
     """A file of a session, and its state on disk.
 
@@ -82,7 +86,7 @@ def _find_files(store: Store, ref: str, version: int | None) -> list[SourceFile]
     chosen: dict[str, Row] = {}
     add_descendants(row, rows, chosen)
     if not any(file.parts for file in (*row.files, *row.versions)):
-        raise StoreError(_explain_missing(row))
+        raise NotStoredError(_explain_missing(row))
     files = _newest_files(store, chosen.values())
     if version is not None:
         versions = _versions(row)

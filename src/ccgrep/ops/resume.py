@@ -45,13 +45,14 @@ def find_resume_command(config: Config, ref: str, directory: str = "") -> Resume
             f"cannot resume {session.id}, ccgrep made up this id: "
             f"run `{' '.join(program)}` and choose the session"
         )
+    is_chosen = bool(directory)
     directory = directory or _find_directory(row)
     if not os.path.isdir(directory):
         name = directory or "its directory"
         problems.append(
             f"cannot resume {session.id}, {name} is gone: use --in DIR to choose another directory"
         )
-    transcript = _find_transcript(row, directory)
+    transcript = _find_transcript(row, directory, is_chosen)
     if not transcript:
         problems.append(
             f"cannot resume {session.id}, its transcript was deleted: "
@@ -67,17 +68,16 @@ def find_resume_command(config: Config, ref: str, directory: str = "") -> Resume
     )
 
 
-def _find_transcript(row: Row, directory: str) -> str:
+def _find_transcript(row: Row, directory: str, is_chosen: bool) -> str:
     """Return the path where the client looks for a session's transcript, empty if it is unknown.
 
     Claude Code looks in the folder that it names after the current directory, Codex everywhere.
     """
     files = (*row.files, *reversed(row.versions))
     paths = [file.path for file in files if file.parts or os.path.exists(file.path)]
-    if not paths:
-        return ""
-    if row.session.source == "codex":
-        return next(filter(os.path.exists, paths), paths[0])
+    is_own = not is_chosen and directory in (row.session.cwd, row.session.current_cwd)
+    if not paths or is_own or row.session.source == "codex":
+        return next(filter(os.path.exists, paths), paths[0] if paths else "")
     folder = folder_name(directory)
     for path in paths:
         if os.path.basename(os.path.dirname(path)) == folder:

@@ -4,8 +4,14 @@ import os
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, read_refs
-from ccgrep.errors import StoreError, UsageError
-from ccgrep.ops.restore import RestoredFile, RestoreOptions, list_versions, restore
+from ccgrep.errors import UsageError
+from ccgrep.ops.restore import (
+    NotStoredError,
+    RestoredFile,
+    RestoreOptions,
+    list_versions,
+    restore,
+)
 from ccgrep.output.json_document import encode_document, restore_fields, version_fields
 from ccgrep.output.report_text import restore_lines, version_lines
 
@@ -23,17 +29,17 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
             context.write_lines(version_lines(versions, context.now_ms))
         return 0
     options = RestoreOptions(
-        os.path.abspath(arguments.to) if arguments.to else "",
-        arguments.version,
-        arguments.force,
-        arguments.dry_run,
+        directory=os.path.abspath(arguments.to) if arguments.to else "",
+        version=arguments.version,
+        is_forced=arguments.force,
+        is_dry_run=arguments.dry_run,
     )
     files: list[RestoredFile] = []
     is_complete = True
     for ref in refs:
         try:
             files += restore(config, ref, options)
-        except StoreError as error:
+        except NotStoredError as error:
             is_complete = False
             context.warn(str(error))
     if arguments.json:

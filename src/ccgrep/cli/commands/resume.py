@@ -14,8 +14,9 @@ from ccgrep.text import escape, one_line, redact
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
-    chosen = os.path.abspath(arguments.__dict__["in"]) if arguments.__dict__["in"] else ""
-    resumption = find_resume_command(config, arguments.ref, chosen)
+    chosen = vars(arguments)["in"]
+    directory = os.path.abspath(chosen) if chosen else ""
+    resumption = find_resume_command(config, arguments.ref, directory)
     for problem in resumption.problems:
         context.warn(one_line(problem))
     if resumption.problems:
