@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,23 @@ def test_restore_below_a_file_is_an_error(home: Home, file: ClaudeFile) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("ccgrep: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_status_warns_of_transcripts_that_will_be_lost(home: Home) -> None:
+    file = home.claude(3)
+    file.turn("prompt", "answer")
+    file.write()
+    old = time.time() - 25 * 86_400 - 60
+    os.utime(file.path, (old, old))
+    assert home.run("index", env={"CCGREP_KEEP": "turns"}).returncode == 0
+    (line,) = (line for line in home.run("status").stdout.splitlines() if "Not kept" in line)
+    assert "1 transcript" in line
+    assert "deleted by Claude Code in 5 days" in line
+    settings = home.projects.parent / "settings.json"
+    settings.write_text('{"cleanupPeriodDays": 10}')
+    assert "deleted by Claude Code soon" in home.run("status").stdout
+    home.index()
+    assert "Not kept" not in home.run("status").stdout
+    settings.write_text('{"cleanupPeriodDays": 0}')
+    assert "Claude Code writes no transcripts" in home.run("status").stdout
+    assert home.json("status")["unwritten_roots"] == [str(home.projects.parent)]

@@ -62,6 +62,7 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
         yield f"Behind     {behind}: run `ccgrep index`"
     else:
         yield "Behind     nothing"
+    yield from _keep_lines(status)
     if status.bad_lines:
         yield f"Damaged    {pluralize(status.bad_lines, 'spot')} in transcripts could not be read"
     if status.unknown_types:
@@ -69,6 +70,22 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
         yield f"Unknown    {names}"
     when = f"{short_age(status.last_indexed, now_ms)} ago" if status.last_indexed else "never"
     yield f"Indexed    {when}"
+
+
+def _keep_lines(status: Status) -> Iterator[str]:
+    """Yield warnings about transcripts that will be lost."""
+    unkept = status.unkept
+    if unkept.files:
+        what = f"{pluralize(unkept.files, 'transcript')}, {byte_size(unkept.bytes)}"
+        when = "" if unkept.days_left is None else ", deleted by Claude Code "
+        if unkept.days_left is not None:
+            when += f"in {pluralize(unkept.days_left, 'day')}" if unkept.days_left else "soon"
+        yield f"Not kept   {what}{when}: set keep to all and run `ccgrep index`"
+    for root in status.unwritten_roots:
+        yield (
+            f"Not kept   Claude Code writes no transcripts to {escape(root)}: "
+            "cleanupPeriodDays is 0 in its settings.json"
+        )
 
 
 def settings_lines(settings: Mapping[str, Setting], is_terminal: bool) -> Iterator[str]:
