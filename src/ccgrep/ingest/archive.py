@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
+from ccgrep.errors import StoreError
 from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.sources.files import open_side_file
 from ccgrep.store.manifest import SourceFile, StoredPart
@@ -137,11 +138,17 @@ class Archiver:
         inside = sorted(
             (one.start, one.id) for one in placed if one.start < end and one.end > start
         )
-        return [(id, self._content(id)) for id in dict.fromkeys(id for _, id in inside)]
+        contents = ((id, self._content(id)) for id in dict.fromkeys(id for _, id in inside))
+        return [(id, content) for id, content in contents if content is not None]
 
-    def _content(self, id: ObjectId) -> bytes:
-        frame = self._turns.get(id)
-        return unpack_frame(frame) if frame is not None else self._read(id)
+    def _content(self, id: ObjectId) -> bytes | None:
+        """Return the content of a turn, or None if it is lost."""
+        if id in self._turns:
+            return unpack_frame(self._turns[id])
+        try:
+            return self._read(id)
+        except StoreError:
+            return None
 
 
 def has_stored_prefix(file: BinaryIO, known: SourceFile) -> bool:

@@ -71,7 +71,7 @@ def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
         result = read_file(task, batcher.add, batcher.archiver)
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         result = failure(task, f"{type(error).__name__}: {error}")
-    batcher.flush()
+    batcher.finish()
     return result
 
 
@@ -84,9 +84,8 @@ class _Batcher:
         self._send = send
         self._batch = Batch(self._path, [], [])
         self._size = 0
-        self.archiver: Archiver | None = None
-        if task.store_dir:
-            self.archiver = Archiver(self._add_frame, Store(task.store_dir).read)
+        self._store = Store(task.store_dir)
+        self.archiver = Archiver(self._add_frame, self._store.read) if task.store_dir else None
 
     def add(self, turn: Turn) -> ObjectId:
         frame = make_frame("turn", turn)
@@ -101,11 +100,15 @@ class _Batcher:
 
     def _add_frame(self, frame: Frame) -> None:
         if self._size > _BATCH_BYTES:
-            self.flush()
+            self._flush()
         self._batch.frames.append(frame)
         self._size += len(frame.data)
 
-    def flush(self) -> None:
+    def finish(self) -> None:
+        self._flush()
+        self._store.close()
+
+    def _flush(self) -> None:
         if self._batch.frames:
             self._send(self._batch)
         self._batch = Batch(self._path, [], [])
