@@ -191,7 +191,7 @@ _ccgrep_options() {
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
-                --tree$'\t''print sub-agents and forks below the session they belong to'
+                --tree$'\t''print sub-agents and forks below the session they come from'
                 -n$'\t''print at most N sessions, or trees'
                 --limit$'\t''print at most N sessions, or trees'
                 --color$'\t''choose when to use colors'
@@ -314,6 +314,7 @@ _ccgrep_options() {
             candidates=(
                 --exec$'\t''run the command instead of printing it'
                 --in$'\t''resume in DIR, for example in another checkout of the repository'
+                --with$'\t''continue in a new session of this agent'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -485,6 +486,12 @@ _ccgrep_values() {
                 model
                 day
                 week
+            )
+            ;;
+        resume:--with)
+            candidates=(
+                claude
+                codex
             )
             ;;
         *) return 1 ;;

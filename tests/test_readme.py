@@ -49,6 +49,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Home:
     (home.directory / "fake").mkdir()
     for path, script in {
         home.directory / "bin" / "claude": 'echo "claude $* in $PWD"',
+        home.directory / "bin" / "codex": 'echo "codex $* in $PWD"',
         home.directory / "fake" / "fzf": "exec head -n 1",  # a user who chooses the first line
     }.items():
         path.write_text(f"#!/bin/sh\n{script}\n")

@@ -141,18 +141,27 @@ def test_session_without_bytes_is_reported_and_the_others_are_restored(
     delete(home)
     done = home.run("restore", "0eab4b26-0000", file.id)
     assert done.returncode == 2
-    assert "only the prompts of 0eab4b26-0000 are known" in done.stderr
+    assert "cannot rebuild 0eab4b26-0000, only its prompts are known" in done.stderr
     assert file.path.exists()
 
 
-def test_bytes_are_not_kept_if_only_turns_are_wanted(home: Home) -> None:
+def test_session_of_which_only_turns_are_stored_is_rebuilt(home: Home) -> None:
     file = home.claude(3)
     file.turn("prompt", "answer")
     file.write()
     assert home.run("index", env={"CCGREP_KEEP": "turns"}).returncode == 0
+    before = home.manifest(file.id).entries
+    different = home.run("restore", file.id)  # The file has other bytes than a rebuilt one.
+    assert (different.returncode, "use --force" in different.stderr) == (2, True)
+    file.path.unlink()
     done = home.run("restore", file.id)
-    assert done.returncode == 2
-    assert "set keep to all and run `ccgrep index`" in done.stderr
+    assert done.returncode == 0
+    assert done.stdout.startswith("rebuilt\t")
+    assert "without thinking and images" in done.stderr
+    home.index()
+    assert [entry.turn for entry in home.manifest(file.id).entries] == [
+        entry.turn for entry in before
+    ]
 
 
 def test_resume_restores_a_deleted_transcript(home: Home, file: ClaudeFile) -> None:

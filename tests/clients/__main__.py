@@ -26,7 +26,8 @@ from tests.clients.compare import compare
 from tests.clients.drive import Driver
 from tests.clients.install import Clients, install
 from tests.clients.openai_stub import OpenAIHandler
-from tests.clients.script import Outcome, Scenario
+from tests.clients.rebuilt import Rebuilder
+from tests.clients.script import Client, Outcome, Scenario
 from tests.clients.stub import StubServer
 from tests.clients.terminal import Stuck
 from tests.clients.world import World
@@ -57,7 +58,11 @@ class Runner:
     def __init__(self, scratch: Path, clients: Clients) -> None:
         self._runs = scratch / "runs"
         self._clients = clients
-        self._servers = {"claude": StubServer(AnthropicHandler), "codex": StubServer(OpenAIHandler)}
+        self._servers: dict[Client, StubServer] = {
+            "claude": StubServer(AnthropicHandler),
+            "codex": StubServer(OpenAIHandler),
+        }
+        self.rebuilder = Rebuilder(self._runs, clients, self._servers)
 
     def run(self, scenario: Scenario) -> Result:
         """Run a scenario and compare."""
@@ -66,6 +71,13 @@ class Runner:
     def run_again(self, scenario: Scenario) -> Result:
         """Compare the last outcome of a scenario with what ccgrep reads now."""
         return self._attempt(scenario, lambda _: None)
+
+    def run_rebuilt(self, scenario: Scenario) -> Result:
+        """Rebuild the sessions of the last run from their turns, resume and hand them over."""
+        try:
+            return Result(scenario.name, list(self.rebuilder.check(scenario)), {})
+        except Exception:
+            return Result(scenario.name, [traceback.format_exc().strip()], {})
 
     def _attempt(self, scenario: Scenario, play: Callable[[Scenario], None]) -> Result:
         """Whatever goes wrong is a difference."""
@@ -102,6 +114,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, by default all")
     parser.add_argument("--update", action="store_true", help="install the latest releases first")
     parser.add_argument("--again", action="store_true", help="only compare the last run again")
+    parser.add_argument(
+        "--rebuilt",
+        action="store_true",
+        help="rebuild the sessions of the last run, resume them, and hand them over",
+    )
     parser.add_argument("--scratch", type=Path, help="where clients and homes are kept")
     arguments = parser.parse_args()
     scratch = arguments.scratch or Path(os.environ.get("CCGREP_CLIENTS", SCRATCH))
@@ -111,6 +128,13 @@ def main() -> int:
     clients = install(scratch.absolute(), arguments.update)
     runner = Runner(scratch.absolute(), clients)
     with ThreadPoolExecutor(AT_A_TIME) as pool:
+        if arguments.rebuilt:
+            status = _report(pool.map(runner.run_rebuilt, chosen), clients)
+            resumed, handed_over = runner.rebuilder.resumed, runner.rebuilder.handed_over
+            for client in ("claude", "codex"):
+                counts = f"{resumed[client]} resumed, {handed_over[client]} handed over to it"
+                print(f"{client}: {counts}")
+            return status
         results = pool.map(runner.run_again if arguments.again else runner.run, chosen)
         return _report(results, clients)
 

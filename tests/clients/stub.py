@@ -40,6 +40,7 @@ class Stage:
         self._lock = threading.Lock()
         self.served: list[Served] = []
         self.problems: list[str] = []
+        self.requests: list[Any] = []
 
     def choose(self, texts: Texts) -> Choice:
         """Return the next answer to the last scripted prompt among these texts."""
@@ -104,6 +105,7 @@ class StubHandler(BaseHTTPRequestHandler):
         if (stage := self.stages.get(name)) is None:
             self.do_GET()
         else:
+            stage.requests.append(body)
             self.answer(stage, path, body)
 
     def answer(self, stage: Stage, path: str, body: Any) -> None:

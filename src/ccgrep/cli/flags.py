@@ -386,7 +386,7 @@ _TABLE = (
         (
             *FILTERS,
             DOCUMENTS,
-            Option(("--tree",), "print sub-agents and forks below the session they belong to"),
+            Option(("--tree",), "print sub-agents and forks below the session they come from"),
             Option(
                 ("-n", "--limit"),
                 "print at most N sessions, or trees. 0 means all. The default is 20 on a "
@@ -551,9 +551,10 @@ _TABLE = (
         "restore",
         "write deleted transcripts back to disk",
         "Writes the transcript of a session back to where its client expects it, byte for byte, "
-        "with its sub-agents and stored outputs. Files that exist stay as they are. If one of them "
-        "differs from what ccgrep stored, nothing is written. Prints a line for each file: its "
-        "state, its size and its path.",
+        "with its sub-agents and stored outputs. If only turns of a session are stored, its "
+        "transcript is rebuilt from them, without thinking and images. Files that exist stay as "
+        "they are. If one of them differs from what ccgrep stored, nothing is written. Prints a "
+        "line for each file: its state, its size and its path.",
         (
             Option(
                 ("--to",),
@@ -593,7 +594,9 @@ _TABLE = (
         "resume",
         "print or run the command that resumes a session",
         "Prints the command that resumes a session in the directory where it started, or runs it. "
-        "If the client has deleted the transcript, resume restores it first.",
+        "If the client has deleted the transcript, resume restores it first. With --with, hands "
+        "the conversation over to an agent: ccgrep writes a new session with the same history for "
+        "it. The original stays as it is.",
         (
             Option(("--exec",), "run the command instead of printing it"),
             Option(
@@ -602,12 +605,20 @@ _TABLE = (
                 "DIR",
                 completion="dir",
             ),
+            Option(
+                ("--with",),
+                "continue in a new session of this agent. Commands and edits become calls of its "
+                "own tools, other calls become text. Thinking and images are left out.",
+                "AGENT",
+                ("claude", "codex"),
+            ),
             NO_REDACT,
         ),
         (Argument("REF", "a session, or a turn of it", completion="session"),),
         examples=(
             ("ccgrep resume f8a5fac0 --exec", "continue where you left off"),
             ("ccgrep resume f8a5fac0 --in . --exec", "continue in this checkout"),
+            ("ccgrep resume f8a5fac0 --with codex --exec", "continue a session in Codex"),
         ),
         exit_status=((0, "resumable"), (1, "the transcript or directory is gone")),
     ),

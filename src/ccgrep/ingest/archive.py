@@ -153,12 +153,17 @@ class Archiver:
 
 def has_stored_prefix(file: BinaryIO, known: SourceFile) -> bool:
     """Return whether a file still starts with the bytes that are stored of it."""
-    left, crc = known.stored_bytes, 0
+    return has_prefix(file, known.stored_bytes, known.parts_crc)
+
+
+def has_prefix(file: BinaryIO, size: int, expected_crc: int) -> bool:
+    """Return whether a file starts with bytes of that size and CRC-32."""
+    left, crc = size, 0
     file.seek(0)
     while left and (block := file.read(min(left, _BLOCK_BYTES))):
         crc = zlib.crc32(block, crc)
         left -= len(block)
-    return not left and crc == known.parts_crc
+    return not left and crc == expected_crc
 
 
 def keep_parts(parts: Sequence[StoredPart], closed: int, size: int) -> list[StoredPart]:

@@ -108,7 +108,7 @@ class Merge:
             return set()
         self._drop_extended(result)
         placed: set[str] = set()
-        for position, reading in enumerate(result.reading.sessions):
+        for position, reading in enumerate(map(self._map_back, result.reading.sessions)):
             if self._is_forgotten(reading):
                 self.is_forgotten_seen = True
                 if len(result.reading.sessions) == 1:
@@ -129,6 +129,14 @@ class Merge:
         self._owners[file.path] = placed
         self.merged_ids |= placed
         return placed
+
+    def _map_back(self, reading: SessionReading) -> SessionReading:
+        """Return a reading with stored turns in place of those that ccgrep rebuilt from them."""
+        if not reading.claims:
+            return reading
+        from ccgrep.ingest.rebuilt_turns import map_back  # noqa: PLC0415 - rare
+
+        return map_back(reading, self._namesakes(reading.session.id), self.commit)
 
     def _add_earlier_files(self, id: str, earlier: tuple[SourceFile, ...]) -> None:
         """Record the files that a session's last one continues."""

@@ -1,11 +1,13 @@
-"""Writes the stored bytes of transcripts back to where their client expects them.
+"""Writes transcripts back to where their client expects them.
 
+The bytes are those that were stored. A session of which only turns are stored is rebuilt from them.
 A file that exists and differs is never overwritten without `is_forced`, which keeps a backup. A
 restored file gets the current time: clients delete transcripts by their age.
 """
 
 import os
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -13,8 +15,9 @@ from msgspec.structs import replace
 
 from ccgrep import refs
 from ccgrep.config import Config
-from ccgrep.errors import StoreError, UsageError
-from ccgrep.ingest.archive import has_stored_prefix
+from ccgrep.errors import CcgrepError, NotFoundError, UsageError
+from ccgrep.ingest.archive import has_prefix
+from ccgrep.rebuild.transcript import rebuild_transcript
 from ccgrep.sources.files import open_side_file
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import read_consistently
@@ -23,11 +26,11 @@ from ccgrep.store.manifest import Row, SourceFile
 from ccgrep.store.originals import iterate_parts, list_stored_files
 from ccgrep.store.store import Store
 
-State = Literal["missing", "present", "different", "restored", "replaced"]
+State = Literal["missing", "present", "different", "restored", "rebuilt", "replaced"]
 
 
-class NotStoredError(StoreError):
-    """The store has the turns of a session, or only its prompts, but not its bytes."""
+class NotRestorableError(CcgrepError):
+    """The store has neither the bytes of a session nor all of its turns."""
 
 
 class RestoredFile(Struct, frozen=True):
@@ -52,6 +55,17 @@ class RestoreOptions(Struct, frozen=True):
     is_dry_run: bool = False
 
 
+class _Content(Struct, frozen=True):
+    """A file to write: where it was, its size, and how to read its bytes."""
+
+    path: str
+    root: str
+    size: int
+    crc: int
+    read: Callable[[], Iterator[bytes]]
+    is_rebuilt: bool = False
+
+
 def restore(config: Config, ref: str, options: RestoreOptions) -> list[RestoredFile]:
     """Write the transcript of a session, its sub-agents and side files, unless they exist.
 
@@ -59,13 +73,12 @@ def restore(config: Config, ref: str, options: RestoreOptions) -> list[RestoredF
     """
 
     def run(store: Store) -> list[RestoredFile]:
-        files = _find_files(store, ref, options.version)
-        found = [_check(file, _find_path(file, files[0], options)) for file in files]
+        contents = _find_contents(config, store, ref, options.version)
+        found = [_check(one, _find_path(one, contents[0], options)) for one in contents]
         is_blocked = not options.is_forced and any(one.state == "different" for one in found)
         if options.is_dry_run or is_blocked:
             return found
-        pairs = zip(files, found, strict=True)
-        return [_write(store, file, one) for file, one in pairs]
+        return [_write(content, one) for content, one in zip(contents, found, strict=True)]
 
     return read_consistently(config.store_dir, run)
 
@@ -79,32 +92,62 @@ def list_versions(config: Config, ref: str) -> list[SourceFile]:
     return read_consistently(config.store_dir, read)
 
 
-def _find_files(store: Store, ref: str, version: int | None) -> list[SourceFile]:
-    """Return the stored files of a session and its sub-agents."""
+def _find_contents(config: Config, store: Store, ref: str, version: int | None) -> list[_Content]:
+    """Return the files of a session and its sub-agents, its transcript first."""
     rows = list(store.rows())
     row = refs.find_row(rows, ref)
     chosen: dict[str, Row] = {}
     add_descendants(row, rows, chosen)
-    if not any(file.parts for file in (*row.files, *row.versions)):
-        raise NotStoredError(_explain_missing(row))
     files = _newest_files(store, chosen.values())
     if version is not None:
-        versions = _versions(row)
-        if not 1 <= version <= len(versions):
-            raise UsageError(
-                f"version {version} does not exist (the session has {len(versions)}): "
-                "use --versions to list them"
+        files = [_choose_version(row, version), *files]
+    contents = {file.path: _stored_content(store, file) for file in reversed(files)}
+    ordered = [contents[path] for path in dict.fromkeys(file.path for file in files)]
+    if any(file.parts for file in (*row.files, *row.versions)):
+        return ordered
+    return [_rebuild(config, store, row), *ordered]
+
+
+def _stored_content(store: Store, file: SourceFile) -> _Content:
+    return _Content(
+        file.path,
+        file.root,
+        file.stored_bytes,
+        file.parts_crc,
+        lambda: iterate_parts(file.parts, store.read),
+    )
+
+
+def _rebuild(config: Config, store: Store, row: Row) -> _Content:
+    """Return a transcript that is made from the turns of a session."""
+    try:
+        transcript = rebuild_transcript(store, row)
+    except NotFoundError as error:
+        raise NotRestorableError(str(error)) from None
+    if row.files:
+        path, root = row.files[0].path, row.files[0].root
+    else:
+        roots = [root.path for root in config.roots if root.source == row.session.source]
+        if not roots:
+            raise NotRestorableError(
+                f"cannot rebuild {row.session.id}, its client has no directory here: use --to DIR"
             )
-        wanted = versions[version - 1]
-        files = [wanted, *(file for file in files if file.path != wanted.path)]
-    return files
+        root = roots[0]
+        path = os.path.join(root, transcript.path)
+    content = transcript.content
+    return _Content(
+        path, root, len(content), zlib.crc32(content), lambda: iter([content]), is_rebuilt=True
+    )
 
 
-def _explain_missing(row: Row) -> str:
-    id = row.session.id
-    if row.session.is_prompt_only:
-        return f"only the prompts of {id} are known, so it cannot be restored"
-    return f"the bytes of {id} are not stored: set keep to all and run `ccgrep index`"
+def _choose_version(row: Row, version: int) -> SourceFile:
+    versions = _versions(row)
+    if not 1 <= version <= len(versions):
+        raise UsageError(
+            f"version {version} does not exist (the session has {len(versions)}): "
+            "use --versions to list them"
+        )
+    return versions[version - 1]
 
 
 def _versions(row: Row) -> list[SourceFile]:
@@ -121,32 +164,32 @@ def _newest_files(store: Store, rows: Iterable[Row]) -> list[SourceFile]:
     return list(newest.values())
 
 
-def _find_path(file: SourceFile, transcript: SourceFile, options: RestoreOptions) -> str:
-    """Return where to write a file. The first file of a session is its transcript."""
+def _find_path(content: _Content, transcript: _Content, options: RestoreOptions) -> str:
+    """Return where to write a file of a session with that transcript."""
     if options.folder:
-        below = os.path.relpath(file.path, os.path.dirname(transcript.path))
+        below = os.path.relpath(content.path, os.path.dirname(transcript.path))
         return os.path.join(options.folder, below)
     if options.directory:
-        return os.path.join(options.directory, os.path.relpath(file.path, file.root))
-    return file.path
+        return os.path.join(options.directory, os.path.relpath(content.path, content.root))
+    return content.path
 
 
-def _check(file: SourceFile, path: str) -> RestoredFile:
-    return RestoredFile(path, file.stored_bytes, _find_state(path, file))
+def _check(content: _Content, path: str) -> RestoredFile:
+    return RestoredFile(path, content.size, _find_state(path, content))
 
 
-def _find_state(path: str, file: SourceFile) -> State:
-    """Return whether a file exists and starts with the stored bytes. It may have grown since."""
+def _find_state(path: str, content: _Content) -> State:
+    """Return whether a file exists and starts with these bytes. It may have grown since."""
     if not os.path.lexists(path):
         return "missing"
     opened = open_side_file(path)
     if opened is None:
         return "different"
     with opened:
-        return "present" if has_stored_prefix(opened, file) else "different"
+        return "present" if has_prefix(opened, content.size, content.crc) else "different"
 
 
-def _write(store: Store, file: SourceFile, found: RestoredFile) -> RestoredFile:
+def _write(content: _Content, found: RestoredFile) -> RestoredFile:
     if found.state == "present":
         return found
     backup = ""
@@ -157,12 +200,13 @@ def _write(store: Store, file: SourceFile, found: RestoredFile) -> RestoredFile:
     fsio.make_dir(directory)
     new = fsio.NewFile(directory, ".ccgrep-restore")
     try:
-        for data in iterate_parts(file.parts, store.read):
+        for data in content.read():
             new.write(data)
         new.publish(found.path)
     finally:
         new.discard()
-    return RestoredFile(found.path, found.size, "replaced" if backup else "restored", backup)
+    state: State = "rebuilt" if content.is_rebuilt else "restored"
+    return RestoredFile(found.path, found.size, "replaced" if backup else state, backup)
 
 
 def _free_name(path: str) -> str:

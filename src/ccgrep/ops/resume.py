@@ -1,15 +1,27 @@
-"""Finds the command that resumes a session in its client."""
+"""Finds the command that resumes a session in its client, or hands it over to another one."""
 
 import os
+from itertools import count
 
 from msgspec import Struct
 
 from ccgrep import refs
 from ccgrep.config import Config
+from ccgrep.errors import NotFoundError
+from ccgrep.kinds import SourceName
+from ccgrep.rebuild.transcript import Transcript, hand_over, transcript_path
 from ccgrep.sources.identity import is_hashed_id
+from ccgrep.sources.scan import is_desktop_dir
+from ccgrep.store import fsio
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.manifest import Row
-from ccgrep.text import folder_name
+from ccgrep.store.store import Store
+from ccgrep.text import folder_name, one_line
+
+_PROGRAMS: dict[SourceName, tuple[str, ...]] = {
+    "claude_code": ("claude", "--resume"),
+    "codex": ("codex", "resume"),
+}
 
 
 class ResumeCommand(Struct, frozen=True):
@@ -38,7 +50,7 @@ def find_resume_command(config: Config, ref: str, directory: str = "") -> Resume
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
         return ResumeCommand(problems=(problem,))
-    program = ("claude", "--resume") if session.source == "claude_code" else ("codex", "resume")
+    program = _PROGRAMS[session.source]
     problems = []
     if is_hashed_id(row.base_id):
         problems.append(
@@ -52,12 +64,12 @@ def find_resume_command(config: Config, ref: str, directory: str = "") -> Resume
         problems.append(
             f"cannot resume {session.id}, {name} is gone: use --in DIR to choose another directory"
         )
-    transcript = _find_transcript(row, directory, is_chosen)
-    if not transcript:
+    if session.is_prompt_only:
         problems.append(
-            f"cannot resume {session.id}, its transcript was deleted: "
-            f"run `ccgrep show {session.id}` to read ccgrep's copy"
+            f"cannot resume {session.id}, only its prompts are known: "
+            f"run `ccgrep show {session.id}` to read them"
         )
+    transcript = _find_transcript(config, row, directory, is_chosen)
     return ResumeCommand(
         session.id,
         (*program, row.base_id),
@@ -68,22 +80,76 @@ def find_resume_command(config: Config, ref: str, directory: str = "") -> Resume
     )
 
 
-def _find_transcript(row: Row, directory: str, is_chosen: bool) -> str:
-    """Return the path where the client looks for a session's transcript, empty if it is unknown.
+def _find_transcript(config: Config, row: Row, directory: str, is_chosen: bool) -> str:
+    """Return the path where the client looks for a session's transcript.
 
     Claude Code looks in the folder that it names after the current directory, Codex everywhere.
     """
-    files = (*row.files, *reversed(row.versions))
-    paths = [file.path for file in files if file.parts or os.path.exists(file.path)]
-    is_own = not is_chosen and directory in (row.session.cwd, row.session.current_cwd)
-    if not paths or is_own or row.session.source == "codex":
-        return next(filter(os.path.exists, paths), paths[0] if paths else "")
+    session = row.session
+    paths = [file.path for file in (*row.files, *reversed(row.versions))]
+    if not paths:
+        paths = [os.path.join(_find_root(config, session.source), transcript_path(session))]
+    is_own = not is_chosen and directory in (session.cwd, session.current_cwd)
+    if is_own or session.source == "codex":
+        return next(filter(os.path.exists, paths), paths[0])
     folder = folder_name(directory)
     for path in paths:
         if os.path.basename(os.path.dirname(path)) == folder:
             return path
     projects = os.path.dirname(os.path.dirname(paths[0]))
     return os.path.join(projects, folder, os.path.basename(paths[0]))
+
+
+def hand_over_session(
+    config: Config, ref: str, target: SourceName, chosen: str = ""
+) -> ResumeCommand:
+    """Write the conversation of `ref` as a new session of `target`, and return its command.
+
+    `chosen` is a directory that the user chose for it. As long as nobody continues the new session,
+    the same call returns it again.
+    """
+
+    def prepare(store: Store) -> tuple[str, Transcript]:
+        rows = list(store.rows())
+        row = _find_main_session(refs.find_row(rows, ref), rows)
+        directory = chosen or _find_directory(row)
+        if not os.path.isdir(directory):
+            name = one_line(directory) or "its directory"
+            raise NotFoundError(
+                f"cannot hand over {row.session.id}, {name} is gone: "
+                "use --in DIR to choose another directory"
+            )
+        for number in count():
+            transcript = hand_over(store, row, target, os.path.realpath(directory), number)
+            if _is_free(os.path.join(root, transcript.path), transcript.content):
+                break
+        return directory, transcript
+
+    root = _find_root(config, target)
+    directory, transcript = read_consistently(config.store_dir, prepare)
+    path = os.path.join(root, transcript.path)
+    fsio.make_dir(os.path.dirname(path))
+    fsio.publish(os.path.dirname(path), path, transcript.content)
+    id = transcript.session.id
+    return ResumeCommand(id, (*_PROGRAMS[target], id), directory, transcript=path)
+
+
+def _find_root(config: Config, target: SourceName) -> str:
+    """Return the directory where a client looks for its sessions."""
+    for root in config.roots:
+        if root.source == target and not is_desktop_dir(root.path):
+            return root.path
+    program = _PROGRAMS[target][0]
+    raise NotFoundError(f"{program} has no directory here: start `{program}` once")
+
+
+def _is_free(path: str, content: bytes) -> bool:
+    """Return whether a file does not exist or has this content already."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(content) + 1) == content
+    except FileNotFoundError:
+        return True
 
 
 def _find_main_session(row: Row, rows: list[Row]) -> Row:

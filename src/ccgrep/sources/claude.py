@@ -21,6 +21,7 @@ from ccgrep.sources.claude_records import (
 from ccgrep.sources.claude_state import PromptForm, State
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
+from ccgrep.sources.marker import Marker, parse_marker
 from ccgrep.sources.prompts import (
     Segment,
     extract_call_id,
@@ -75,7 +76,8 @@ class ClaudeReader:
         own = entries[-1:] if self._is_worker else entries
         session = replace(self._make_session(), forked_at=self._state.find_fork_time(entries))
         lacks_output = self._spills.lacks_output
-        sessions = [SessionReading(session, tuple(own), bad, False, lacks_output)]
+        claims = () if self._is_worker else tuple(self._main.claims)
+        sessions = [SessionReading(session, tuple(own), bad, False, lacks_output, claims)]
         sessions += [self._finish_sidechain(*item) for item in self._sidechains.items()]
         sessions += self._finish_inherited(entries[:-1]) if self._is_worker else []
         if resume is None or len(sessions) > 1:
@@ -188,6 +190,9 @@ class ClaudeReader:
     # User records: prompts, results and text that the client added.
 
     def _read_user(self, record: Record) -> None:
+        marker = parse_marker(record.ccgrep)
+        if marker is not None and self._read_rebuilt(record, marker):
+            return
         texts: list[str] = []
         blobs: list[Blob] = []
         has_result = False
@@ -204,6 +209,21 @@ class ClaudeReader:
             self._turns.add_note("summary", "\n".join(texts))
         elif texts or (blobs and not has_result):
             self._add_user_texts(record, texts, tuple(blobs))
+
+    def _read_rebuilt(self, record: Record, marker: Marker) -> bool:
+        """Read a prompt or note that ccgrep wrote as it is; return whether it is one."""
+        blocks = to_blocks(record.api_message().get("content"))
+        text = as_string(blocks[0].get("text")) if blocks else ""
+        if marker.origin and not self._state.forked_from:
+            self._state = replace(self._state, forked_from=safe_id(marker.origin))
+        if marker.turn_id is not None:
+            self._turns.begin_rebuilt_turn(text, marker.turn_id, marker.is_undone)
+            self._set_first_prompt()
+        elif marker.note is not None:
+            self._turns.add_note(marker.note, text)
+        else:
+            return False
+        return True
 
     def _add_user_texts(self, record: Record, texts: list[str], blobs: tuple[Blob, ...]) -> None:
         if not record.is_typed():

@@ -86,6 +86,7 @@ class Record(Struct):
     costUSD: Any = None
     inputTokens: Any = None
     outputTokens: Any = None
+    ccgrep: Any = None
 
     @staticmethod
     def is_record(value: dict[str, Any], /) -> bool:

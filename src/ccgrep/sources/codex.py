@@ -16,6 +16,7 @@ from ccgrep.sources.codex_records import (
     State,
     extract_branch,
     extract_error,
+    extract_texts,
     parse_agent_name,
     parse_history_base,
     parse_lineage,
@@ -23,6 +24,7 @@ from ccgrep.sources.codex_records import (
 from ccgrep.sources.codex_usage import Totals, read_token_count, read_usage_record
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
+from ccgrep.sources.marker import Marker, parse_marker
 from ccgrep.sources.reading import Input, Reading, SessionReading, make_reading
 from ccgrep.sources.titles import choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
@@ -52,13 +54,33 @@ class CodexReader:
                 continue  # A sub-agent's rollout begins with its parent's records.
             time = parse_time(record.timestamp) or state.header_time
             self._turns.record = RecordInfo(mark, end, state, time, state.turn_cwd, state.branch)
-            self._read_record(record)
+            marker = parse_marker(record.ccgrep)
+            if marker is None or not self._read_rebuilt(record.payload, marker):
+                self._read_record(record)
             if ordinal is not None:
                 self._set_ordinals(ordinal)
         entries, resume = self._turns.finish()
         bad = (*self._input.checkpoint.bad, *records.bad)
-        session = SessionReading(self._make_session(), tuple(entries), bad)
+        claims = tuple(self._turns.claims)
+        session = SessionReading(self._make_session(), tuple(entries), bad, claims=claims)
         return make_reading(self._input, records, [session], *(resume or (Mark(0, 0), State())))
+
+    def _read_rebuilt(self, payload: Any, marker: Marker) -> bool:
+        """Read a prompt or note that ccgrep wrote as it is; return whether nothing is left."""
+        if marker.origin:
+            self._conversation.update(forked_from=safe_id(marker.origin))
+        if marker.is_for_client:
+            return True
+        fields = payload if isinstance(payload, dict) else {}
+        texts = extract_texts(fields.get("content")) or extract_texts(fields.get("message"))
+        text = texts[0] if texts else ""
+        if marker.turn_id is not None:
+            self._conversation.begin_rebuilt_turn(text, marker.turn_id, marker.is_undone)
+        elif marker.note is not None:
+            self._conversation.add_rebuilt_note(marker.note, text)
+        else:
+            return False
+        return True
 
     def _set_ordinals(self, ordinal: int) -> None:
         """Record which record began each turn: a rewind names the first record it undoes."""
@@ -149,7 +171,9 @@ class CodexReader:
             agent=agent,
             agent_name=parse_agent_name(payload),
             own_ordinal=as_count(payload.get("subagent_history_start_ordinal")) or 0,
-            forked_from=as_string(payload.get("forked_from_id")) or (base if base != id else ""),
+            forked_from=state.forked_from
+            or as_string(payload.get("forked_from_id"))
+            or (base if base != id else ""),
             cwd=cwd,
             turn_cwd=cwd,
             branch=extract_branch(payload.get("git")),

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from ccgrep.model import Blob, Text, Thinking, ToolResult
+from ccgrep.kinds import NoteKind
+from ccgrep.model import Blob, ObjectId, Text, Thinking, ToolResult
 from ccgrep.sources.codex_items import convert_legacy_event, parse_nested_call
 from ccgrep.sources.codex_records import (
     CWD,
@@ -170,9 +171,22 @@ class Conversation:
 
     def _begin_turn(self, side: Side, prompt: str, blobs: tuple[Blob, ...] = ()) -> None:
         self.turns.begin_turn(prompt, blobs)
+        self._count_prompt(prompt, ((side, "user", prompt),))  # A pair never spans two prompts.
+
+    def begin_rebuilt_turn(self, prompt: str, claim: ObjectId, is_rolled_back: bool) -> None:
+        """Begin a turn that ccgrep wrote, and that has no second form."""
+        self.turns.begin_rebuilt_turn(prompt, claim, is_rolled_back)
+        self._count_prompt(prompt, ())
+
+    def add_rebuilt_note(self, kind: NoteKind, text: str) -> None:
+        """Add a note that ccgrep wrote between two messages."""
+        self.turns.add_note(kind, text)
+        self.update(answers=self.state.answers + 1)
+
+    def _count_prompt(self, prompt: str, unpaired: tuple[tuple[str, str, str], ...]) -> None:
         self.update(
             first_prompt=self.state.first_prompt or prompt[:_MAX_TITLE_CHARS],
-            unpaired=((side, "user", prompt),),  # A pair never spans two prompts.
+            unpaired=unpaired,
             answers=self.state.answers + 1,
         )
 

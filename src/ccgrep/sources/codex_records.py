@@ -70,6 +70,7 @@ class Record(Struct):
     call_id: Any = None
     output: Any = None
     action: Any = None
+    ccgrep: Any = None
 
     @staticmethod
     def is_record(value: dict[str, Any], /) -> bool:

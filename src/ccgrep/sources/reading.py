@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
-from ccgrep.model import BadSpot, Entry, Session
+from ccgrep.model import BadSpot, Entry, ObjectId, Session
 from ccgrep.sources.jsonl import Mark, Readable, Records
 from ccgrep.sources.turns import Sink
 from ccgrep.sources.values import sum_known
@@ -57,7 +57,8 @@ class SessionReading(Struct, frozen=True):
     """One session of a transcript.
 
     `is_inherited` marks the turns that a worker copied from its parent, under the parent's id.
-    `lacks_output` tells that a file with the output of a call is missing.
+    `lacks_output` tells that a file with the output of a call is missing. `claims` are the turns
+    that ccgrep wrote itself, by number, with the stored turns that the transcript says they are.
     """
 
     session: Session
@@ -65,6 +66,7 @@ class SessionReading(Struct, frozen=True):
     bad: tuple[BadSpot, ...] = ()
     is_inherited: bool = False
     lacks_output: bool = False
+    claims: tuple[tuple[int, ObjectId], ...] = ()
 
 
 class Reading(Struct, frozen=True):

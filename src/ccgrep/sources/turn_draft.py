@@ -66,6 +66,7 @@ class TurnDraft(Struct, eq=False):
     branch: str = ""
     end: int = 0
     is_rolled_back: bool = False
+    claim: ObjectId | None = None  # the stored turn that ccgrep wrote here
 
     def set_late_prompt(self, prompt: str, attached: tuple[Blob, ...]) -> None:
         """Set the prompt of an answer that was written before it."""

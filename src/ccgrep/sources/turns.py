@@ -60,6 +60,7 @@ class TurnBuilder:
         self._message: tuple[TurnDraft, MessageDraft]  # set by `begin_message`
         self._held: list[_HeldNote] = []
         self._held_command: int | None = None
+        self.claims: list[tuple[int, ObjectId]] = []  # see `SessionReading`
         self.record = RecordInfo(Mark(0, 0), 0, None)
         self.turn_by_uuid: dict[bytes, int] = {
             entry.uuids[i : i + 16]: number
@@ -84,6 +85,13 @@ class TurnBuilder:
             self._touch(draft, self.record)
         else:
             self._open_turn(prompt, attached)
+
+    def begin_rebuilt_turn(self, prompt: str, claim: ObjectId, is_rolled_back: bool) -> None:
+        """Begin a turn that ccgrep wrote, and that may be the stored turn `claim`."""
+        self.release_held()
+        self._open_turn(prompt)
+        self._open[-1].claim = claim
+        self._open[-1].is_rolled_back = is_rolled_back
 
     def _answers_later_prompt(self) -> bool:
         """Return whether the session begins with the answer to the prompt of this record.
@@ -245,6 +253,8 @@ class TurnBuilder:
         return self._entries, resume
 
     def _close(self, draft: TurnDraft, is_open: bool) -> None:
+        if draft.claim is not None:
+            self.claims.append((len(self._entries), draft.claim))
         self._entries.append(draft.make_entry(self._sink(draft.freeze()), is_open))
 
     def _add_held(self, draft: TurnDraft) -> None:

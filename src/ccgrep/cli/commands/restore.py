@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context, read_refs
 from ccgrep.errors import UsageError
 from ccgrep.ops.restore import (
-    NotStoredError,
+    NotRestorableError,
     RestoredFile,
     RestoreOptions,
     list_versions,
@@ -39,7 +39,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     for ref in refs:
         try:
             files += restore(config, ref, options)
-        except NotStoredError as error:
+        except NotRestorableError as error:
             is_complete = False
             context.warn(str(error))
     if arguments.json:
@@ -49,4 +49,6 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if any(file.state == "different" for file in files):
         is_complete = False
         context.warn("a file differs from the stored one: use --force to replace it with a backup")
+    if any(file.state == "rebuilt" for file in files):
+        context.warn("rebuilt from turns, without thinking and images: their bytes are not stored")
     return 0 if is_complete else 2

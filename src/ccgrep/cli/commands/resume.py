@@ -7,16 +7,20 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.config import Config
 from ccgrep.errors import UsageError
+from ccgrep.kinds import SourceName
 from ccgrep.ops.restore import RestoreOptions, restore
-from ccgrep.ops.resume import ResumeCommand, find_resume_command
+from ccgrep.ops.resume import ResumeCommand, find_resume_command, hand_over_session
 from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    config = context.config()
-    chosen = vars(arguments)["in"]
+    config, client, chosen = context.config(), vars(arguments)["with"], vars(arguments)["in"]
     directory = os.path.abspath(chosen) if chosen else ""
-    resumption = find_resume_command(config, arguments.ref, directory)
+    if client:
+        source: SourceName = "codex" if client == "codex" else "claude_code"
+        resumption = hand_over_session(config, arguments.ref, source, directory)
+    else:
+        resumption = find_resume_command(config, arguments.ref, directory)
     for problem in resumption.problems:
         context.warn(one_line(problem))
     if resumption.problems:
@@ -33,7 +37,10 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         context.write(f"cd {_quote(directory)} && {shlex.join(command)}")
         return 0
     os.chdir(directory)
-    os.execvp(command[0], command)  # noqa: S606 - the purpose of --exec
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - the purpose of --exec
+    except FileNotFoundError:
+        raise UsageError(f"{command[0]} was not found: install it, or add it to PATH") from None
     return 0
 
 
@@ -47,8 +54,8 @@ def _restore(config: Config, resumption: ResumeCommand, context: Context) -> Non
             f"see `ccgrep restore {resumption.session} --dry-run`"
         )
     for file in files:
-        if file.state == "restored":
-            context.warn(f"restored {one_line(file.path)}")
+        if file.state in ("restored", "rebuilt"):
+            context.warn(f"{file.state} {one_line(file.path)}")
 
 
 def _quote(path: str) -> str:

@@ -1,0 +1,1 @@
+"""Rebuild: makes transcripts from stored turns, which the clients can resume."""
