@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | show | export | blame | stats | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget) return 0 ;;
+        search | pick | index | status | list | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget) return 0 ;;
     esac
     return 1
 }
@@ -21,6 +21,7 @@ _ccgrep_commands() {
         export$'\t''export sessions as Markdown, HTML or JSON'
         blame$'\t''list the turns that read or changed a file'
         stats$'\t''count sessions, tools and tokens; suggest permissions'
+        restore$'\t''write deleted transcripts back to disk'
         resume$'\t''print or run the command that resumes a session'
         mcp$'\t''run an MCP server on standard input and output'
         model$'\t''show or download the embedding model'
@@ -296,9 +297,23 @@ _ccgrep_options() {
                 --help$'\t''print help'
             )
             ;;
+        restore)
+            candidates=(
+                --to$'\t''write below DIR instead, as below ~/.claude or ~/.codex'
+                -n$'\t''print what would be written, and write nothing'
+                --dry-run$'\t''print what would be written, and write nothing'
+                --force$'\t''replace files that differ'
+                --version$'\t''restore an earlier content of a transcript that was rewritten'
+                --versions$'\t''list the stored contents of the transcript'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
         resume)
             candidates=(
                 --exec$'\t''run the command instead of printing it'
+                --in$'\t''resume in DIR, for example in another checkout of the repository'
                 --with$'\t''continue in a new session of this agent'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
                 -h$'\t''print help'
@@ -398,7 +413,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions)
             kind=
             ;;
         search:--surface)
@@ -408,7 +423,7 @@ _ccgrep_values() {
                 full
             )
             ;;
-        search:--model | index:--model | index:--root | status:--root | model:--model | fsck:--root)
+        search:--model | index:--model | index:--root | status:--root | restore:--to | resume:--in | model:--model | fsck:--root)
             kind=dir
             ;;
         search:-t | search:--type | pick:-t | pick:--type)
@@ -500,6 +515,9 @@ _ccgrep_arguments() {
                 bash
                 tokens
             )
+            ;;
+        restore)
+            kind=session
             ;;
         resume)
             kind=session

@@ -3,7 +3,7 @@
 function __ccgrep_is -d 'Test whether the command line runs this command'
     set -l words (commandline -opc)
     set -l command search
-    if set -q words[2]; and contains -- $words[2] search pick index status list show export blame stats resume mcp model settings setup completions fsck gc secrets forget
+    if set -q words[2]; and contains -- $words[2] search pick index status list show export blame stats restore resume mcp model settings setup completions fsck gc secrets forget
         set command $words[2]
     end
     test $command = $argv[1]
@@ -28,6 +28,7 @@ complete -c ccgrep -n __ccgrep_is_first -a show -d 'print a session or a turn as
 complete -c ccgrep -n __ccgrep_is_first -a export -d 'export sessions as Markdown, HTML or JSON'
 complete -c ccgrep -n __ccgrep_is_first -a blame -d 'list the turns that read or changed a file'
 complete -c ccgrep -n __ccgrep_is_first -a stats -d 'count sessions, tools and tokens; suggest permissions'
+complete -c ccgrep -n __ccgrep_is_first -a restore -d 'write deleted transcripts back to disk'
 complete -c ccgrep -n __ccgrep_is_first -a resume -d 'print or run the command that resumes a session'
 complete -c ccgrep -n __ccgrep_is_first -a mcp -d 'run an MCP server on standard input and output'
 complete -c ccgrep -n __ccgrep_is_first -a model -d 'show or download the embedding model'
@@ -205,7 +206,16 @@ complete -c ccgrep -n '__ccgrep_is stats' -l no-redact -d 'print secrets instead
 complete -c ccgrep -n '__ccgrep_is stats' -l no-refresh -d 'do not ingest changed transcripts first'
 complete -c ccgrep -n '__ccgrep_is stats' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is stats' -n 'not __ccgrep_is_first' -x -a 'tools bash tokens'
+complete -c ccgrep -n '__ccgrep_is restore' -l to -x -a '(__fish_complete_directories)' -d 'write below DIR instead, as below ~/.claude or ~/.codex'
+complete -c ccgrep -n '__ccgrep_is restore' -s n -l dry-run -d 'print what would be written, and write nothing'
+complete -c ccgrep -n '__ccgrep_is restore' -l force -d 'replace files that differ'
+complete -c ccgrep -n '__ccgrep_is restore' -l version -x -d 'restore an earlier content of a transcript that was rewritten'
+complete -c ccgrep -n '__ccgrep_is restore' -l versions -d 'list the stored contents of the transcript'
+complete -c ccgrep -n '__ccgrep_is restore' -l json -d 'print one JSON object'
+complete -c ccgrep -n '__ccgrep_is restore' -s h -l help -d 'print help'
+complete -c ccgrep -n '__ccgrep_is restore' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live session)'
 complete -c ccgrep -n '__ccgrep_is resume' -l exec -d 'run the command instead of printing it'
+complete -c ccgrep -n '__ccgrep_is resume' -l in -x -a '(__fish_complete_directories)' -d 'resume in DIR, for example in another checkout of the repository'
 complete -c ccgrep -n '__ccgrep_is resume' -l with -x -a 'claude codex' -d 'continue in a new session of this agent'
 complete -c ccgrep -n '__ccgrep_is resume' -l no-redact -d 'print secrets instead of [redacted:NAME]'
 complete -c ccgrep -n '__ccgrep_is resume' -s h -l help -d 'print help'

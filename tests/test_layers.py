@@ -90,8 +90,8 @@ MAY_IMPORT = {
 """Rooms, and the rooms they may use besides themselves."""
 
 ONE_IMPORTER = {
-    "backports": {"store/objects.py", "sources/zst.py"},
-    "compression": {"store/objects.py", "sources/zst.py"},
+    "backports": {"store/objects.py", "store/originals.py", "sources/zst.py"},
+    "compression": {"store/objects.py", "store/originals.py", "sources/zst.py"},
     "fcntl": {"store/fsio.py", "store/lock.py"},
     "huggingface_hub": {"semantic/encoder.py", "semantic/model.py"},
     "markdown_it": {"output/safe_html.py"},

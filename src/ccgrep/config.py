@@ -48,6 +48,7 @@ class Config(NamedTuple):
     alpha: float
     embed: str
     index_kinds: tuple[str, ...]
+    keep: str
     model_variables: Mapping[str, str]  # The environment that tells where models are.
 
 

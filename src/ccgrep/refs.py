@@ -62,9 +62,20 @@ def find(store: Store, rows: Sequence[Row], ref: str) -> Target:
         return Target(object=matching[0])
     hash = f"@{parsed.hash}"
     if not matching:
-        raise RefError(f"no turn matches '{hash}': `ccgrep show SESSION` prints the hashes")
+        raise RefError(
+            f"no turn or stored image matches '{hash}': `ccgrep show SESSION` prints the hashes"
+        )
     names = "\n".join(f"  @{id.hex()}" for id in matching[:_MAX_CANDIDATES])
     raise RefError(f"'{hash}' is ambiguous, it could be:\n{names}")
+
+
+def find_blob(store: Store, ref: str) -> ObjectId | None:
+    """Return the image or document that `ref` names, or None if it names something else."""
+    digits = parse(ref).hash if ref.startswith("@") else ""
+    if not digits or store.find_ids("turn", digits):
+        return None
+    matching = store.find_ids("blob", digits)
+    return matching[0] if len(matching) == 1 else None
 
 
 def find_row(rows: Sequence[Row], ref: str) -> Row:

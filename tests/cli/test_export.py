@@ -57,8 +57,8 @@ ATTRIBUTES = {
     "dir": "auto",
     "charset": "utf-8",
     "http-equiv": "Content-Security-Policy",
-    "content": r"default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; base-uri 'none'; "
-    r"form-action 'none'|no-referrer|width=device-width, initial-scale=1",
+    "content": r"default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; img-src data:; "
+    r"base-uri 'none'; form-action 'none'|no-referrer|width=device-width, initial-scale=1",
     "name": "referrer|viewport",
 }
 
@@ -157,13 +157,14 @@ def test_messages_add_no_element_or_attribute_to_the_page(hostile: Home) -> None
         assert text in text_of_page
 
 
-def test_content_security_policy_allows_only_the_style_of_the_page(shop: Home) -> None:
+def test_content_security_policy_allows_only_style_and_images_of_the_page(shop: Home) -> None:
     text = export(shop, "--format", "html")
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
     assert policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
     )
     assert text.index("Content-Security-Policy") < text.index("<title>") < text.index("<style>")
     assert not re.search(r"https?:|url\(|@import|<script|<link", text)

@@ -335,18 +335,22 @@ def test_resume_reports_a_missing_directory(sessions: Home, tmp_path: Path) -> N
     assert sessions.run("resume", "--exec", codex_id(sessions)).returncode == 1
 
 
-def test_resume_reports_a_deleted_transcript(sessions: Home) -> None:
-    next(sessions.projects.rglob("aaaaaaaa-first.jsonl")).unlink()
-    sessions.index()
+def test_resume_rebuilds_a_deleted_transcript_that_is_not_stored(sessions: Home) -> None:
+    assert sessions.run("gc", env={"CCGREP_KEEP": "turns"}).returncode == 0
+    path = next(sessions.projects.rglob("aaaaaaaa-first.jsonl"))
+    path.unlink()
     done = sessions.run("resume", "aaaaaaaa")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "cannot resume aaaaaaaa-first, its transcript was deleted" in done.stderr
+    assert done.returncode == 0
+    assert f"rebuilt {path}" in done.stderr
+    assert path.exists()
 
 
-def test_resume_notices_a_transcript_deleted_since_the_last_run(sessions: Home) -> None:
-    next(sessions.projects.rglob("aaaaaaaa-first.jsonl")).unlink()
-    done = sessions.run("resume", "aaaaaaaa")
-    assert (done.returncode, done.stdout) == (1, "")
+def test_resume_restores_a_transcript_deleted_since_the_last_run(sessions: Home) -> None:
+    path = next(sessions.projects.rglob("aaaaaaaa-first.jsonl"))
+    content = path.read_bytes()
+    path.unlink()
+    assert sessions.run("resume", "aaaaaaaa").returncode == 0
+    assert path.read_bytes() == content
 
 
 def test_resume_of_an_unknown_ref_is_exit_2(sessions: Home) -> None:

@@ -23,6 +23,7 @@ ARGUMENTS = {
     "blame": ["x.py"],
     "export": ["cd613e30"],
     "forget": ["cd613e30"],
+    "restore": ["cd613e30"],
     "resume": ["cd613e30"],
     "show": ["cd613e30"],
 }

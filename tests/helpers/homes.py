@@ -25,7 +25,8 @@ from ccgrep.search.searcher import SearchOptions
 from ccgrep.store import fsck
 from ccgrep.store.fsio import remove_tree
 from ccgrep.store.lifecycle import open_store
-from ccgrep.store.manifest import Manifest, Row
+from ccgrep.store.manifest import Manifest, Row, SourceFile
+from ccgrep.store.originals import iterate_parts
 from ccgrep.store.store import Store
 from tests.helpers import fork_server, portability
 from tests.helpers.extras import require_model
@@ -335,3 +336,18 @@ def assert_same_as_fresh(home: Home, but: Collection[str] = (), is_collected: bo
             assert all(abs(score - scores[places]) < 1e-3 for score, places in mine)
     report = fsck.check(home.store)
     assert (report.damaged, report.lost) == ([], [])
+    assert_bytes_stored(home)
+
+
+def stored_bytes(store: Store, file: SourceFile) -> bytes:
+    return b"".join(iterate_parts(file.parts, store.read))
+
+
+def assert_bytes_stored(home: Home) -> None:
+    """Assert that the store holds every byte of the transcripts that it knows."""
+    store = home.store
+    for row in store.rows():
+        for file in row.files:
+            if os.path.isfile(file.path):
+                content = Path(file.path).read_bytes()
+                assert stored_bytes(store, file) == content, (file.path, len(content))

@@ -178,4 +178,4 @@ def test_issue_22_12_only_markdown_in_the_memory_of_a_project_is_read(shop: Home
 
 def test_issue_22_12_older_versions_refuse_a_store_with_documents(shop: Home) -> None:
     format = (shop.store_dir / "FORMAT").read_text()
-    assert format == "ccgrep store\nformat 1\nfeatures documents\n"
+    assert format == "ccgrep store\nformat 1\nfeatures documents originals\n"

@@ -61,7 +61,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
         from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - only after an error
 
         raise UsageError(f"{error}{suggest_command(typed[0], typed[1:])}") from None
-    if getattr(arguments, "version", False):
+    if getattr(arguments, "version", False) is True:
         context.write(f"ccgrep {__version__}")
         return 0
     set_redaction(not _shows_secrets(command.name, arguments, context))

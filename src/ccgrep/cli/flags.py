@@ -548,13 +548,63 @@ _TABLE = (
         common=tuple("--by --suggest -p --here --since --until -n --json".split()),
     ),
     Command(
+        "restore",
+        "write deleted transcripts back to disk",
+        "Writes the transcript of a session back to where its client expects it, byte for byte, "
+        "with its sub-agents and stored outputs. If only turns of a session are stored, its "
+        "transcript is rebuilt from them, without thinking and images. Files that exist stay as "
+        "they are. If one of them differs from what ccgrep stored, nothing is written. Prints a "
+        "line for each file: its state, its size and its path.",
+        (
+            Option(
+                ("--to",),
+                "write below DIR instead, as below ~/.claude or ~/.codex",
+                "DIR",
+                completion="dir",
+            ),
+            Option(("-n", "--dry-run"), "print what would be written, and write nothing"),
+            Option(
+                ("--force",),
+                "replace files that differ. The old file is kept beside the new one, with the "
+                "suffix .bak.",
+            ),
+            Option(
+                ("--version",),
+                "restore an earlier content of a transcript that was rewritten",
+                "N",
+            ),
+            Option(("--versions",), "list the stored contents of the transcript"),
+            JSON,
+        ),
+        (
+            Argument(
+                "REF",
+                "a session id or a unique prefix of it; - reads REFs from standard input",
+                "+",
+                completion="session",
+            ),
+        ),
+        examples=(
+            ("ccgrep restore f8a5fac0 --dry-run", "show what would be written"),
+            ("ccgrep -l auth | ccgrep restore -", "bring back all sessions about auth"),
+        ),
+        exit_status=((0, "every file is there"),),
+    ),
+    Command(
         "resume",
         "print or run the command that resumes a session",
         "Prints the command that resumes a session in the directory where it started, or runs it. "
-        "With --with, hands the conversation over to an agent: ccgrep writes a new session with "
-        "the same history for it, even if the transcript was deleted. The original stays as it is.",
+        "If the client has deleted the transcript, resume restores it first. With --with, hands "
+        "the conversation over to an agent: ccgrep writes a new session with the same history for "
+        "it. The original stays as it is.",
         (
             Option(("--exec",), "run the command instead of printing it"),
+            Option(
+                ("--in",),
+                "resume in DIR, for example in another checkout of the repository",
+                "DIR",
+                completion="dir",
+            ),
             Option(
                 ("--with",),
                 "continue in a new session of this agent. Commands and edits become calls of its "
@@ -567,6 +617,7 @@ _TABLE = (
         (Argument("REF", "a session, or a turn of it", completion="session"),),
         examples=(
             ("ccgrep resume f8a5fac0 --exec", "continue where you left off"),
+            ("ccgrep resume f8a5fac0 --in . --exec", "continue in this checkout"),
             ("ccgrep resume f8a5fac0 --with codex --exec", "continue a session in Codex"),
         ),
         exit_status=((0, "resumable"), (1, "the transcript or directory is gone")),

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from ccgrep.fulltext.document import Content, discussion_content, turn_content
+from ccgrep.ingest.archive import Archiver
 from ccgrep.ingest.file_reader import FileResult, Task, failure, read_file
 from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
 from ccgrep.store.objects import Frame, make_frame
+from ccgrep.store.store import Store
 
 _INLINE_BYTES = 8 * 1024 * 1024
 """Below this, starting workers costs more than it saves."""
@@ -66,10 +68,10 @@ def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
     """
     batcher = _Batcher(task, send)
     try:
-        result = read_file(task, batcher.add)
+        result = read_file(task, batcher.add, batcher.archiver)
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         result = failure(task, f"{type(error).__name__}: {error}")
-    batcher.flush()
+    batcher.finish()
     return result
 
 
@@ -82,20 +84,31 @@ class _Batcher:
         self._send = send
         self._batch = Batch(self._path, [], [])
         self._size = 0
+        self._store = Store(task.store_dir)
+        self.archiver = Archiver(self._add_frame, self._store.read) if task.store_dir else None
 
     def add(self, turn: Turn) -> ObjectId:
         frame = make_frame("turn", turn)
-        self._batch.frames.append(frame)
-        self._size += len(frame.data)
+        self._add_frame(frame)
+        if self.archiver is not None:
+            self.archiver.add_turn(turn, frame)
         if self._content is not None:
             content = self._content(turn)
             self._batch.contents.append((frame.id, content))
             self._size += len(content.discussion) + sum(map(len, content.words.values()))
-        if self._size > _BATCH_BYTES:
-            self.flush()
         return frame.id
 
-    def flush(self) -> None:
+    def _add_frame(self, frame: Frame) -> None:
+        if self._size > _BATCH_BYTES:
+            self._flush()
+        self._batch.frames.append(frame)
+        self._size += len(frame.data)
+
+    def finish(self) -> None:
+        self._flush()
+        self._store.close()
+
+    def _flush(self) -> None:
         if self._batch.frames:
             self._send(self._batch)
         self._batch = Batch(self._path, [], [])

@@ -10,7 +10,14 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ccgrep.errors import StoreError
+from ccgrep.ingest.carry_over_bytes import (
+    add_missing_bytes,
+    carry_over_histories,
+    copy_files,
+    copy_side_files,
+)
 from ccgrep.ingest.merge import find_free_id
+from ccgrep.ingest.versions import strip_watermarks
 from ccgrep.model import Turn
 from ccgrep.sources.scan import Scan
 from ccgrep.store import refs
@@ -43,7 +50,10 @@ def carry_over(store: Store, old: Store, scan: Scan) -> int:
             if not _is_contained(manifest, old, namesakes, commit):
                 namesakes.append(_copy(row, manifest, old, commit, namesakes, scan))
                 copied_sessions += 1
-        commit.commit(time.time_ns() // 1_000_000)
+            elif (same := commit.row(row.session.id)) is not None:
+                add_missing_bytes(same, row, old, commit)
+        hints = carry_over_histories(_snapshot(old), old, commit)
+        commit.commit(time.time_ns() // 1_000_000, hints=hints)
     return copied_sessions
 
 
@@ -89,12 +99,21 @@ def _copy(
     id = find_free_id(row.session.id, row.base_id, taken)
     present = tuple(file for file in row.files if file.path in scan.files)
     session = replace(row.session, id=id)
+    files = copy_files(row.files, old, commit)
+    versions = strip_watermarks(copy_files(row.versions, old, commit))
+    stored = (*versions, *strip_watermarks(files))
+    side_files = copy_side_files(row, old, commit)
+    new_manifest = replace(
+        manifest, session=session, state=b"", stored=stored, side_files=side_files
+    )
     copied = Row(
         session,
-        commit.put("manifest", replace(manifest, session=session, state=b"")),
-        files=() if present else row.files,
+        commit.put("manifest", new_manifest),
+        files=() if present else files,
         is_gone=not present,
         is_superseded=row.is_superseded or bool(present),
+        versions=stored if present else versions,
+        side_files=side_files,
     )
     commit.set_row(copied)
     return copied

@@ -14,8 +14,9 @@ from typing import BinaryIO, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ccgrep.ingest.archive import Archiver, Growth, has_stored_prefix
 from ccgrep.kinds import Level
-from ccgrep.model import BadSpot
+from ccgrep.model import BadSpot, Entry
 from ccgrep.sources.claude import ClaudeReader
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.identity import identify
@@ -43,13 +44,16 @@ class Task(Struct, frozen=True, tag="task"):
     level: Level | None = None  # what to prepare for the full-text index
     earlier: tuple[FoundFile, ...] = ()  # files that this one continues
     temp_dirs: tuple[str, ...] = ()  # of Claude Code
+    store_dir: str = ""  # where turns of earlier runs are; empty: do not store the file's bytes
+    side_files: tuple[SourceFile, ...] = ()  # what is stored of the files that belong to it
 
 
 class FileResult(Struct, frozen=True, tag="result"):
     """The result of a task. `file` holds the new watermark.
 
     With `is_reread`, the file still starts with everything that was read before. If the turns
-    differ all the same, a newer version of the reader found them.
+    differ all the same, a newer version of the reader found them. With `is_extended`, `file` holds
+    all bytes that were stored before. `side_files` is None if they were not looked for.
     """
 
     path: str
@@ -59,6 +63,8 @@ class FileResult(Struct, frozen=True, tag="result"):
     reason: str = ""
     earlier: tuple[SourceFile, ...] = ()
     is_reread: bool = False
+    is_extended: bool = False
+    side_files: tuple[SourceFile, ...] | None = None
 
 
 def failure(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileResult:
@@ -66,8 +72,11 @@ def failure(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileRe
     return FileResult(task.found.path, outcome, reason=reason)
 
 
-def read_file(task: Task, emit: Sink) -> FileResult:
-    """Read the file of `task`, and pass each turn to `emit` as soon as it is complete."""
+def read_file(task: Task, emit: Sink, archiver: Archiver | None = None) -> FileResult:
+    """Read the file of `task`, and pass each turn to `emit` as soon as it is complete.
+
+    With an archiver, store the bytes of the file too.
+    """
     files: list[BinaryIO] = []
     with ExitStack() as stack:
         for found in (*task.earlier, task.found):
@@ -79,7 +88,10 @@ def read_file(task: Task, emit: Sink) -> FileResult:
                 return failure(task, outcome="vanished")
             files.append(cast(BinaryIO, stack.enter_context(open(descriptor, "rb", buffering=0))))
         try:
-            return _read(task, files, emit)
+            result = _read(task, files, emit)
+            if archiver is not None and result.reading is not None:
+                return _archive(task, files, result, archiver)
+            return result
         except OSError as error:
             return failure(task, error.strerror or str(error))
 
@@ -91,7 +103,8 @@ def _read(task: Task, files: list[BinaryIO], emit: Sink) -> FileResult:
     size = stat.size + sum(file.size for file in earlier)
     file = JoinedFile(files) if earlier else files[0]
     is_same = known is not None and _has_same_prefix(file, size, known)
-    if known is not None and is_same and not task.is_full:
+    is_upgraded = bool(task.store_dir) and known is not None and known.size and not known.parts
+    if known is not None and is_same and not task.is_full and not is_upgraded:
         if _is_compressed(found.path) or (stat.size == known.size and size == known.end):
             return FileResult(found.path, "unchanged", _set_watermark(stat, known))
         if task.before is not None:
@@ -107,6 +120,51 @@ def _read(task: Task, files: list[BinaryIO], emit: Sink) -> FileResult:
         earlier=tuple(replace(file, is_partial=True) for file in earlier),
         is_reread=is_same,
     )
+
+
+def _archive(
+    task: Task, files: list[BinaryIO], result: FileResult, archiver: Archiver
+) -> FileResult:
+    """Store the bytes of the file, of the files that it continues, and of its side files."""
+    file, reading, known = result.file, result.reading, task.known
+    assert file is not None
+    assert reading is not None
+    entries = [entry for part in reading.sessions for entry in part.entries]
+    if _is_compressed(file.path):
+        entries = []  # Their offsets are those of the decompressed bytes.
+    earlier, start = [], 0
+    for opened, stat in zip(files[:-1], result.earlier, strict=False):
+        earlier.append(archiver.store(opened, stat, entries=_move(entries, start)))
+        start += stat.size
+    start = sum(os.fstat(opened.fileno()).st_size for opened in files[:-1])
+    is_extended = known is not None and _has_parts(files[-1], result, known)
+    growth = None
+    if known is not None and is_extended and result.outcome == "appended":
+        growth = Growth(known, known.resume - start)
+    return replace(
+        result,
+        file=archiver.store(files[-1], file, growth, _move(entries, start), reading.resume - start),
+        earlier=tuple(earlier),
+        is_extended=is_extended,
+        side_files=archiver.store_side_files(file.path, file.root, task.side_files),
+    )
+
+
+def _has_parts(file: BinaryIO, result: FileResult, known: SourceFile) -> bool:
+    """Return whether the file starts with its stored bytes. Reading may have shown it already."""
+    if not known.parts:
+        return False
+    is_checked = result.is_reread or result.outcome == "appended"
+    if is_checked and (known.stored_bytes, known.parts_crc) == (known.end, known.end_crc):
+        return True
+    return has_stored_prefix(file, known)
+
+
+def _move(entries: list[Entry], start: int) -> list[Entry]:
+    """Return entries of joined files with their offsets in the file that begins at `start`."""
+    if not start:
+        return entries
+    return [replace(one, start=one.start - start, end=one.end - start) for one in entries]
 
 
 def _stat(found: FoundFile, file: BinaryIO, read_ns: int) -> SourceFile:
@@ -172,7 +230,10 @@ def _is_compressed(path: str) -> bool:
 
 
 def _set_watermark(stat: SourceFile, marks: SourceFile | Reading) -> SourceFile:
-    """Return the file's stat with the watermark of a reading."""
-    return replace(
+    """Return the file's stat with the watermark of a reading, or with all that is known of it."""
+    file = replace(
         stat, resume=marks.resume, resume_crc=marks.resume_crc, end=marks.end, end_crc=marks.end_crc
     )
+    if isinstance(marks, SourceFile):
+        return replace(file, parts=marks.parts, parts_crc=marks.parts_crc)
+    return file

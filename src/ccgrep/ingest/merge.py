@@ -18,10 +18,18 @@ from msgspec.structs import replace
 from ccgrep.errors import StoreError
 from ccgrep.ingest.file_reader import FileResult
 from ccgrep.ingest.retitle import keep_side_values
+from ccgrep.ingest.versions import Parts, keep_versions, strip_watermarks
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import Manifest, Row, SourceFile, conversation_key, forgotten_key
+from ccgrep.store.manifest import (
+    Manifest,
+    Row,
+    SideFiles,
+    SourceFile,
+    conversation_key,
+    forgotten_key,
+)
 
 Load = Callable[[ObjectId], Turn]
 
@@ -72,6 +80,7 @@ class Merge:
         self.new_sessions = 0
         self.merged_ids: set[str] = set()
         self.garbage_bytes = 0
+        self._dropped_parts: set[Parts] = set()
         self._rows_before: dict[str, Row] = {}
         for row in rows:
             self._rows_before[row.session.id] = row
@@ -97,6 +106,7 @@ class Merge:
         if result.reading is None:
             self._update_stat(file)
             return set()
+        self._drop_extended(result)
         placed: set[str] = set()
         for position, reading in enumerate(map(self._map_back, result.reading.sessions)):
             if self._is_forgotten(reading):
@@ -111,10 +121,11 @@ class Merge:
             placed.add(self._place(reading, file, state, result))
         for id in placed:
             self._add_earlier_files(id, result.earlier)
+            self._set_side_files(id, result.side_files)
         for row in self.owners(file.path):
             if row.session.id not in placed:
                 left = tuple(known for known in row.files if known.path != file.path)
-                self.commit.set_row(replace(row, files=left, is_gone=row.is_gone or not left))
+                self._set_row(replace(row, files=left, is_gone=row.is_gone or not left))
         self._owners[file.path] = placed
         self.merged_ids |= placed
         return placed
@@ -134,9 +145,30 @@ class Merge:
             return
         paths = {file.path for file in earlier}
         files = (*(file for file in row.files if file.path not in paths), *earlier)
-        self.commit.set_row(replace(row, files=files))
+        self._set_row(replace(row, files=files))
         for path in paths:
             self._owners.setdefault(path, set()).add(id)
+
+    def _drop_extended(self, result: FileResult) -> None:
+        """Record the stored bytes that a file's new ones contain, and count them as garbage."""
+        known = self.files.get(result.path)
+        if known is None or result.file is None or not result.is_extended:
+            return
+        if known.parts != result.file.parts:
+            self._dropped_parts.add(known.parts)
+        for part in set(known.parts) - set(result.file.parts):
+            self.garbage_bytes += self.commit.store.frame_size(part.id)
+
+    def _set_side_files(self, id: str, files: tuple[SourceFile, ...] | None) -> None:
+        """Add the files that belong to a transcript to those of the session."""
+        row = self.commit.row(id)
+        if row is None or not files:
+            return
+        known = self.commit.load(row.side_files, SideFiles).files if row.side_files else ()
+        all_files = {(file.path, file.parts): file for file in (*known, *files)}
+        side_files = self.commit.put("side_files", SideFiles(tuple(all_files.values())))
+        if side_files != row.side_files:
+            self.put(replace(row, side_files=side_files), self.commit.manifest(row))
 
     def _is_forgotten(self, reading: SessionReading) -> bool:
         if not self.forgotten:
@@ -150,13 +182,13 @@ class Merge:
         """Record that a file was deleted. Its session stays."""
         for row in self.owners(path):
             left = self._complete_files(row)
-            self.commit.set_row(replace(row, files=left) if left else replace(row, is_gone=True))
+            self._set_row(replace(row, files=left) if left else replace(row, is_gone=True))
 
     def mark_restored(self, rows: Iterable[Row]) -> None:
         """Record that deleted files exist again."""
         for row in rows:
             if row.is_gone and (files := self._complete_files(row)):
-                self.commit.set_row(replace(row, files=files, is_gone=False))
+                self._set_row(replace(row, files=files, is_gone=False))
 
     def _complete_files(self, row: Row) -> tuple[SourceFile, ...]:
         """Return the existing files, a complete one first, or () if none is complete."""
@@ -167,6 +199,9 @@ class Merge:
     def put(self, row: Row, manifest: Manifest) -> None:
         """Store a session's manifest and row, replacing earlier ones."""
         old = self.commit.row(row.session.id)
+        row = keep_versions(old, row, self._dropped_parts)
+        stored = strip_watermarks((*row.versions, *row.files))
+        manifest = replace(manifest, stored=stored, side_files=row.side_files)
         if old is not None:
             before = self.commit.manifest(old)
             if replace(manifest, revision=before.revision) == before:
@@ -175,7 +210,12 @@ class Merge:
                 manifest = replace(manifest, revision=before.revision + 1)
                 self._count_garbage(old, before, manifest)
         id = self.commit.put("manifest", manifest)
-        self.commit.set_row(replace(row, manifest=id))
+        self._set_row(replace(row, manifest=id))
+
+    def _set_row(self, row: Row) -> None:
+        """Store a session's row, with the stored bytes of the row that it replaces."""
+        old = self.commit.row(row.session.id)
+        self.commit.set_row(keep_versions(old, row, self._dropped_parts))
 
     def _count_garbage(self, row: Row, before: Manifest, after: Manifest) -> None:
         kept = {entry.turn for entry in after.entries}
@@ -187,7 +227,7 @@ class Merge:
         """Record the new stat of a file whose content did not change."""
         for row in self.owners(file.path):
             files = tuple(file if known.path == file.path else known for known in row.files)
-            self.commit.set_row(replace(row, files=files, is_gone=False))
+            self._set_row(replace(row, files=files, is_gone=False))
 
     def _place(
         self, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
@@ -228,7 +268,7 @@ class Merge:
             # The file is empty or was emptied: the known turns stay.
             is_gone = row.is_gone or (is_own and all(f.is_partial for f in present))
             files = (*others, _mark_copy(file, True))
-            self.commit.set_row(replace(row, files=files, is_gone=is_gone))
+            self._set_row(replace(row, files=files, is_gone=is_gone))
             return True
         if not row.session.has_transcript:
             if not self._prompts(row) <= self._prompts(new):
@@ -251,7 +291,7 @@ class Merge:
         is_moved = bool(row.files) and row.files[0].path not in self._present
         if is_own and not grown and any(not f.is_partial for f in present):
             # The file was rewritten, but a copy still holds the session and takes its place.
-            self.commit.set_row(replace(row, files=present))
+            self._set_row(replace(row, files=present))
             return False
         is_longer = grown and _extent(new) > _extent(old)
         # No other existing file is complete: this one defines the session from now on.
@@ -263,7 +303,7 @@ class Merge:
             self._write(row.session.id, reading, (file, *copies), state)
         elif cut:
             copy = _mark_copy(file, _extent(new) < _extent(old))
-            self.commit.set_row(replace(row, files=(*others, copy)))
+            self._set_row(replace(row, files=(*others, copy)))
         return is_own or grown or cut
 
     def _write(
@@ -303,8 +343,10 @@ class Merge:
         session = replace(row.session, id=self._free_id(row.base_id))
         if len(entries) < len(manifest.entries):
             session = add_totals(session, entries)
+        versions = strip_watermarks((*row.versions, *row.files))
+        self._dropped_parts.update(file.parts for file in versions)
         self.put(
-            replace(row, session=session, files=(), is_superseded=True),
+            replace(row, session=session, files=(), is_superseded=True, versions=versions),
             replace(manifest, session=session, entries=tuple(entries), state=b"", revision=0),
         )
 

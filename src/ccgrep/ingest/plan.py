@@ -23,21 +23,34 @@ class Plan(Struct, frozen=True):
     gone: tuple[str, ...] = ()
 
 
-def plan(known: Mapping[str, SourceFile], scan: Scan, now_ns: int, is_full: bool = False) -> Plan:
-    """Return what has to be read to bring the store to what `scan` found."""
+def plan(
+    known: Mapping[str, SourceFile],
+    scan: Scan,
+    now_ns: int,
+    is_full: bool = False,
+    is_upgrade: bool = False,
+) -> Plan:
+    """Return what has to be read to bring the store to what `scan` found.
+
+    With `is_upgrade`, transcripts without stored bytes are read again.
+    """
     new, changed, suspect = [], [], []
     for path, found in scan.files.items():
         before = known.get(path)
         stat = (found.size, found.mtime_ns, found.inode, found.ctime_ns)
         if before is None:
             new.append(path)
-        elif is_full or not has_same_stat(before, stat):
+        elif is_full or not has_same_stat(before, stat) or (is_upgrade and _lacks_bytes(before)):
             changed.append(path)
         elif may_have_changed(before, now_ns):
             suspect.append(path)
     roots = set(scan.complete_roots)
     gone = [p for p, before in known.items() if p not in scan.files and before.root in roots]
     return Plan(tuple(new), tuple(changed), tuple(suspect), tuple(gone))
+
+
+def _lacks_bytes(file: SourceFile) -> bool:
+    return file.size > 0 and not file.parts
 
 
 def has_same_stat(before: SourceFile, stat: tuple[int, ...]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ccgrep.ingest.archive_history import store_history
 from ccgrep.ingest.exclude import is_project_excluded
 from ccgrep.ingest.merge import Merge
 from ccgrep.ingest.report import IndexReport
@@ -61,10 +62,11 @@ def recover(
     now_ns: int,
     exclusions: Exclusions,
     report: IndexReport,
+    is_archived: bool,
 ) -> tuple[SourceFile, ...]:
     """Read the hint files in `changed`, and create prompt-only sessions if there are new ones.
 
-    Return what is known of all hint files from now on.
+    Return what is known of all hint files from now on. If `is_archived`, store histories too.
     """
     known = {file.path: file for file in merge.commit.snapshot.hints}
     has_news = False
@@ -73,9 +75,10 @@ def recover(
             start = _find_start(known.get(found.path), found)
             prompts, end, bytes_read = _read_prompts(found, start)
             stat = (found.path, found.root, found.size, found.mtime_ns, found.inode, now_ns)
-            known[found.path] = SourceFile(
-                *stat, end=end.offset, end_crc=end.crc, ctime_ns=found.ctime_ns
-            )
+            file = SourceFile(*stat, end=end.offset, end_crc=end.crc, ctime_ns=found.ctime_ns)
+            if found.kind == "history" and is_archived:
+                file = store_history(merge.commit, file, known.get(found.path), merge.forgotten)
+            known[found.path] = file
             report.bytes_parsed += bytes_read
             is_new = any(not merge.has_session(prompt.session_id) for prompt in prompts)
             is_rewritten = start.offset == 0 and found.kind in ("history", "sessions_index")

@@ -25,8 +25,9 @@ from ccgrep.model import ObjectId
 from ccgrep.sources.identity import identify, is_agent_transcript
 from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import TITLE_KINDS, FoundFile, Scan
+from ccgrep.store import refs
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import Row
+from ccgrep.store.manifest import Row, SideFiles, SourceFile
 
 
 def find_grown_rows(commit: Commit, found: Scan) -> list[Row] | None:
@@ -79,6 +80,16 @@ class IngestRun:
         self._earlier: dict[str, tuple[FoundFile, ...]] = {}
 
     @property
+    def _is_upgrade(self) -> bool:
+        """Whether to store the bytes of files that were read before bytes were stored.
+
+        A search does not take the time for that, `ccgrep index` does.
+        """
+        options = self._options
+        is_missing = not self._before.is_archived
+        return options.is_archived and options.budget_s is None and is_missing
+
+    @property
     def is_store_changed(self) -> bool:
         return self._commit.snapshot != self._before
 
@@ -86,7 +97,7 @@ class IngestRun:
         """Bring the store to what the scan found, and commit."""
         now_ns = time.time_ns()
         known = known_files(self._rows, self._commit.snapshot.hints)
-        todo = plan(known, self.scan, now_ns, self._options.is_full)
+        todo = plan(known, self.scan, now_ns, self._options.is_full, self._is_upgrade)
         with self._commit:
             self._merge.mark_restored(self._rows)
             for path in todo.gone:
@@ -130,10 +141,21 @@ class IngestRun:
 
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
         self._report.new_sessions += self._merge.new_sessions
-        hints = ingest_side_files(self._merge, self.scan, todo, now_ns, exclusions, self._report)
-        self._publish(hints=hints)
+        hints = ingest_side_files(
+            self._merge,
+            self.scan,
+            todo,
+            now_ns,
+            exclusions,
+            self._report,
+            is_archived=self._options.is_archived,
+        )
+        is_archived = self._options.is_archived and (self._is_upgrade or self._before.is_archived)
+        self._publish(hints=hints, is_archived=is_archived)
 
     def _read_sessions(self, todo: Plan) -> None:
+        if self._options.is_archived and not self._before.is_archived:
+            refs.require_features(self._store.directory)
         tasks = sorted(self._tasks(todo), key=lambda task: task.found.mtime_ns, reverse=True)
         sizes = {task.found.path: task.found.size for task in tasks}
         total, done, files_done = sum(sizes.values()), 0, 0
@@ -145,7 +167,7 @@ class IngestRun:
         deadline = committed + (self._options.budget_s or float("inf"))
         for reply in read_files(self._order_tasks(tasks), self._options.cores):
             if isinstance(reply, Batch):
-                self._report.new_objects += sum(map(self._commit.add, reply.frames))
+                self._report.new_objects += self._add_frames(reply)
                 self._keep_contents(reply)
                 continue
             # A new file may be a copy of a known one, so known files are merged first.
@@ -190,6 +212,10 @@ class IngestRun:
         if people:
             self._discussion = DiscussionIndex(self._store, {task.found.path for task in people})
         return [*(replace(task, level="discussion") for task in people), *agents]
+
+    def _add_frames(self, batch: Batch) -> int:
+        """Store objects, and return how many turns were new."""
+        return sum(self._commit.add(frame) and frame.kind == "turn" for frame in batch.frames)
 
     def _keep_contents(self, batch: Batch) -> None:
         if self._discussion is None:
@@ -239,10 +265,24 @@ class IngestRun:
             closed = tuple(entry for entry in manifest.entries if entry.start < known.resume)
             bad = tuple(spot for spot in manifest.bad if spot.offset < known.resume)
             before = Checkpoint(closed, bad, manifest.state)
-        options, earlier = self._options, self._earlier.get(found.path, ())
+        options = self._options
+        is_stored = known is None or not known.size or bool(known.parts)
+        is_archived = options.is_archived and (is_stored or options.budget_s is None)
         return Task(
-            found, known, before, options.is_full, earlier=earlier, temp_dirs=options.temp_dirs
+            found,
+            known,
+            before,
+            options.is_full,
+            earlier=self._earlier.get(found.path, ()),
+            temp_dirs=options.temp_dirs,
+            store_dir=self._store.directory if is_archived else "",
+            side_files=self._load_side_files(own) if is_archived else (),
         )
+
+    def _load_side_files(self, rows: Sequence[Row]) -> tuple[SourceFile, ...]:
+        """Return what is stored of the files that belong to a transcript."""
+        ids = [row.side_files for row in rows if row.side_files is not None]
+        return self._commit.load(ids[0], SideFiles).files if ids else ()
 
     def _publish(self, **changes: object) -> None:
         self._commit.commit(

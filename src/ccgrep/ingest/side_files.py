@@ -18,24 +18,33 @@ from ccgrep.store.manifest import SourceFile
 
 
 def ingest_side_files(
-    merge: Merge, scan: Scan, todo: Plan, now_ns: int, exclusions: Exclusions, report: IndexReport
+    merge: Merge,
+    scan: Scan,
+    todo: Plan,
+    now_ns: int,
+    exclusions: Exclusions,
+    report: IndexReport,
+    is_archived: bool,
 ) -> tuple[SourceFile, ...]:
     """Ingest new and changed side files, and return the watermarks of all hint files."""
     changed = [scan.files[path] for path in (*todo.new, *todo.changed)]
     suspects = [scan.files[path] for path in todo.suspect]
     hints = [file for file in scan.files.values() if file.kind not in ("session", "document")]
     apply_outer_titles(merge)
-    known = recover(merge, hints, {*todo.new, *todo.changed}, now_ns, exclusions, report)
+    touched = {*todo.new, *todo.changed}
+    known = recover(merge, hints, touched, now_ns, exclusions, report, is_archived)
     _recover_threads(merge, hints, changed, exclusions, report)
     # A new session may have a title in a file that did not change.
     retitle(merge.commit, hints if report.new_sessions else (*changed, *suspects))
     # A suspect that may still change unnoticed is read by the next ingest.
     settled = [file for file in suspects if not is_racy(file.mtime_ns, now_ns)]
     documents = [file for file in (*changed, *settled) if file.kind == "document"]
-    ingest_documents(merge, documents, bool(exclusions.patterns))
+    ingest_documents(merge, documents, bool(exclusions.patterns), is_archived)
     assign_projects(merge)
     roots = set(scan.complete_roots)
-    return tuple(file for file in known if file.path in scan.files or file.root not in roots)
+    return tuple(
+        file for file in known if file.path in scan.files or file.parts or file.root not in roots
+    )
 
 
 def _recover_threads(

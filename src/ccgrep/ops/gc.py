@@ -8,11 +8,13 @@ from msgspec import Struct
 from ccgrep.config import Config
 from ccgrep.errors import StoreError
 from ccgrep.fulltext.sync import purge, sync
+from ccgrep.ingest.archive_history import forget_lines
 from ccgrep.refs import find as find_ref
 from ccgrep.store import fsio
 from ccgrep.store import gc as store_gc
 from ccgrep.store.gc import GcReport
 from ccgrep.store.lifecycle import list_old_stores, new_store_dir, open_store
+from ccgrep.store.lineage import add_descendants
 from ccgrep.store.lock import lock_vectors
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
@@ -30,6 +32,8 @@ def gc(config: Config, wait_s: float = 10.0) -> GcReport:
     """Remove unreachable objects and what is derived from them, and merge packs."""
     store = open_store(config.store_dir)
     with store.lock(wait_s), lock_vectors(config.store_dir, wait_s):
+        if config.keep == "turns":
+            store_gc.drop_originals(store)
         return _collect_garbage(config, store, drops_other_models=True)
 
 
@@ -46,28 +50,12 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> ForgetRepor
             target = find_ref(store, rows, ref)
             if target.row is None or target.turn is not None:
                 raise StoreError(f"{ref} names a turn: only whole sessions can be forgotten")
-            _add_with_sub_agents(target.row, rows, chosen)
+            add_descendants(target.row, rows, chosen, with_superseded=True)
         fsio.remove(os.path.join(store.directory, "seen"))  # It names the transcripts.
-        store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000)
+        store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000, forget_lines)
         report = _collect_garbage(config, store)
     set_aside = tuple(list_old_stores(config.store_dir))
     return ForgetReport(tuple(sorted(chosen)), report, set_aside)
-
-
-def _add_with_sub_agents(row: Row, rows: list[Row], chosen: dict[str, Row]) -> None:
-    """Add a session, its sub-agents and its superseded versions."""
-    if row.session.id in chosen:
-        return
-    chosen[row.session.id] = row
-    folder = f"{os.sep}{row.base_id}{os.sep}subagents{os.sep}"
-    for other in rows:
-        is_below = any(folder in file.path for file in other.files)
-        is_sub_agent = other.session.kind != "main" and (
-            other.session.parent == row.base_id or is_below
-        )
-        is_earlier_version = other.is_superseded and other.base_id == row.base_id
-        if (is_sub_agent and not row.is_superseded) or is_earlier_version:
-            _add_with_sub_agents(other, rows, chosen)
 
 
 def _collect_garbage(config: Config, store: Store, drops_other_models: bool = False) -> GcReport:

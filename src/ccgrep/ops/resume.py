@@ -9,7 +9,7 @@ from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError
 from ccgrep.kinds import SourceName
-from ccgrep.rebuild.transcript import Transcript, hand_over
+from ccgrep.rebuild.transcript import Transcript, hand_over, transcript_path
 from ccgrep.sources.identity import is_hashed_id
 from ccgrep.sources.scan import is_desktop_dir
 from ccgrep.store import fsio
@@ -25,55 +25,99 @@ _PROGRAMS: dict[SourceName, tuple[str, ...]] = {
 
 
 class ResumeCommand(Struct, frozen=True):
-    """A command and its working directory. If there are problems, it cannot be run."""
+    """A command and its working directory. If there are problems, it cannot be run.
 
-    command: tuple[str, ...]
-    directory: str
+    `transcript` is where the client looks for the transcript of `session`. With `is_missing`, it
+    has to be written there first.
+    """
+
+    session: str = ""
+    command: tuple[str, ...] = ()
+    directory: str = ""
     problems: tuple[str, ...] = ()
+    transcript: str = ""
+    is_missing: bool = False
 
 
-def find_resume_command(config: Config, ref: str) -> ResumeCommand:
-    """Return the command that resumes the session of `ref`, and the directory to run it in."""
+def find_resume_command(config: Config, ref: str, directory: str = "") -> ResumeCommand:
+    """Return the command that resumes the session of `ref`, and the directory to run it in.
+
+    `directory` is one that the user chose.
+    """
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
-    row = refs.find_row(rows, ref)
-    row = _find_main_session(row, rows)
+    row = _find_main_session(refs.find_row(rows, ref), rows)
     session = row.session
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
-        return ResumeCommand((), "", (problem,))
+        return ResumeCommand(problems=(problem,))
     program = _PROGRAMS[session.source]
     problems = []
-    if row.is_gone or not any(os.path.exists(file.path) for file in row.files):
-        problems.append(
-            f"cannot resume {session.id}, its transcript was deleted: "
-            f"run `ccgrep show {session.id}` to read ccgrep's copy"
-        )
-    elif is_hashed_id(row.base_id):
+    if is_hashed_id(row.base_id):
         problems.append(
             f"cannot resume {session.id}, ccgrep made up this id: "
             f"run `{' '.join(program)}` and choose the session"
         )
-    directory = _find_directory(row)
+    is_chosen = bool(directory)
+    directory = directory or _find_directory(row)
     if not os.path.isdir(directory):
         name = directory or "its directory"
-        problems.append(f"cannot resume {session.id}, {name} is gone: create it again")
-    return ResumeCommand((*program, row.base_id), directory, tuple(problems))
+        problems.append(
+            f"cannot resume {session.id}, {name} is gone: use --in DIR to choose another directory"
+        )
+    if session.is_prompt_only:
+        problems.append(
+            f"cannot resume {session.id}, only its prompts are known: "
+            f"run `ccgrep show {session.id}` to read them"
+        )
+    transcript = _find_transcript(config, row, directory, is_chosen)
+    return ResumeCommand(
+        session.id,
+        (*program, row.base_id),
+        directory,
+        tuple(problems),
+        transcript,
+        is_missing=not os.path.exists(transcript),
+    )
 
 
-def hand_over_session(config: Config, ref: str, target: SourceName) -> ResumeCommand:
+def _find_transcript(config: Config, row: Row, directory: str, is_chosen: bool) -> str:
+    """Return the path where the client looks for a session's transcript.
+
+    Claude Code looks in the folder that it names after the current directory, Codex everywhere.
+    """
+    session = row.session
+    paths = [file.path for file in (*row.files, *reversed(row.versions))]
+    if not paths:
+        paths = [os.path.join(_find_root(config, session.source), transcript_path(session))]
+    is_own = not is_chosen and directory in (session.cwd, session.current_cwd)
+    if is_own or session.source == "codex":
+        return next(filter(os.path.exists, paths), paths[0])
+    folder = folder_name(directory)
+    for path in paths:
+        if os.path.basename(os.path.dirname(path)) == folder:
+            return path
+    projects = os.path.dirname(os.path.dirname(paths[0]))
+    return os.path.join(projects, folder, os.path.basename(paths[0]))
+
+
+def hand_over_session(
+    config: Config, ref: str, target: SourceName, chosen: str = ""
+) -> ResumeCommand:
     """Write the conversation of `ref` as a new session of `target`, and return its command.
 
-    As long as nobody continues the new session, the same call returns it again.
+    `chosen` is a directory that the user chose for it. As long as nobody continues the new session,
+    the same call returns it again.
     """
 
     def prepare(store: Store) -> tuple[str, Transcript]:
         rows = list(store.rows())
         row = _find_main_session(refs.find_row(rows, ref), rows)
-        directory = _find_directory(row)
+        directory = chosen or _find_directory(row)
         if not os.path.isdir(directory):
             name = one_line(directory) or "its directory"
             raise NotFoundError(
-                f"cannot hand over {row.session.id}, {name} is gone: create it again"
+                f"cannot hand over {row.session.id}, {name} is gone: "
+                "use --in DIR to choose another directory"
             )
         for number in count():
             transcript = hand_over(store, row, target, os.path.realpath(directory), number)
@@ -86,7 +130,8 @@ def hand_over_session(config: Config, ref: str, target: SourceName) -> ResumeCom
     path = os.path.join(root, transcript.path)
     fsio.make_dir(os.path.dirname(path))
     fsio.publish(os.path.dirname(path), path, transcript.content)
-    return ResumeCommand((*_PROGRAMS[target], transcript.session.id), directory)
+    id = transcript.session.id
+    return ResumeCommand(id, (*_PROGRAMS[target], id), directory, transcript=path)
 
 
 def _find_root(config: Config, target: SourceName) -> str:
@@ -124,9 +169,12 @@ def _find_directory(row: Row) -> str:
     moves to a worktree, the transcript moves to another folder.
     """
     session = row.session
+    directories = [path for path in (session.current_cwd, session.cwd) if path]
     for file in row.files:
         folder = os.path.basename(os.path.dirname(file.path))
-        for directory in (session.current_cwd, session.cwd):
-            if directory and os.path.exists(file.path) and folder_name(directory) == folder:
+        for directory in directories:
+            if os.path.exists(file.path) and folder_name(directory) == folder:
                 return directory
-    return session.cwd
+    # A project that was moved may still have one of its directories.
+    others = [session.cwd, *directories, session.project]
+    return next(filter(os.path.isdir, others), session.cwd)

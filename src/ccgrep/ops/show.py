@@ -41,6 +41,16 @@ def show(config: Config, ref: str, before: int = 0, after: int = 0) -> Conversat
     return read_consistently(config.store_dir, lambda store: _show(store, ref, before, after))
 
 
+def read_blob(config: Config, ref: str) -> bytes | None:
+    """Return the bytes of the image or document that `ref` names, or None if it names none."""
+
+    def read(store: Store) -> bytes | None:
+        id = refs.find_blob(store, ref)
+        return None if id is None else store.read(id)
+
+    return read_consistently(config.store_dir, read)
+
+
 def show_range(config: Config, ref: str, start: int, count: int) -> Conversation:
     """Return at most `count` turns of the session that `ref` names, from turn `start` on."""
 

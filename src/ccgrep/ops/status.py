@@ -1,5 +1,6 @@
 """Reports what the store holds and how far it is behind the transcripts."""
 
+import os
 import time
 from collections.abc import Iterator
 
@@ -9,10 +10,13 @@ from ccgrep.config import Config
 from ccgrep.ingest.exclude import drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.plan import plan
 from ccgrep.model import BadSpot
-from ccgrep.sources.scan import scan
+from ccgrep.sources.cleanup import read_cleanup
+from ccgrep.sources.scan import FoundFile, scan
 from ccgrep.store.lifecycle import open_store, read_consistently
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
+
+_DAY_NS = 86_400_000_000_000
 
 
 class SourceStatus(Struct):
@@ -30,6 +34,14 @@ class Behind(Struct):
     bytes: int = 0
 
 
+class Unkept(Struct):
+    """Transcripts on disk whose bytes are not stored, and when Claude Code deletes the first."""
+
+    files: int = 0
+    bytes: int = 0
+    days_left: int | None = None  # None: no client deletes them
+
+
 class Status(Struct):
     """The state of the store. `ccgrep status --json` prints these fields."""
 
@@ -42,6 +54,8 @@ class Status(Struct):
     store_bytes: int = 0
     store_dir: str = ""
     behind: Behind = field(default_factory=Behind)
+    unkept: Unkept = field(default_factory=Unkept)
+    unwritten_roots: list[str] = []  # where Claude Code is told to keep no transcripts
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     last_indexed: int | None = None
@@ -73,7 +87,24 @@ def _status(config: Config, store: Store) -> Status:
         done = known[path].end if path in known else 0
         result.behind.files += 1
         result.behind.bytes += size - done if size >= done else size
+    files = [f for f in found.files.values() if f.kind == "session" and f.path not in excluded]
+    cleanups = [read_cleanup(root) for root in config.roots if root.source == "claude_code"]
+    result.unwritten_roots = [cleanup.root for cleanup in cleanups if cleanup.days == 0]
+    days = {os.path.realpath(cleanup.root): cleanup.days for cleanup in cleanups}
+    for file in files:
+        stored = known[file.path].stored_bytes if file.path in known else 0
+        if stored < file.size:
+            _add_unkept(result.unkept, file, days.get(file.root))
     return result
+
+
+def _add_unkept(unkept: Unkept, file: FoundFile, days: int | None) -> None:
+    unkept.files += 1
+    unkept.bytes += file.size
+    if days is not None:
+        age = (time.time_ns() - file.mtime_ns) // _DAY_NS
+        left = max(days - age, 0)
+        unkept.days_left = left if unkept.days_left is None else min(unkept.days_left, left)
 
 
 def _add_row(result: Status, row: Row) -> None:

@@ -1,13 +1,14 @@
 """Formats conversations as one HTML page without network access, scripts or fonts.
 
-The Content-Security-Policy allows the style of the page, by its hash, and nothing else. This
-module writes elements and attributes. `safe_html` renders all text from transcripts.
+The Content-Security-Policy allows the style of the page, by its hash, images in the page, and
+nothing else. This module writes elements and attributes. `safe_html` renders all text from
+transcripts.
 """
 
 import base64
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
@@ -23,12 +24,24 @@ from ccgrep.output.safe_html import (
 from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, one_line
 
+_IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
 _AGENTS = {"claude_code": "Claude", "codex": "Codex"}
 _MAX_TURNS_WITHOUT_CONTENTS = 3
 _STYLESHEET = os.path.join(os.path.dirname(__file__), "conversation.css")
 
 
-def html_lines(conversations: Sequence[Conversation], include: Include) -> Iterator[str]:
+ReadBlob = Callable[[str], bytes | None]
+"""Returns the bytes with a SHA-256, or None if they are not stored."""
+
+
+def html_lines(
+    conversations: Sequence[Conversation], include: Include, read: ReadBlob = lambda _: None
+) -> Iterator[str]:
     titles = [_title(conversation) for conversation in conversations]
     yield from _page_head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
     yield "<body><main>"
@@ -36,7 +49,7 @@ def html_lines(conversations: Sequence[Conversation], include: Include) -> Itera
         yield from _contents("Conversations", ((f"s{at}", t) for at, t in enumerate(titles)))
     for at, conversation in enumerate(conversations):
         yield f'<article id="s{at}">'
-        yield from _conversation(conversation, f"s{at}", include)
+        yield from _conversation(conversation, f"s{at}", include, read)
         yield "</article>"
     yield "</main></body></html>"
 
@@ -53,7 +66,10 @@ def _page_head(title: str) -> Iterator[str]:
     dark = f"@media (prefers-color-scheme: dark) {{\n{highlighting_css('github-dark')}\n}}"
     style = "\n".join(["", own, highlighting_css("default"), dark])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
     yield '<!doctype html><html><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="referrer" content="no-referrer">'
@@ -69,7 +85,9 @@ def _contents(name: str, items: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield "</ul></details>"
 
 
-def _conversation(conversation: Conversation, id: str, include: Include) -> Iterator[str]:
+def _conversation(
+    conversation: Conversation, id: str, include: Include, read: ReadBlob
+) -> Iterator[str]:
     agent = "Agent"
     if conversation.session is not None:
         agent = _AGENTS[conversation.session.source]
@@ -79,7 +97,7 @@ def _conversation(conversation: Conversation, id: str, include: Include) -> Iter
         items = ((f"{id}-t{number}", f"{number}: {text}") for number, text in prompts)
         yield from _contents("Turns", items)
     for placed in conversation.turns:
-        yield from _turn(placed, f"{id}-t{placed.number}", agent, include)
+        yield from _turn(placed, f"{id}-t{placed.number}", agent, include, read)
 
 
 def _session_head(session: Session, is_gone: bool, title: str) -> Iterator[str]:
@@ -93,22 +111,24 @@ def _session_head(session: Session, is_gone: bool, title: str) -> Iterator[str]:
     yield from (f'<p class="facts">{render_line(fact)}</p>' for fact in facts if fact)
 
 
-def _turn(placed: PlacedTurn, id: str, agent: str, include: Include) -> Iterator[str]:
+def _turn(
+    placed: PlacedTurn, id: str, agent: str, include: Include, read: ReadBlob
+) -> Iterator[str]:
     entry = placed.entry
     when = f"{local_time(entry.started)} · @{entry.turn.hex()[:10]}{turn_mark(placed)}"
     yield f'<section id="{id}"><h2><a href="#{id}">Turn {placed.number}</a> · {when}</h2>'
     if placed.turn is None:
         yield f'<p class="note">{render_line(LOST)}</p>'
     else:
-        yield from _content(placed.turn, agent, include)
+        yield from _content(placed.turn, agent, include, read)
     yield "</section>"
 
 
-def _content(turn: Turn, agent: str, include: Include) -> Iterator[str]:
+def _content(turn: Turn, agent: str, include: Include, read: ReadBlob) -> Iterator[str]:
     if turn.prompt or turn.attached:
         yield '<p class="who you">You</p>'
         yield f'<div class="typed" dir="auto">{render_plain(turn.prompt)}</div>'
-        yield from _blobs(turn.attached)
+        yield from _blobs(turn.attached, read)
     is_agent_named = False
     for part in include.parts(turn):
         if isinstance(part, Note):
@@ -118,27 +138,38 @@ def _content(turn: Turn, agent: str, include: Include) -> Iterator[str]:
             if not is_agent_named:
                 is_agent_named = True
                 yield f'<p class="who agent">{agent}</p>'
-            yield from _part(part)
+            yield from _part(part, read)
 
 
-def _part(part: Text | Thinking | ToolCall) -> Iterator[str]:
+def _part(part: Text | Thinking | ToolCall, read: ReadBlob) -> Iterator[str]:
     if isinstance(part, Text):
         yield f'<div class="said" dir="auto">{render_markdown(part.text)}</div>'
     elif isinstance(part, Thinking):
         yield f"<details><summary>Thinking</summary>{render_code(part.text)}</details>"
     else:
-        yield from _tool_call(part)
+        yield from _tool_call(part, read)
 
 
-def _tool_call(call: ToolCall) -> Iterator[str]:
+def _tool_call(call: ToolCall, read: ReadBlob) -> Iterator[str]:
     given = readable_input(call)
     summary = render_line(clip(one_line(summary_line(call)), 160))
     yield f"<details><summary>{summary}</summary>{render_code(given.text, given.language)}"
     if call.result is not None:
         yield render_code(call.result.text) if call.result.text.strip() else ""
-        yield from _blobs(call.result.blobs)
+        yield from _blobs(call.result.blobs, read)
     yield "</details>"
 
 
-def _blobs(blobs: Iterable[Blob]) -> Iterator[str]:
-    yield from (f'<p class="blob">{render_line(blob_line(blob))}</p>' for blob in blobs)
+def _blobs(blobs: Iterable[Blob], read: ReadBlob) -> Iterator[str]:
+    for blob in blobs:
+        content = read(blob.sha256) or b""
+        if media_type := _image_type(content):
+            data = base64.b64encode(content).decode()
+            yield f'<p><img alt="" src="data:{media_type};base64,{data}"></p>'
+        yield f'<p class="blob">{render_line(blob_line(blob))}</p>'
+
+
+def _image_type(content: bytes) -> str:
+    """Return the type of an image by its first bytes, or an empty string for anything else."""
+    types = (media_type for start, media_type in _IMAGES.items() if content.startswith(start))
+    return next(types, "")

@@ -101,4 +101,6 @@ def _content_lines(turn: Turn, include: Include, style: Style) -> Iterator[str]:
 
 
 def blob_line(blob: Blob) -> str:
-    return f"[{one_line(blob.media_type) or 'payload'}, {byte_size(blob.size)}, not stored]"
+    """Return a line such as `[image: png, 84 KB, @86fa2311d1]`, with the REF of the bytes."""
+    kind = one_line(blob.media_type).replace("/", ": ", 1) or "payload"
+    return f"[{kind}, {byte_size(blob.size)}, @{blob.sha256[:10]}]"

@@ -14,16 +14,18 @@ from ccgrep.output.formatting import iso_time
 from ccgrep.text import json_escape, redact_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ccgrep.ingest.report import IndexReport
     from ccgrep.ops.embed import EmbedReport
     from ccgrep.ops.fsck import FsckResult
     from ccgrep.ops.gc import ForgetReport
+    from ccgrep.ops.restore import RestoredFile
     from ccgrep.ops.secrets import FoundSecret
     from ccgrep.ops.status import Status
     from ccgrep.search.request import Coverage
     from ccgrep.settings import Setting
+    from ccgrep.store.manifest import SourceFile
 
 SCHEMA = 1
 
@@ -76,6 +78,23 @@ def fsck_fields(result: FsckResult) -> dict[str, Any]:
 
 def forget_fields(result: ForgetReport) -> dict[str, Any]:
     return {"forgotten": list(result.sessions), **msgspec.structs.asdict(result.report)}
+
+
+def restore_fields(files: Sequence[RestoredFile]) -> dict[str, Any]:
+    return {"files": [msgspec.structs.asdict(file) for file in files]}
+
+
+def version_fields(versions: Sequence[SourceFile]) -> dict[str, Any]:
+    return {
+        "versions": [
+            {
+                "path": file.path,
+                "size": file.stored_bytes,
+                "modified": iso_time(file.mtime_ns // 1_000_000),
+            }
+            for file in versions
+        ]
+    }
 
 
 def secrets_fields(found: list[FoundSecret]) -> dict[str, Any]:

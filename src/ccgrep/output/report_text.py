@@ -1,16 +1,18 @@
 """Formats the reports of commands such as `index`, `status` and `fsck` for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.report import IndexReport
 from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.gc import ForgetReport
+from ccgrep.ops.restore import RestoredFile
 from ccgrep.ops.secrets import FoundSecret
 from ccgrep.ops.status import Status
 from ccgrep.output.formatting import byte_size, pluralize, short_age
 from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
+from ccgrep.store.manifest import SourceFile
 from ccgrep.text import columns, escape, one_line
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
         yield f"Behind     {behind}: run `ccgrep index`"
     else:
         yield "Behind     nothing"
+    yield from _keep_lines(status)
     if status.bad_lines:
         yield f"Damaged    {pluralize(status.bad_lines, 'spot')} in transcripts could not be read"
     if status.unknown_types:
@@ -67,6 +70,22 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
         yield f"Unknown    {names}"
     when = f"{short_age(status.last_indexed, now_ms)} ago" if status.last_indexed else "never"
     yield f"Indexed    {when}"
+
+
+def _keep_lines(status: Status) -> Iterator[str]:
+    """Yield warnings about transcripts that will be lost."""
+    unkept = status.unkept
+    if unkept.files:
+        what = f"{pluralize(unkept.files, 'transcript')}, {byte_size(unkept.bytes)}"
+        when = "" if unkept.days_left is None else ", deleted by Claude Code "
+        if unkept.days_left is not None:
+            when += f"in {pluralize(unkept.days_left, 'day')}" if unkept.days_left else "soon"
+        yield f"Not kept   {what}{when}: set keep to all and run `ccgrep index`"
+    for root in status.unwritten_roots:
+        yield (
+            f"Not kept   Claude Code writes no transcripts to {escape(root)}: "
+            "cleanupPeriodDays is 0 in its settings.json"
+        )
 
 
 def settings_lines(settings: Mapping[str, Setting], is_terminal: bool) -> Iterator[str]:
@@ -135,3 +154,14 @@ def secrets_note(found: list[FoundSecret]) -> str:
         f"{secrets} in {turns}: revoke them; `ccgrep forget SESSION && ccgrep gc` removes a "
         "session from the store, its transcript is yours to delete"
     )
+
+
+def restore_lines(files: Sequence[RestoredFile]) -> Iterator[str]:
+    for file in files:
+        yield f"{file.state}\t{byte_size(file.size)}\t{one_line(file.path)}"
+
+
+def version_lines(versions: Sequence[SourceFile], now_ms: int) -> Iterator[str]:
+    for number, file in enumerate(versions, 1):
+        age = short_age(file.mtime_ns // 1_000_000, now_ms)
+        yield f"{number}\t{age}\t{byte_size(file.stored_bytes)}\t{one_line(file.path)}"

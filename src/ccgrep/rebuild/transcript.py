@@ -41,6 +41,11 @@ def rebuild_transcript(store: Store, row: Row) -> Transcript:
     return Transcript(session, codex_path(session), content)
 
 
+def transcript_path(session: Session) -> str:
+    """Return the path below the client's root where it expects a session's transcript."""
+    return claude_path(session) if session.source == "claude_code" else codex_path(session)
+
+
 def hand_over(
     store: Store, row: Row, target: SourceName, directory: str, number: int = 0
 ) -> Transcript:

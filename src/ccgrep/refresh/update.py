@@ -95,6 +95,7 @@ def make_options(config: Config, wait_s: float) -> Options:
         exclude=config.exclude,
         temp_dirs=config.temp_dirs,
         kinds=config.index_kinds,
+        is_archived=config.keep == "all",
     )
 
 
@@ -122,6 +123,8 @@ def build(
 
 def _count_unchanged(store: Store, options: Options) -> int | None:
     """Return the number of source files if none has changed since the last ingest, else None."""
+    if options.is_archived != store.snapshot().is_archived:
+        return None
     seen = read_seen(store.directory)
     roots = [root.path for root in options.roots]
     if seen is None or detect_changes(store.directory, roots, options.exclude) != []:

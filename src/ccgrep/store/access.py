@@ -13,7 +13,7 @@ from ccgrep.errors import FormatError, StoreError
 from ccgrep.lazy_re import compile_pattern
 
 FORMAT = 1
-FEATURES = frozenset(["documents"])
+FEATURES = frozenset(["documents", "originals"])
 FORMAT_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures \n"
 ALL_FEATURES_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures {' '.join(sorted(FEATURES))}\n"
 

@@ -74,9 +74,13 @@ class Commit:
 
     def load(self, id: ObjectId, kind: type[T]) -> T:
         """Return an object of the store or of this commit."""
+        return decode(self.read(id), kind)
+
+    def read(self, id: ObjectId) -> bytes:
+        """Return the content of an object of the store or of this commit."""
         if self._writer is not None and id in self._writer:
-            return decode(unpack_frame(self._writer.read(id)), kind)
-        return self.store.load(id, kind)
+            return unpack_frame(self._writer.read(id))
+        return self.store.read(id)
 
     def row(self, session_id: str) -> Row | None:
         return self._shard(shard_of(session_id)).get(session_id)

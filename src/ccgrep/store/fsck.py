@@ -17,6 +17,8 @@ from ccgrep.store import access, refs
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
 from ccgrep.store.objects import Frame, decode, unpack_frame
+from ccgrep.store.original_check import check_bytes, drop_lost_bytes
+from ccgrep.store.originals import list_stored_files
 from ccgrep.store.pack import Pack
 from ccgrep.store.store import Store
 
@@ -106,15 +108,28 @@ def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[O
         return used
     snapshot = store.load(head, Snapshot)
     _check_forgotten(store, snapshot, report)
-    for shard_id in snapshot.shards.values():
-        if is_lost(shard_id, "shard"):
+    shards = [id for id in snapshot.shards.values() if not is_lost(id, "shard")]
+    for row in (row for id in shards for row in store.load(id, Shard).rows):
+        _check_originals(store, row, used, report)
+        if is_lost(row.manifest, f"manifest of {row.session.id}"):
             continue
-        for row in store.load(shard_id, Shard).rows:
-            if is_lost(row.manifest, f"manifest of {row.session.id}"):
-                continue
-            for number, entry in enumerate(store.manifest(row).entries):
-                is_lost(entry.turn, f"turn {row.session.id}:{number}")
+        for number, entry in enumerate(store.manifest(row).entries):
+            is_lost(entry.turn, f"turn {row.session.id}:{number}")
+    for file in snapshot.hints:
+        used |= check_bytes(store, file, report.lost)
     return used
+
+
+def _check_originals(store: Store, row: Row, used: set[ObjectId], report: FsckReport) -> None:
+    """Check the stored bytes of a session's files, and add the objects that hold them to `used`."""
+    try:
+        files = list_stored_files(row, store.read)
+    except StoreError:
+        report.lost.append(f"side files of {row.session.id}")
+        files = list_stored_files(replace(row, side_files=None), store.read)
+    used.update(filter(None, [row.side_files]))
+    for file in files:
+        used |= check_bytes(store, file, report.lost)
 
 
 def _check_forgotten(store: Store, snapshot: Snapshot, report: FsckReport) -> None:
@@ -184,7 +199,7 @@ def _restore_shards(store: Store, commit: Commit, newest: Newest) -> None:
     commit.snapshot = replace(commit.snapshot, shards=shards)
     for session_id, (id, manifest) in newest.items():
         if shard_of(session_id) in lost:
-            commit.set_row(Row(manifest.session, id, is_gone=True))
+            commit.set_row(make_row(id, manifest))
 
 
 def _newest_manifests(store: Store) -> Newest:
@@ -197,19 +212,26 @@ def _newest_manifests(store: Store) -> Newest:
     return newest
 
 
+def make_row(id: ObjectId, manifest: Manifest) -> Row:
+    """Return the row of a session that is known from its manifest alone."""
+    stored, side_files = manifest.stored, manifest.side_files
+    return Row(manifest.session, id, is_gone=True, versions=stored, side_files=side_files)
+
+
 def newest_rows(store: Store) -> list[Row]:
     """Return the sessions of a store whose snapshot is lost, rebuilt from their manifests."""
     try:
         newest = _newest_manifests(store)
     except StoreError:
         return []
-    return [Row(manifest.session, id, is_gone=True) for id, manifest in newest.values()]
+    return [make_row(id, manifest) for id, manifest in newest.values()]
 
 
 def _repair_row(store: Store, commit: Commit, row: Row, newest: Newest) -> bool:
     """Mark an incomplete session to be read again. Return False if nothing of it is left."""
     # Files with these watermarks are read from the start by the next ingest.
-    fresh = {"size": -1, "resume": 0, "resume_crc": 0, "end": 0, "end_crc": 0}
+    fresh = {"size": -1, "resume": 0, "resume_crc": 0, "end": 0, "end_crc": 0, "parts": ()}
+    row = drop_lost_bytes(store, row)
     unread = replace(row, files=tuple(replace(file, **fresh) for file in row.files))
     if row.manifest not in store:
         older = newest.get(row.session.id)
@@ -219,4 +241,6 @@ def _repair_row(store: Store, commit: Commit, row: Row, newest: Newest) -> bool:
         commit.set_row(replace(unread, manifest=older[0]))
     elif any(entry.turn not in store for entry in store.manifest(row).entries):
         commit.set_row(unread)
+    else:
+        commit.set_row(row)
     return True

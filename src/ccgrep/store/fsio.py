@@ -216,7 +216,7 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
-def rename_dir(path: str, new_path: str) -> None:
+def rename(path: str, new_path: str) -> None:
     with _operation("rename", new_path):
         os.rename(path, new_path)
     sync_dir(os.path.dirname(new_path))

@@ -5,15 +5,25 @@ a killed process leaves them twice rather than not at all. The snapshot marks a 
 until its bytes are gone, so that the next writer finishes the job.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, LostRaceError
 from ccgrep.model import ObjectId
 from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
-from ccgrep.store.manifest import NO_SNAPSHOT, Row, Shard, Snapshot, conversation_key, forgotten_key
+from ccgrep.store.manifest import (
+    NO_SNAPSHOT,
+    Row,
+    Shard,
+    Snapshot,
+    SourceFile,
+    conversation_key,
+    forgotten_key,
+)
+from ccgrep.store.originals import list_objects, list_stored_files
 from ccgrep.store.store import Store
 
 
@@ -30,12 +40,24 @@ def find_reachable(store: Store, head: ObjectId) -> set[ObjectId]:
     if head == NO_SNAPSHOT:
         return set()
     ids = {head}
-    for shard_id in store.load(head, Snapshot).shards.values():
+    snapshot = store.load(head, Snapshot)
+    for file in snapshot.hints:
+        ids.update(list_objects(file, store.read))
+    for shard_id in snapshot.shards.values():
         ids.add(shard_id)
         for row in store.load(shard_id, Shard).rows:
             ids.add(row.manifest)
             ids.update(entry.turn for entry in store.manifest(row).entries)
+            ids.update(_find_originals(store, row))
     return ids
+
+
+def _find_originals(store: Store, row: Row) -> Iterator[ObjectId]:
+    """Yield the objects with the bytes of a session's files."""
+    if row.side_files is not None:
+        yield row.side_files
+    for file in list_stored_files(row, store.read):
+        yield from list_objects(file, store.read)
 
 
 def collect_garbage(store: Store) -> GcReport:
@@ -65,10 +87,30 @@ def collect_garbage(store: Store) -> GcReport:
     return GcReport(before, len(packs), dropped, bytes_before, sum(pack.size for pack in packs))
 
 
-def forget(store: Store, rows: Collection[Row], now_ms: int) -> None:
+def drop_originals(store: Store) -> None:
+    """Remove the stored bytes of all files from the snapshot. The turns stay."""
+    with Commit(store) as commit:
+        for row in list(commit.rows()):
+            files = tuple(map(_without_bytes, row.files))
+            commit.set_row(replace(row, files=files, versions=(), side_files=None))
+        hints = tuple(map(_without_bytes, commit.snapshot.hints))
+        commit.commit(commit.snapshot.created, hints=hints, is_archived=False)
+
+
+def _without_bytes(file: SourceFile) -> SourceFile:
+    return replace(file, parts=(), parts_crc=0)
+
+
+def forget(
+    store: Store,
+    rows: Collection[Row],
+    now_ms: int,
+    forget_lines: Callable[[Commit, Collection[bytes]], tuple[SourceFile, ...]],
+) -> None:
     """Remove sessions from the snapshot, and record keys that prevent ingesting them again.
 
-    The next `collect_garbage` deletes their bytes. Until then the snapshot says that it must run.
+    `forget_lines` returns the hints without the lines of forgotten sessions. The next
+    `collect_garbage` deletes their bytes. Until then the snapshot says that it must run.
     """
     ids = {row.session.id for row in rows}
     with Commit(store) as commit:
@@ -84,4 +126,5 @@ def forget(store: Store, rows: Collection[Row], now_ms: int) -> None:
             if row.base_id not in kept_ids:
                 forgotten.add(forgotten_key(row.base_id))
             commit.drop_row(row.session.id)
-        commit.commit(now_ms, forgotten=tuple(sorted(forgotten)), must_collect=True)
+        hints = forget_lines(commit, forgotten)
+        commit.commit(now_ms, hints=hints, forgotten=tuple(sorted(forgotten)), must_collect=True)

@@ -101,7 +101,7 @@ def swap(directory: str, now_ms: int) -> str:
     If the process is killed between the two renames, the next `open_store` finishes the swap.
     """
     old = f"{directory}.old-{now_ms}"
-    fsio.rename_dir(directory, old)
+    fsio.rename(directory, old)
     _finish_swap(directory)
     return old
 
@@ -109,7 +109,7 @@ def swap(directory: str, now_ms: int) -> str:
 def _finish_swap(directory: str) -> None:
     new = new_store_dir(directory)
     if not os.path.exists(directory) and os.path.isdir(new) and list_old_stores(directory):
-        fsio.rename_dir(new, directory)
+        fsio.rename(new, directory)
 
 
 def list_old_stores(directory: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Parents of sessions: a sub-agent's parent started it, a fork's parent is its original."""
 
+import os
 from collections.abc import Iterator, Sequence
 
 from ccgrep.model import Entry, ObjectId
@@ -34,6 +35,26 @@ def walk_trees(store: Store, rows: Sequence[Row], limit: int) -> Iterator[tuple[
                 yield row, depth
                 below = children.get(row.session.id, [])
                 stack += ((child, depth + 1) for child in reversed(below))
+
+
+def add_descendants(
+    row: Row, rows: Sequence[Row], chosen: dict[str, Row], with_superseded: bool = False
+) -> None:
+    """Add a session and its sub-agents to `chosen`, and if wanted its superseded versions."""
+    if row.session.id in chosen:
+        return
+    chosen[row.session.id] = row
+    folder = f"{os.sep}{row.base_id}{os.sep}subagents{os.sep}"
+    for other in rows:
+        is_below = any(folder in file.path for file in other.files)
+        if other.is_superseded and not with_superseded:
+            continue
+        is_sub_agent = other.session.kind != "main" and (
+            other.session.parent == row.base_id or is_below
+        )
+        is_earlier_version = other.is_superseded and other.base_id == row.base_id
+        if (is_sub_agent and not row.is_superseded) or is_earlier_version:
+            add_descendants(other, rows, chosen, with_superseded)
 
 
 def find_original(store: Store, row: Row, rows: Sequence[Row]) -> Row | None:

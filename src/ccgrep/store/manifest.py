@@ -1,6 +1,7 @@
-"""The contents of objects other than turns: manifests, shards and snapshots.
+"""The contents of objects other than turns: manifests, shards, snapshots and side files.
 
     snapshot ─▶ up to 256 shards ─▶ rows, one per session ─▶ manifest ─▶ turns
+                                                          ─▶ originals ─▶ turns, blobs
 
 A shard holds the sessions whose ids' SHA-256 starts with the shard's name, so that changing a
 session rewrites one small shard. A row repeats the session from its manifest, so that listing
@@ -13,12 +14,20 @@ from ccgrep.hashing import sha256
 from ccgrep.model import BadSpot, Entry, ObjectId, Session
 
 
+class StoredPart(Struct, frozen=True, array_like=True):
+    """A part of a file that is stored byte for byte: an object of the kind `original`."""
+
+    id: ObjectId
+    size: int
+
+
 class SourceFile(Struct, frozen=True, omit_defaults=True):
     """A transcript and its watermark.
 
     `size`, `mtime_ns`, `inode` and `ctime_ns` are those at `read_ns`, when the file was read. Older
     versions did not record `ctime_ns`. `resume` is the offset of the first open turn, `end` the end
-    of the last complete record. Each comes with the crc32 of everything before it.
+    of the last complete record. Each comes with the crc32 of everything before it. `parts` hold the
+    file's bytes from its start, and `parts_crc` is their crc32.
     """
 
     path: str
@@ -33,13 +42,29 @@ class SourceFile(Struct, frozen=True, omit_defaults=True):
     end_crc: int = 0
     ctime_ns: int = 0
     is_partial: bool = False  # A copy that holds only the beginning of its session.
+    parts: tuple[StoredPart, ...] = ()
+    parts_crc: int = 0
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum(part.size for part in self.parts)
+
+
+class SideFiles(Struct, frozen=True, omit_defaults=True):
+    """Files that belong to a transcript, with their bytes: outputs, descriptions of sub-agents.
+
+    If a path occurs twice, the file was rewritten, and the last one is the newest.
+    """
+
+    files: tuple[SourceFile, ...] = ()
 
 
 class Manifest(Struct, frozen=True, omit_defaults=True):
     """A session and its entries, in order.
 
     `state` is private to the source's reader, which needs it to continue at the watermark.
-    `revision` grows with each version of a session's manifest.
+    `revision` grows with each version of a session's manifest. `stored` and `side_files`
+    repeat what the row has, so that stored bytes survive a lost shard.
     """
 
     session: Session
@@ -47,13 +72,17 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
     bad: tuple[BadSpot, ...] = ()
     state: bytes = b""
     revision: int = 0
+    stored: tuple[SourceFile, ...] = ()
+    side_files: ObjectId | None = None
 
 
 class Row(Struct, frozen=True, omit_defaults=True):
     """A session in a snapshot.
 
-    `files[0]` is the transcript that the turns come from; the others are copies of it.
-    `is_superseded` marks the old content of a transcript that was rewritten.
+    `files[0]` is the transcript that the turns come from; the others are copies of it. `versions`
+    are earlier contents of its files, the oldest first, and `side_files` names the object with the
+    files that belong to the transcript. `is_superseded` marks the old content of a transcript that
+    was rewritten.
     """
 
     session: Session
@@ -61,6 +90,8 @@ class Row(Struct, frozen=True, omit_defaults=True):
     files: tuple[SourceFile, ...] = ()
     is_gone: bool = False
     is_superseded: bool = False
+    versions: tuple[SourceFile, ...] = ()
+    side_files: ObjectId | None = None
 
     @property
     def base_id(self) -> str:
@@ -75,8 +106,8 @@ class Shard(Struct, frozen=True, omit_defaults=True):
 class Snapshot(Struct, frozen=True, omit_defaults=True):
     """The state of the store at one moment.
 
-    `hints` are the watermarks of files that only help to recover lost sessions. `forgotten` holds
-    hashes of ids and paths that must not be ingested again.
+    `hints` are the watermarks of files that only help to recover lost sessions. Those of a history
+    have its lines too. `forgotten` holds hashes of ids and paths that must not be ingested again.
     """
 
     shards: dict[str, ObjectId] = {}
@@ -86,6 +117,7 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     revision: int = 0
     garbage_bytes: int = 0
     must_collect: bool = False  # The bytes of a forgotten session are still in a pack.
+    is_archived: bool = False  # The bytes of every transcript that existed are stored.
 
 
 NO_SNAPSHOT = ObjectId(bytes(32))

@@ -4,7 +4,8 @@
     stored = a zstd frame of the content, behind a header that pack.py describes
 
 The content is a Struct in canonical msgpack: equal values have equal bytes. Keys of free-form maps
-are sorted, and numbers that msgpack cannot represent become text.
+are sorted, and numbers that msgpack cannot represent become text. A blob is the exception: its
+content is the bytes of an image or document, and its id is their plain SHA-256.
 """
 
 import sys
@@ -22,8 +23,10 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-ObjectKind = Literal["turn", "manifest", "shard", "snapshot"]
-KINDS: tuple[ObjectKind, ...] = ("turn", "manifest", "shard", "snapshot")
+ObjectKind = Literal["turn", "manifest", "shard", "snapshot", "original", "side_files", "blob"]
+KINDS: tuple[ObjectKind, ...] = (
+    "turn", "manifest", "shard", "snapshot", "original", "side_files", "blob",
+)  # fmt: skip
 
 MAX_OBJECT_BYTES = 2**32 - 1
 _LEVEL = 2
@@ -43,6 +46,8 @@ class Frame(NamedTuple):
 
 
 def object_id(kind: ObjectKind, raw: bytes) -> ObjectId:
+    if kind == "blob":
+        return ObjectId(sha256(raw).digest())
     digest = sha256(b"%s %d\0" % (kind.encode(), len(raw)))
     digest.update(raw)
     return ObjectId(digest.digest())
@@ -87,7 +92,15 @@ def decode(raw: bytes, kind: type[T]) -> T:
 
 def make_frame(kind: ObjectKind, value: msgspec.Struct) -> Frame:
     """Return `value` as an object, ready for a pack."""
-    raw = encode(value)
+    return _make_frame(kind, encode(value))
+
+
+def make_blob_frame(content: bytes) -> Frame:
+    """Return an image or document as an object, ready for a pack."""
+    return _make_frame("blob", content)
+
+
+def _make_frame(kind: ObjectKind, raw: bytes) -> Frame:
     return Frame(object_id(kind, raw), kind, len(raw), zstd.compress(raw, _LEVEL))
 
 

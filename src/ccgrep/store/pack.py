@@ -4,7 +4,8 @@ pack-<hash>.pack            all numbers are little-endian
     offset  size  content
     0       8     "CCGPACK1"
     8       …     objects, one after the other:
-                    0   1   kind: 1 turn, 2 manifest, 3 shard, 4 snapshot
+                    0   1   kind: 1 turn, 2 manifest, 3 shard, 4 snapshot, 5 original,
+                            6 side files, 7 blob
                     1   4   size of the content
                     5   4   size of the zstd frame
                     9   32  id

@@ -49,7 +49,7 @@ def write_format(store_dir: str) -> None:
 
 
 def require_features(store_dir: str) -> None:
-    """Record that the store has sessions of a kind that older versions cannot read."""
+    """Record that the store has objects or sessions that older versions cannot read."""
     with open(os.path.join(store_dir, "FORMAT"), encoding="utf-8", errors="replace") as file:
         is_recorded = file.read(4096) == ALL_FEATURES_TEXT
     if not is_recorded:

@@ -1,12 +1,12 @@
 """ccgrep export: write sessions as Markdown, HTML or JSON."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, read_refs
 from ccgrep.ops import save_file
-from ccgrep.ops.show import Conversation, show
+from ccgrep.ops.show import Conversation, read_blob, show
 from ccgrep.output.conversation_markdown import markdown_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import conversation_fields
@@ -20,7 +20,11 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     shown = [show(config, ref) for ref in read_refs(arguments.ref)]
     include = Include(arguments.tools, arguments.thinking)
     suffix = os.path.splitext(arguments.output or "")[1].lower()
-    lines = _lines(arguments.format or _FORMATS.get(suffix, "md"), shown, include)
+
+    def read(sha256: str) -> bytes | None:
+        return read_blob(config, f"@{sha256}")
+
+    lines = _lines(arguments.format or _FORMATS.get(suffix, "md"), shown, include, read)
     if arguments.output is None:
         context.write_lines(lines)
     else:
@@ -28,12 +32,17 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     return 0
 
 
-def _lines(format: str, shown: list[Conversation], include: Include) -> Iterator[str]:
+def _lines(
+    format: str,
+    shown: list[Conversation],
+    include: Include,
+    read: Callable[[str], bytes | None],
+) -> Iterator[str]:
     if format == "json":
         yield encode_document({"sessions": [conversation_fields(one, include) for one in shown]})
     elif format == "html":
         from ccgrep.output.conversation_html import html_lines  # noqa: PLC0415 - slow to import
 
-        yield from html_lines(shown, include)
+        yield from html_lines(shown, include, read)
     else:
         yield from markdown_lines(shown, include)

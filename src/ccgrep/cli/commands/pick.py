@@ -58,8 +58,8 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     key, _, line = fzf.stdout.decode("utf-8", "replace").rstrip("\n").partition("\n")
     if key == _RESUME:
         _attach_terminal()
-        fields = {"ref": pick_callbacks.record_ref(line), "exec": True, "with": None}
-        return resume.run(SimpleNamespace(**fields), context)
+        fields = {"exec": True, "with": None, "in": None}
+        return resume.run(SimpleNamespace(ref=pick_callbacks.record_ref(line), **fields), context)
     context.write(line)
     return 0
 

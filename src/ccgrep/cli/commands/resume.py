@@ -6,24 +6,29 @@ from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import refresh_now
+from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.kinds import SourceName
-from ccgrep.ops.resume import find_resume_command, hand_over_session
+from ccgrep.ops.restore import RestoreOptions, restore
+from ccgrep.ops.resume import ResumeCommand, find_resume_command, hand_over_session
 from ccgrep.text import escape, one_line, redact
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    config, client = context.config(), getattr(arguments, "with")
+    config, client, chosen = context.config(), vars(arguments)["with"], vars(arguments)["in"]
+    directory = os.path.abspath(chosen) if chosen else ""
     if client:
         refresh_now(context)  # The new session has the turns of this minute too.
-        target: SourceName = "codex" if client == "codex" else "claude_code"
-        resumption = hand_over_session(config, arguments.ref, target)
+        source: SourceName = "codex" if client == "codex" else "claude_code"
+        resumption = hand_over_session(config, arguments.ref, source, directory)
     else:
-        resumption = find_resume_command(config, arguments.ref)
+        resumption = find_resume_command(config, arguments.ref, directory)
     for problem in resumption.problems:
         context.warn(one_line(problem))
     if resumption.problems:
         return 1
+    if resumption.is_missing:
+        _restore(config, resumption, context)
     directory, command = resumption.directory, resumption.command
     if not arguments.exec:
         if redact(directory) != directory:
@@ -39,6 +44,20 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     except FileNotFoundError:
         raise UsageError(f"{command[0]} was not found: install it, or add it to PATH") from None
     return 0
+
+
+def _restore(config: Config, resumption: ResumeCommand, context: Context) -> None:
+    """Write the transcript to where the client looks for it."""
+    options = RestoreOptions(folder=os.path.dirname(resumption.transcript))
+    files = restore(config, resumption.session, options)
+    if any(file.state == "different" for file in files):
+        raise UsageError(
+            f"cannot restore {resumption.session}, other files are in its place: "
+            f"see `ccgrep restore {resumption.session} --dry-run`"
+        )
+    for file in files:
+        if file.state in ("restored", "rebuilt"):
+            context.warn(f"{file.state} {one_line(file.path)}")
 
 
 def _quote(path: str) -> str:

@@ -1,5 +1,6 @@
 """ccgrep show: print a session or a turn as a conversation."""
 
+import sys
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.pager import page
 from ccgrep.errors import UsageError
 from ccgrep.ops import save_file
-from ccgrep.ops.show import Conversation, show
+from ccgrep.ops.show import Conversation, read_blob, show
 from ccgrep.output.conversation_markdown import file_name, markdown_lines
 from ccgrep.output.conversation_text import LOST, conversation_lines
 from ccgrep.output.json_document import encode, encode_document
@@ -29,7 +30,10 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         raise UsageError("--budget cannot limit --raw or --save: leave it out")
     config = context.config()
     around = parse_context(arguments)
-    shown = (show(config, ref, *around) for ref in read_refs(arguments.ref))
+    refs = read_refs(arguments.ref)
+    if len(refs) == 1 and (content := read_blob(config, refs[0])) is not None:
+        return _write_blob(content, context)
+    shown = (show(config, ref, *around) for ref in refs)
     if arguments.save:
         include = Include(arguments.tools, arguments.thinking)
         for one in shown:
@@ -45,6 +49,13 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     else:
         pager = "" if arguments.no_pager else config.pager
         _page(shown, arguments, context, pager, budget)
+    return 0
+
+
+def _write_blob(content: bytes, context: Context) -> int:
+    if context.is_terminal:
+        raise UsageError("this is an image or document: redirect the output to a file")
+    sys.stdout.buffer.write(content)
     return 0
 
 
