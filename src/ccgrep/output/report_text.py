@@ -1,6 +1,6 @@
 """Formats the reports of commands such as `index`, `status` and `fsck` for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.report import IndexReport
@@ -15,7 +15,7 @@ from ccgrep.text import columns, escape, one_line
 
 if TYPE_CHECKING:
     from ccgrep.ops.embed import EmbedReport
-    from ccgrep.ops.model import ModelInfo
+    from ccgrep.ops.model import ModelInfo, TriedModel
 
 
 def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
@@ -36,6 +36,14 @@ def model_lines(info: "ModelInfo") -> Iterator[str]:
         label = name.removeprefix("is_").replace("_", " ")
         text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
         yield f"{label:<12}{escape(str(text))}"
+
+
+def tried_model_lines(models: "Iterable[TriedModel]") -> Iterator[str]:
+    yield f"{'name':<8}{'size':>7}  {'LoCoMo':<13}{'coding':<8}model"
+    for one in models:
+        locomo = f"{one.locomo_first:.1f} / {one.locomo_within_five:.1f}"
+        size = f"{one.download_mb} MB"
+        yield (f"{one.short_name:<8}{size:>7}  {locomo:<13}{one.coding_within_five:<8}{one.name}")
 
 
 def embed_line(report: "EmbedReport") -> str:

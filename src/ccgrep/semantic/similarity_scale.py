@@ -6,10 +6,11 @@ of texts that say the same in other words. docs/relevance.md has the scales of t
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _PARAPHRASES = (
     ("the build fails because a package is missing",
@@ -42,7 +43,7 @@ _MIN_WIDTH = 0.01
 class TextEncoder(Protocol):
     """Any encoder of queries and texts."""
 
-    def encode(self, texts: Sequence[str], is_query: bool = False) -> NDArray[np.float32]: ...
+    def encode(self, texts: Sequence[str], is_query: bool = False) -> "NDArray[np.float32]": ...
 
 
 class SimilarityScale(NamedTuple):
