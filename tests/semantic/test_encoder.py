@@ -85,9 +85,7 @@ def test_unsupported_model_shape_without_sentence_transformers_is_an_error(
 ) -> None:
     model = model_at(copy_model(tmp_path / "model", {"config.json": {"hidden_act": "relu"}}))
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(
-        MissingModelError, match="relu.*pip install sentence-transformers"
-    ):
+    with pytest.raises(MissingModelError, match=r"relu.*pip install sentence-transformers"):
         open_encoder(model)
 
 
