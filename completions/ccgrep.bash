@@ -499,6 +499,7 @@ _ccgrep_arguments() {
             ;;
         model)
             candidates=(
+                list
                 pull
             )
             ;;

@@ -579,11 +579,10 @@ _TABLE = (
         "model",
         "show or download the embedding model",
         "Prints which embedding model semantic search uses, where it comes from and its "
-        "properties. `ccgrep model list` prints the models that were measured: the shares of "
-        "questions about the LoCoMo conversations whose session was first and within the first "
-        "five, and of questions about coding whose turn was within five. `ccgrep model pull NAME` "
-        "downloads a model, given by a name of that list or its name at Hugging Face. No other "
-        "command downloads anything.",
+        "properties. `ccgrep model list` prints the models that were measured, with the "
+        "percentage of questions whose session came first, and within the first five, in hybrid "
+        "and in semantic search. `ccgrep model pull NAME` downloads a model, given by a name of "
+        "that list or its name at Hugging Face. No other command downloads anything.",
         (MODEL, JSON),
         (
             Argument(

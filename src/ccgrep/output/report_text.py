@@ -39,11 +39,12 @@ def model_lines(info: "ModelInfo") -> Iterator[str]:
 
 
 def tried_model_lines(models: "Iterable[TriedModel]") -> Iterator[str]:
-    yield f"{'name':<8}{'size':>7}  {'LoCoMo':<13}{'coding':<8}model"
+    yield f"{'name':<8}{'size':>7}  {'hybrid':<13}{'semantic':<13}model"
     for one in models:
-        locomo = f"{one.locomo_first:.1f} / {one.locomo_within_five:.1f}"
         size = f"{one.download_mb} MB"
-        yield (f"{one.short_name:<8}{size:>7}  {locomo:<13}{one.coding_within_five:<8}{one.name}")
+        hybrid = f"{one.hybrid_first:.1f} / {one.hybrid_within_five:.1f}"
+        semantic = f"{one.semantic_first:.1f} / {one.semantic_within_five:.1f}"
+        yield f"{one.short_name:<8}{size:>7}  {hybrid:<13}{semantic:<13}{one.name}"
 
 
 def embed_line(report: "EmbedReport") -> str:
