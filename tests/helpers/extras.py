@@ -22,3 +22,9 @@ def require_sentence_transformers() -> None:
     """Skip the test unless sentence-transformers is installed."""
     if not find_spec("sentence_transformers"):
         pytest.skip(f"{REASON}: no sentence-transformers")
+
+
+def require_onnx() -> None:
+    """Skip the test unless ONNX and its runtime are installed."""
+    if not all(map(find_spec, ("onnx", "onnxruntime"))):
+        pytest.skip(f"{REASON}: no onnxruntime")

@@ -1,10 +1,13 @@
-"""Describes the embedding model in use, and downloads others."""
+"""Describes the embedding model in use and the tried ones, and downloads others."""
 
 from typing import NamedTuple
 
 from ccgrep.config import Config
 from ccgrep.semantic import model as models
+from ccgrep.semantic import tried_models
 from ccgrep.semantic.model import Model
+
+TriedModel = tried_models.TriedModel
 
 
 class ModelInfo(NamedTuple):
@@ -26,6 +29,11 @@ def describe_model(config: Config) -> ModelInfo:
     """Return the configured model; verify its weights if their hash is known."""
     name = config.model if config.model != models.DEFAULT else None
     return _describe(models.find(name, config.model_variables))
+
+
+def list_models() -> tuple[TriedModel, ...]:
+    """Return the models that were measured, the default first."""
+    return tried_models.TRIED_MODELS
 
 
 def pull_model(config: Config, name: str) -> ModelInfo:

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from ccgrep.search.semantic_search import Query
     from ccgrep.semantic.vectors import Background, Match
 
-MIN_SIMILARITY = 0.25
-"""A text that is less similar than this is about something else."""
-_MIN_SIMILARITY_OF_UNKNOWN = 0.42
-"""The least similarity of the best hit if no word of the query occurs in any discussion.
+_MIN_POSITION = 0.43
+"""A text that is lower than this on the model's similarity scale is about something else."""
+_MIN_POSITION_OF_UNKNOWN = 0.78
+"""The least position of the best hit if no word of the query occurs in any discussion.
 
-For 300 strings of random letters, syllables and digits, on five conversations, the best hit had a
-similarity of at most 0.40 (median 0.23). For 997 real questions the median was 0.60, and 99 % had
-at least 0.46."""
+For MiniLM it is a cosine of 0.42. For 300 strings of random letters, syllables and digits, on five
+conversations, the best hit had at most 0.40 (median 0.23). For 997 real questions the median was
+0.60, and 99 % had at least 0.46. docs/relevance.md has other models."""
 
 _OTHER_SIDE_WEIGHT = 0.3
 _HIGH_DEVIATION = 6.0
@@ -87,7 +87,7 @@ def search_semantic(
         key: alpha * turn.meaning + (1 - alpha) * turn.words + _EXACT_BONUS * (key in exact)
         for key, turn in turns.items()
     }
-    hit_keys = _hit_keys(reader, request, turns, has_words=bool(words))
+    hit_keys = _hit_keys(reader, request, query, turns, has_words=bool(words))
     final = add_context(scores)
     top = max(hit_keys, key=lambda key: final[key], default=None)
     if top is None:
@@ -112,16 +112,22 @@ def search_semantic(
 
 
 def _hit_keys(
-    reader: TextReader, request: Request, turns: Mapping[PlaceKey, _ScoredTurn], has_words: bool
+    reader: TextReader,
+    request: Request,
+    query: Query,
+    turns: Mapping[PlaceKey, _ScoredTurn],
+    has_words: bool,
 ) -> set[PlaceKey]:
     """Return the turns that are similar enough or have enough of the words."""
-    least = MIN_SIMILARITY if has_known_word(reader, request) else _MIN_SIMILARITY_OF_UNKNOWN
-    if not has_words and all(turn.similarity < least for turn in turns.values()):
-        return set()
+    least = query.scale.at(_MIN_POSITION)
+    if not has_words and not has_known_word(reader, request):
+        unknown = query.scale.at(_MIN_POSITION_OF_UNKNOWN)
+        if all(turn.similarity < unknown for turn in turns.values()):
+            return set()
     return {
         key
         for key, turn in turns.items()
-        if turn.similarity >= MIN_SIMILARITY or turn.words >= _MIN_WORD_SCORE
+        if turn.similarity >= least or turn.words >= _MIN_WORD_SCORE
     }
 
 
@@ -158,7 +164,9 @@ def _find_similar(
     limit = _FIRST_FETCH
     while True:
         nearest = query.nearest(limit)
-        keys = [key for key, one in nearest.items() if one.similarity >= MIN_SIMILARITY]
+        keys = [
+            key for key, one in nearest.items() if one.similarity >= query.scale.at(_MIN_POSITION)
+        ]
         documents = reader.search(clauses.apply(reader.with_keys(surfaces, keys)))
         is_all = len(keys) < limit or limit >= query.count
         if is_all or _is_enough(documents, request):

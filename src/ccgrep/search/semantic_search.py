@@ -22,10 +22,11 @@ from ccgrep.search.semantic_rank import search_semantic
 from ccgrep.search.word_search import score_words
 from ccgrep.semantic import embedding
 from ccgrep.semantic.chunks import Splitter
-from ccgrep.semantic.configured_model import find_model, make_model_dir
+from ccgrep.semantic.configured_model import find_model, find_scale, make_model_dir
 from ccgrep.semantic.embedding import Pending, window_start
 from ccgrep.semantic.encoder import OpenEncoder, open_encoder
 from ccgrep.semantic.model import Model
+from ccgrep.semantic.similarity_scale import SimilarityScale
 from ccgrep.semantic.vector_files import model_dir
 from ccgrep.semantic.vectors import Background, Match, Vectors
 from ccgrep.store import fsio
@@ -44,9 +45,15 @@ _SURFACES_OF_KIND = {"user": ("prompt",), "assistant": ("answer", "full")}
 class Query:
     """Compares the embedded patterns with stored vectors; a text counts by its best pattern."""
 
-    def __init__(self, vectors: Vectors, queries: "Sequence[NDArray[np.float32]]") -> None:
+    def __init__(
+        self,
+        vectors: Vectors,
+        queries: "Sequence[NDArray[np.float32]]",
+        scale: SimilarityScale,
+    ) -> None:
         self._vectors = vectors
         self._queries = queries
+        self.scale = scale
 
     @property
     def count(self) -> int:
@@ -57,7 +64,7 @@ class Query:
 
     def background(self) -> Background:
         """Return how similar an average text is to the query, for the first pattern."""
-        return self._vectors.background(self._queries[0])
+        return self._vectors.background(self._queries[0], self.scale)
 
     def of(self, keys: Iterable[int]) -> Mapping[int, Match]:
         key_list = list(keys)
@@ -105,7 +112,8 @@ def search_embeddings(
     if pending.texts:
         share = 100 * embedded.texts // embedded.total
         options.warn(f"{share} % of the texts are embedded: run `ccgrep index` for the rest")
-    query = Query(vectors, list(opened.encoder.encode(request.patterns, is_query=True)))
+    embedded_patterns = list(opened.encoder.encode(request.patterns, is_query=True))
+    query = Query(vectors, embedded_patterns, find_scale(config, model, opened.encoder))
     hybrid_alpha = config.alpha if request.alpha is None else request.alpha
     alpha = 1.0 if request.mode == "semantic" else hybrid_alpha
     return search_semantic(reader, request, newest, query, surfaces, alpha), embedded

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
 from ccgrep.semantic.model_settings import REINSTALL, Settings, read_settings, unreadable
+from ccgrep.semantic.tried_models import full_name, known_prompts
 from ccgrep.text import one_line
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
@@ -147,6 +148,7 @@ def pull(name: str, environment: Mapping[str, str]) -> Model:
 
 def _full_names(name: str) -> list[str]:
     """Return the names to try: as in sentence-transformers, it owns a name without an owner."""
+    name = full_name(name)
     return [name] if "/" in name else [f"sentence-transformers/{name}", name]
 
 
@@ -183,7 +185,7 @@ def _main_revision(folder: str) -> str:
 
 
 def _read(name: str, directory: str, source: str) -> Model:
-    settings = read_settings(directory)
+    settings = read_settings(directory, known_prompts(name))
     files = _weight_files(directory, (settings.folder, *settings.other_folders))
     model = Model(name, directory, source, "", settings, tuple(files))
     parts = (settings.identity, _fingerprint(files), hash_file(model.tokenizer_path))

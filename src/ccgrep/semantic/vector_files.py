@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ccgrep.store.checksummed_file import is_damaged, read_checksummed
 
 ROW = np.dtype([("key", "<i8"), ("start", "<u4"), ("end", "<u4")])
-HINTS = ("CHECKED", "DONE", "VERIFIED")
+HINTS = ("CHECKED", "DONE", "SCALE", "VERIFIED")
 _MAGIC = b"ccgvec1\n"
 _HEAD = struct.Struct("<8sII")
 _NAME_CHARS = 32
