@@ -6,15 +6,18 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ccgrep.config import Config
+from ccgrep.errors import ModelError
 from ccgrep.fulltext import generations
+from ccgrep.fulltext.generations import Generation
 from ccgrep.semantic import embedding
-from ccgrep.semantic.chunks import Splitter
-from ccgrep.semantic.configured_model import find_model, make_model_dir
+from ccgrep.semantic.configured_model import find_model, find_second_model, make_model_dir
+from ccgrep.semantic.embedder import make_embedder
 from ccgrep.semantic.embedding import EmbedProgress, window_start
-from ccgrep.semantic.encoder import open_encoder
+from ccgrep.semantic.model import Model
 from ccgrep.semantic.vector_writer import VectorWriter
 from ccgrep.semantic.vectors import Vectors
 from ccgrep.store.lifecycle import open_store
+from ccgrep.store.store import Store
 
 
 class EmbedReport(NamedTuple):
@@ -37,23 +40,44 @@ def embed_pending(
     started = time.monotonic()
     store = open_store(config.store_dir)
     model = find_model(config)
+    generation = generations.current(store.directory)
+    newest = generation.newest if generation is not None else 0
+    window = config.embed_window_days if days is None else days
+    since = since_ms if since_ms is not None else window_start(window, newest)
+    done, left, note = _embed_with(config, store, model, generation, since, on_progress)
+    try:
+        if (second := find_second_model(config)) is not None:
+            more = _embed_with(config, store, second, generation, since, on_progress)
+            done, left = max(done, more[0]), max(left, more[1])
+    except ModelError as error:
+        note = str(error)
+    return EmbedReport(model.name, done, left, time.monotonic() - started, note)
+
+
+def _embed_with(
+    config: Config,
+    store: Store,
+    model: Model,
+    generation: Generation | None,
+    since: int | None,
+    on_progress: Callable[[EmbedProgress], None],
+) -> tuple[int, int, str | None]:
+    """Embed with one model; return how many texts are done and left, and a note for the user."""
+    embedder = make_embedder(config, model)
     directory = make_model_dir(config.store_dir, model)
     with embedding.lock(directory):
+        embedder.prepare(store)
         VectorWriter(store, directory).heal()
-        generation = generations.current(store.directory)
         if generation is None:
-            return EmbedReport(model.name, 0, 0, 0.0)
+            return 0, 0, None
         reader = generations.open_reader(generation.path)
-        window = config.embed_window_days if days is None else days
-        since = since_ms if since_ms is not None else window_start(window, generation.newest)
         surfaces = (*config.surfaces, "title")
         pending = embedding.find_pending(reader, Vectors(directory).keys(), surfaces, since)
-        done, note = 0, None
-        if pending.texts:
-            opened = open_encoder(model, len(pending.texts), os.cpu_count() or 1)
-            note = opened.note
-            done = embedding.embed(
-                store, directory, pending.texts, opened.encoder, Splitter(model), on_progress
-            )
-    left = len(pending.texts) - done
-    return EmbedReport(model.name, done, left, time.monotonic() - started, note)
+        if not pending.texts:
+            return 0, 0, None
+        opened = embedder.open_encoder(len(pending.texts), os.cpu_count() or 1)
+        splitter = embedder.open_splitter()
+        done = embedding.embed(
+            store, directory, pending.texts, opened.encoder, splitter, on_progress
+        )
+    return done, len(pending.texts) - done, opened.note

@@ -4,7 +4,8 @@
     meaning    = how far the similarity is above that of an average text, in standard deviations
     similarity = 0.7 × the most similar text of the turn + 0.3 × the other of prompt and answer
 
-Deviations are comparable between queries and models; raw cosines are not. A turn that has every
+Deviations are comparable between queries and models; raw cosines are not. So the meaning by the
+multilingual model, if it is installed, is added to that by the first model. A turn that has every
 name and number of the query ranks above turns that are merely similar. A turn gains from the turns
 before and after it, and the best turn of a session from the next best. docs/relevance.md has the
 measurements. Filters come first: if few turns pass them, each is compared with the query; otherwise
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.reader import Hit as DocumentHit
     from ccgrep.fulltext.reader import TextReader
     from ccgrep.kinds import Tier
+    from ccgrep.search.filters import FilterClauses
     from ccgrep.search.rank import PlaceKey, RankedHit
     from ccgrep.search.request import Request
     from ccgrep.search.semantic_search import Query
@@ -47,6 +49,11 @@ For 300 strings of random letters, syllables and digits, on five conversations, 
 similarity of at most 0.40 (median 0.23). For 997 real questions the median was 0.60, and 99 % had
 at least 0.46."""
 
+_SECOND_WEIGHT = 0.7
+_MIN_SECOND_SIMILARITY = 0.3
+"""The least similarity by the multilingual model. It says nothing about nonsense: to this model,
+any two rows of hexadecimal digits are alike."""
+
 _OTHER_SIDE_WEIGHT = 0.3
 _HIGH_DEVIATION = 6.0
 """How many standard deviations count as much as the best word score."""
@@ -59,14 +66,39 @@ _MIN_WORD_SCORE = 0.2
 _MACHINE_FACTOR = 0.25
 
 
+class _Likeness(NamedTuple):
+    """How similar a turn is to the query by one model, and its most similar part."""
+
+    meaning: float = 0.0
+    similarity: float = 0.0
+    passage: Passage | None = None
+
+
 class _ScoredTurn(NamedTuple):
-    """A turn with its scores and the most similar part of it."""
+    """A turn with its scores. `second` is by the multilingual model."""
 
     document: DocumentHit
-    meaning: float
     words: float
-    passage: Passage | None
-    similarity: float
+    first: _Likeness
+    second: _Likeness
+
+    @property
+    def meaning(self) -> float:
+        return self.first.meaning + _SECOND_WEIGHT * self.second.meaning
+
+    @property
+    def passage(self) -> Passage | None:
+        is_only_second = self._is_near_by_second() and not self._is_near_by_first()
+        return self.second.passage if is_only_second else self.first.passage
+
+    def is_near(self) -> bool:
+        return self._is_near_by_first() or self._is_near_by_second()
+
+    def _is_near_by_first(self) -> bool:
+        return self.first.similarity >= MIN_SIMILARITY
+
+    def _is_near_by_second(self) -> bool:
+        return self.second.similarity >= _MIN_SECOND_SIMILARITY
 
 
 def search_semantic(
@@ -74,15 +106,17 @@ def search_semantic(
     request: Request,
     newest: int,
     query: Query,
+    second: Query | None,
     surfaces: Sequence[str],
     alpha: float,
 ) -> Answer:
     """Return the most similar turns; with `alpha` below 1, also those that have the words."""
     tier: Tier = "hybrid" if alpha < 1 else "semantic"
+    queries = [query] if second is None else [query, second]
     words = score_words(reader, request) if alpha < 1 else []
     exact = {place_key(one) for one in find_exact(reader, request)} if alpha < 1 else set()
-    similar = _find_similar(reader, request, query, surfaces)
-    turns = _score_turns(reader, query, surfaces, similar, words)
+    similar = _find_similar(reader, request, queries, surfaces)
+    turns = _score_turns(reader, queries, surfaces, similar, words)
     scores = {
         key: alpha * turn.meaning + (1 - alpha) * turn.words + _EXACT_BONUS * (key in exact)
         for key, turn in turns.items()
@@ -101,7 +135,8 @@ def search_semantic(
     for one in limit_hits(ranked, request.limit, request.per_session):
         turn = turns[place_key(one.document)]
         parts = (
-            ("meaning", turn.meaning),
+            ("meaning", turn.first.meaning),
+            *([("multilingual", turn.second.meaning)] if second is not None else []),
             ("words", turn.words),
             ("exact", float(place_key(one.document) in exact)),
             ("recency", recency(one.document.started, newest)),
@@ -116,18 +151,14 @@ def _hit_keys(
 ) -> set[PlaceKey]:
     """Return the turns that are similar enough or have enough of the words."""
     least = MIN_SIMILARITY if has_known_word(reader, request) else _MIN_SIMILARITY_OF_UNKNOWN
-    if not has_words and all(turn.similarity < least for turn in turns.values()):
+    if not has_words and all(turn.first.similarity < least for turn in turns.values()):
         return set()
-    return {
-        key
-        for key, turn in turns.items()
-        if turn.similarity >= MIN_SIMILARITY or turn.words >= _MIN_WORD_SCORE
-    }
+    return {key for key, turn in turns.items() if turn.is_near() or turn.words >= _MIN_WORD_SCORE}
 
 
 def _score_turns(
     reader: TextReader,
-    query: Query,
+    queries: Sequence[Query],
     surfaces: Sequence[str],
     similar: Sequence[DocumentHit],
     words: Sequence[DocumentHit],
@@ -137,24 +168,54 @@ def _score_turns(
     best = max((one.score for one in words), default=0.0) or 1.0
     word_scores = {place_key(one): one.score / best for one in words}
     addresses = [one.address for one in documents.values()]
-    keys = [reader.keys(addresses, surface) for surface in surfaces]
-    matches = query.of({key for surface_keys in keys for key in surface_keys})
+    by_surface = [reader.keys(addresses, surface) for surface in surfaces]
+    own_keys = list(zip(*by_surface, strict=True))
+    likeness = [_compare(query, surfaces, own_keys) for query in queries]
+    if len(queries) == 1:
+        likeness.append([_Likeness()] * len(documents))
+    return {
+        place: _ScoredTurn(document, word_scores.get(place, 0.0), *likeness_of_turn)
+        for (place, document), likeness_of_turn in zip(
+            documents.items(), zip(*likeness, strict=True), strict=True
+        )
+    }
+
+
+def _compare(
+    query: Query, surfaces: Sequence[str], own_keys: Sequence[tuple[int, ...]]
+) -> list[_Likeness]:
+    """Compare turns, given by the keys of their texts on each surface, with a query."""
+    matches = query.of({key for keys in own_keys for key in keys})
     background = query.background()
-    turns = {}
-    for (place, document), own in zip(documents.items(), zip(*keys, strict=True), strict=True):
-        pairs = zip(surfaces, own, strict=True)
+    found = []
+    for keys in own_keys:
+        pairs = zip(surfaces, keys, strict=True)
         sides = {surface: matches[key] for surface, key in pairs if key in matches}
-        turns[place] = _score_turn(document, sides, word_scores.get(place, 0.0), background)
-    return turns
+        found.append(_compare_turn(sides, background) if sides else _Likeness())
+    return found
 
 
 def _find_similar(
-    reader: TextReader, request: Request, query: Query, surfaces: Sequence[str]
+    reader: TextReader, request: Request, queries: Sequence[Query], surfaces: Sequence[str]
 ) -> Sequence[DocumentHit]:
     clauses = filter_clauses(reader, request.filters)
     passing = clauses.apply(reader.everything())
     if reader.count(passing) <= _MAX_COMPARED:
         return reader.search(passing)
+    return [
+        document
+        for query in queries
+        for document in _find_nearest(reader, request, query, surfaces, clauses)
+    ]
+
+
+def _find_nearest(
+    reader: TextReader,
+    request: Request,
+    query: Query,
+    surfaces: Sequence[str],
+    clauses: FilterClauses,
+) -> Sequence[DocumentHit]:
     limit = _FIRST_FETCH
     while True:
         nearest = query.nearest(limit)
@@ -176,11 +237,7 @@ def _is_enough(documents: Sequence[DocumentHit], request: Request) -> bool:
     return 0 < 4 * request.limit <= sum(min(len(turns), most) for turns in sessions.values())
 
 
-def _score_turn(
-    document: DocumentHit, sides: Mapping[str, Match], words: float, background: Background
-) -> _ScoredTurn:
-    if not sides:
-        return _ScoredTurn(document, 0.0, words, None, 0.0)
+def _compare_turn(sides: Mapping[str, Match], background: Background) -> _Likeness:
     weighted = {
         surface: max(one.similarity, 0.0) * (_TITLE_FACTOR if surface == "title" else 1.0)
         for surface, one in sides.items()
@@ -189,12 +246,10 @@ def _score_turn(
     pair = [weighted[surface] for surface in ("prompt", "answer") if surface in weighted]
     other = min(pair) if len(pair) == 2 else background.mean
     similarity = (1 - _OTHER_SIDE_WEIGHT) * weighted[best] + _OTHER_SIDE_WEIGHT * other
-    return _ScoredTurn(
-        document,
+    return _Likeness(
         meaning=max(background.deviation(similarity), 0.0) / _HIGH_DEVIATION,
-        words=words,
-        passage=Passage(best, sides[best].start, sides[best].end),
         similarity=weighted[best],
+        passage=Passage(best, sides[best].start, sides[best].end),
     )
 
 

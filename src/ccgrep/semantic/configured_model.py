@@ -1,4 +1,4 @@
-"""Find the configured model, and verify its weights once per store.
+"""Find the configured model and the second one, and verify their weights once per store.
 
 vectors/<model>/VERIFIED    size and mtime of the weights that were verified; a checksum
 """
@@ -8,6 +8,7 @@ import os
 from ccgrep.config import Config
 from ccgrep.errors import MissingModelError, WriteError
 from ccgrep.semantic import model as models
+from ccgrep.semantic import multilingual
 from ccgrep.semantic.model import Model
 from ccgrep.semantic.vector_files import model_dir
 from ccgrep.store import fsio
@@ -22,7 +23,16 @@ def find_model(config: Config) -> Model:
         import tokenizers  # noqa: F401, PLC0415 - before a damaged model is reported
     except ImportError as error:
         raise MissingModelError(f"semantic search needs a model: {models.INSTALL}") from error
-    model = models.find(name, config.model_variables)
+    return _verify_once(config, models.find(name, config.model_variables))
+
+
+def find_second_model(config: Config) -> Model | None:
+    """Return the multilingual model if it is installed; it is verified the first time."""
+    model = multilingual.find()
+    return model and _verify_once(config, model)
+
+
+def _verify_once(config: Config, model: Model) -> Model:
     if not models.is_verifiable(model):
         return model
     path = os.path.join(model_dir(config.store_dir, model.id), "VERIFIED")

@@ -16,6 +16,7 @@ from ccgrep.semantic.bert import Floats
 from ccgrep.semantic.light_encoder import LightEncoder, batch_by_length, run_batches
 from ccgrep.semantic.model import INSTALL, Model
 from ccgrep.semantic.model_settings import REINSTALL
+from ccgrep.semantic.multilingual_encoder import MultilingualEncoder
 from ccgrep.text import one_line
 
 MIN_FULL_TEXTS = 2000
@@ -116,7 +117,7 @@ def _silenced() -> Iterator[None]:
         logging.disable(before)
 
 
-Encoder = LightEncoder | FullEncoder
+Encoder = LightEncoder | FullEncoder | MultilingualEncoder
 
 
 class OpenEncoder(NamedTuple):
