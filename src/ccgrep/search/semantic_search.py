@@ -20,12 +20,14 @@ from ccgrep.search.request import Answer, Embedded, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.semantic_rank import search_semantic
 from ccgrep.search.word_search import score_words
-from ccgrep.semantic import embedding
-from ccgrep.semantic.configured_model import find_model, find_second_model, make_model_dir
+from ccgrep.semantic import embedding, multilingual
+from ccgrep.semantic.configured_model import find_model, make_model_dir, verify_once
 from ccgrep.semantic.embedder import Embedder, make_embedder
 from ccgrep.semantic.embedding import Pending, find_pending, window_start
 from ccgrep.semantic.encoder import OpenEncoder
+from ccgrep.semantic.languages import has_other_languages, is_english
 from ccgrep.semantic.model import Model
+from ccgrep.semantic.vector_files import model_dir
 from ccgrep.semantic.vectors import Background, Match, Vectors
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
@@ -86,7 +88,9 @@ def search_embeddings(
     query, embedded = search.open_query(find_model(config))
     second: Query | None = None
     try:
-        if (model := find_second_model(config)) is not None:
+        model = multilingual.find()
+        if model is not None and search.needs_second(model):
+            verify_once(config, model)
             second, _ = search.open_query(model)
     except ModelError as error:
         options.warn(f"{error}")
@@ -105,6 +109,14 @@ class _Search(NamedTuple):
     surfaces: Sequence[str]
     since: int | None
     options: SearchOptions
+
+    def needs_second(self, model: Model) -> bool:
+        """Return whether there are vectors of the second model, or a reason to make them."""
+        if Vectors(model_dir(self.config.store_dir, model.id)).count:
+            return True
+        if not self.options.embed_pending:
+            return False
+        return not all(map(is_english, self.request.patterns)) or has_other_languages(self.reader)
 
     def open_query(self, model: Model) -> tuple[Query, Embedded]:
         """Embed what is pending, then the query. Return it with the number of embedded texts."""

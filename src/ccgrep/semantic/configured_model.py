@@ -1,4 +1,4 @@
-"""Find the configured model and the second one, and verify their weights once per store.
+"""Find the configured model, and verify the weights of models once per store.
 
 vectors/<model>/VERIFIED    size and mtime of the weights that were verified; a checksum
 """
@@ -8,7 +8,6 @@ import os
 from ccgrep.config import Config
 from ccgrep.errors import MissingModelError, WriteError
 from ccgrep.semantic import model as models
-from ccgrep.semantic import multilingual
 from ccgrep.semantic.model import Model
 from ccgrep.semantic.vector_files import model_dir
 from ccgrep.store import fsio
@@ -23,18 +22,15 @@ def find_model(config: Config) -> Model:
         import tokenizers  # noqa: F401, PLC0415 - before a damaged model is reported
     except ImportError as error:
         raise MissingModelError(f"semantic search needs a model: {models.INSTALL}") from error
-    return _verify_once(config, models.find(name, config.model_variables))
+    model = models.find(name, config.model_variables)
+    verify_once(config, model)
+    return model
 
 
-def find_second_model(config: Config) -> Model | None:
-    """Return the multilingual model if it is installed; it is verified the first time."""
-    model = multilingual.find()
-    return model and _verify_once(config, model)
-
-
-def _verify_once(config: Config, model: Model) -> Model:
+def verify_once(config: Config, model: Model) -> None:
+    """Verify the weights of a model unless this store's VERIFIED says that it was done."""
     if not models.is_verifiable(model):
-        return model
+        return
     path = os.path.join(model_dir(config.store_dir, model.id), "VERIFIED")
     stamp = models.weights_stamp(model).encode()
     if read_checksummed(path) != stamp:
@@ -44,8 +40,7 @@ def _verify_once(config: Config, model: Model) -> Model:
             make_model_dir(config.store_dir, model)
             fsio.publish(tmp_dir, path, add_checksum(stamp), is_hint=True)
         except (WriteError, OSError):
-            return model  # It is verified again next time.
-    return model
+            return  # It is verified again next time.
 
 
 def make_model_dir(store_dir: str, model: Model) -> str:

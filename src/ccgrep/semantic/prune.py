@@ -10,7 +10,8 @@ from ccgrep.errors import ModelError
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import SURFACES
-from ccgrep.semantic.configured_model import find_model, find_second_model
+from ccgrep.semantic import multilingual
+from ccgrep.semantic.configured_model import find_model
 from ccgrep.semantic.vector_files import model_dir, model_dirs, unique_keys
 from ccgrep.semantic.vector_writer import VectorWriter
 from ccgrep.store import fsio
@@ -30,7 +31,7 @@ def drop_dead_vectors(config: Config, store: Store, drops_other_models: bool = F
     kept = directories
     if drops_other_models:
         try:
-            models = [find_model(config), find_second_model(config)]
+            models = [find_model(config), multilingual.find()]
             kept = [model_dir(store.directory, model.id) for model in models if model]
         except ModelError:
             kept = directories  # Without the model, its directory is unknown.
