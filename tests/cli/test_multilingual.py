@@ -80,6 +80,16 @@ def test_parts_of_the_score_name_the_second_model(mixed: tuple[Home, list[str]])
     assert "  multilingual 0." in done.stderr.splitlines()[0]
 
 
+def test_nonsense_and_other_subjects_match_nothing(mixed: tuple[Home, list[str]]) -> None:
+    home, _ = mixed
+    queries = (
+        "wibble", "xqzt vbnm plokij", "9f8a7b6c5d4e", "\U0001f984\U0001f984",
+        "who won the football championship in 1966", "红烧肉怎么做", "我的猫生病了",
+    )  # fmt: skip
+    runs = run_many(home, [["--semantic", query] for query in queries])
+    assert {q: done.out for q, done in zip(queries, runs, strict=True) if done.code != 1} == {}
+
+
 def test_english_store_has_no_second_vectors_until_a_query_needs_them(home: Home) -> None:
     write_home(home, ENGLISH)
     assert home.run("index", "-q").returncode == 0
@@ -114,11 +124,11 @@ def test_damaged_converted_weights_are_found_and_made_again(home: Home) -> None:
     path.write_bytes(data)
     damaged = home.run("fsck")
     assert (damaged.returncode, path.name in damaged.stdout + damaged.stderr) == (1, True)
-    searched = home.run("--hybrid", "old log files")
+    searched = home.run("--hybrid", "where are the old log files")
     assert "multilingual model is not prepared: run `ccgrep index`" in searched.stderr
     assert home.run("index", "-q").returncode == 0
     assert home.run("fsck").returncode == 0
-    searched = home.run("--hybrid", "old log files")
+    searched = home.run("--hybrid", "where are the old log files")
     assert (searched.stderr, CHINESE[1][0] in searched.stdout) == ("", True)
 
 
