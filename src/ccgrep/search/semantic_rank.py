@@ -5,11 +5,13 @@
     similarity = 0.7 × the most similar text of the turn + 0.3 × the other of prompt and answer
 
 Deviations are comparable between queries and models; raw cosines are not. So the meaning by the
-multilingual model, if it is installed, is added to that by the first model. A turn that has every
-name and number of the query ranks above turns that are merely similar. A turn gains from the turns
-before and after it, and the best turn of a session from the next best. docs/relevance.md has the
-measurements. Filters come first: if few turns pass them, each is compared with the query; otherwise
-the nearest texts are fetched, more and more of them until enough pass.
+multilingual model, if it is used, is added to that by the first model. It is the only one for a
+query that is not in English, which the first model does not know.
+
+A turn that has every name and number of the query ranks above turns that are merely similar. A turn
+gains from the turns before and after it, and the best turn of a session from the next best.
+docs/relevance.md has the measurements. Filters come first: if few turns pass them, each is compared
+with the query; otherwise the nearest texts are fetched, more and more of them until enough pass.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ For 300 strings of random letters, syllables and digits, on five conversations, 
 similarity of at most 0.40 (median 0.23). For 997 real questions the median was 0.60, and 99 % had
 at least 0.46."""
 
-_SECOND_WEIGHT = 0.7
+_SHARED_WEIGHT = 0.7
+"""The weight of each model's meaning if there are two."""
 _MIN_SECOND_SIMILARITY = 0.3
 _MIN_SECOND_SIMILARITY_OF_UNKNOWN = 0.45
 """The same two limits for the multilingual model. In samples of 300 texts, 99 % of questions about
@@ -87,10 +90,6 @@ class _ScoredTurn(NamedTuple):
     second: _Likeness
 
     @property
-    def meaning(self) -> float:
-        return self.first.meaning + _SECOND_WEIGHT * self.second.meaning
-
-    @property
     def passage(self) -> Passage | None:
         is_only_second = self._is_near_by_second() and not self._is_near_by_first()
         return self.second.passage if is_only_second else self.first.passage
@@ -109,20 +108,26 @@ def search_semantic(
     reader: TextReader,
     request: Request,
     newest: int,
-    query: Query,
+    first: Query | None,
     second: Query | None,
     surfaces: Sequence[str],
     alpha: float,
 ) -> Answer:
-    """Return the most similar turns; with `alpha` below 1, also those that have the words."""
+    """Return the most similar turns; with `alpha` below 1, also those that have the words.
+
+    `second` is the query to the multilingual model. Either of the two may be missing.
+    """
     tier: Tier = "hybrid" if alpha < 1 else "semantic"
-    queries = [query] if second is None else [query, second]
+    queries = [query for query in (first, second) if query is not None]
+    weight = alpha * (_SHARED_WEIGHT if len(queries) > 1 else 1.0)
     words = score_words(reader, request) if alpha < 1 else []
     exact = {place_key(one) for one in find_exact(reader, request)} if alpha < 1 else set()
     similar = _find_similar(reader, request, queries, surfaces)
-    turns = _score_turns(reader, queries, surfaces, similar, words)
+    turns = _score_turns(reader, first, second, surfaces, similar, words)
     scores = {
-        key: alpha * turn.meaning + (1 - alpha) * turn.words + _EXACT_BONUS * (key in exact)
+        key: weight * (turn.first.meaning + turn.second.meaning)
+        + (1 - alpha) * turn.words
+        + _EXACT_BONUS * (key in exact)
         for key, turn in turns.items()
     }
     hit_keys = _hit_keys(reader, request, turns, has_words=bool(words))
@@ -177,7 +182,8 @@ def _is_sentence(text: str) -> bool:
 
 def _score_turns(
     reader: TextReader,
-    queries: Sequence[Query],
+    first: Query | None,
+    second: Query | None,
     surfaces: Sequence[str],
     similar: Sequence[DocumentHit],
     words: Sequence[DocumentHit],
@@ -189,9 +195,7 @@ def _score_turns(
     addresses = [one.address for one in documents.values()]
     by_surface = [reader.keys(addresses, surface) for surface in surfaces]
     own_keys = list(zip(*by_surface, strict=True))
-    likeness = [_compare(query, surfaces, own_keys) for query in queries]
-    if len(queries) == 1:
-        likeness.append([_Likeness()] * len(documents))
+    likeness = [_compare(query, surfaces, own_keys) for query in (first, second)]
     return {
         place: _ScoredTurn(document, word_scores.get(place, 0.0), *likeness_of_turn)
         for (place, document), likeness_of_turn in zip(
@@ -201,9 +205,11 @@ def _score_turns(
 
 
 def _compare(
-    query: Query, surfaces: Sequence[str], own_keys: Sequence[tuple[int, ...]]
+    query: Query | None, surfaces: Sequence[str], own_keys: Sequence[tuple[int, ...]]
 ) -> list[_Likeness]:
-    """Compare turns, given by the keys of their texts on each surface, with a query."""
+    """Compare turns, given by the keys of their texts on each surface, with a query if any."""
+    if query is None:
+        return [_Likeness()] * len(own_keys)
     matches = query.of({key for keys in own_keys for key in keys})
     background = query.background()
     found = []

@@ -96,7 +96,10 @@ def search_embeddings(
         options.warn(f"{error}")
     hybrid_alpha = config.alpha if request.alpha is None else request.alpha
     alpha = 1.0 if request.mode == "semantic" else hybrid_alpha
-    answer = search_semantic(reader, request, newest, query, second, surfaces, alpha)
+    # The first model knows only English. To it, all Chinese texts are similar.
+    is_known = second is None or all(map(is_english, request.patterns))
+    first = query if is_known else None
+    answer = search_semantic(reader, request, newest, first, second, surfaces, alpha)
     return answer, embedded
 
 
