@@ -124,11 +124,11 @@ def test_damaged_converted_weights_are_found_and_made_again(home: Home) -> None:
     path.write_bytes(data)
     damaged = home.run("fsck")
     assert (damaged.returncode, path.name in damaged.stdout + damaged.stderr) == (1, True)
-    searched = home.run("--hybrid", "where are the old log files")
+    searched = home.run("--hybrid", "delete the old log files of last month")
     assert "multilingual model is not prepared: run `ccgrep index`" in searched.stderr
     assert home.run("index", "-q").returncode == 0
     assert home.run("fsck").returncode == 0
-    searched = home.run("--hybrid", "where are the old log files")
+    searched = home.run("--hybrid", "delete the old log files of last month")
     assert (searched.stderr, CHINESE[1][0] in searched.stdout) == ("", True)
 
 
