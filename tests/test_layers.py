@@ -114,7 +114,11 @@ ONE_IMPORTER = {
     },
     "re2": {"search/regex.py"},
     "tantivy": {"fulltext/reader.py", "fulltext/writer.py"},
-    "tokenizers": {"semantic/tokenizer.py", "semantic/configured_model.py"},
+    "tokenizers": {
+        "semantic/tokenizer.py",
+        "semantic/piece_tokenizer.py",
+        "semantic/configured_model.py",
+    },
     "tree_sitter": {"stats/shell.py"},
     "tree_sitter_bash": {"stats/shell.py"},
     "usearch": {"semantic/vector_writer.py", "semantic/vectors.py"},
@@ -209,7 +213,8 @@ def test_no_module_imports_a_forbidden_library() -> None:
 
 
 NUMERIC_MODULES = {
-    "bert.py", "embedding.py", "int8_bert.py", "light_encoder.py", "prune.py", "safetensors.py",
+    "bert.py", "embedding.py", "int8_bert.py", "light_encoder.py", "multilingual_encoder.py",
+    "multilingual_weights.py", "piece_tokenizer.py", "prune.py", "safetensors.py",
     "vector_files.py", "vector_writer.py", "vectors.py",
 }  # fmt: skip
 

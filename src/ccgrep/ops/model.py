@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ccgrep.config import Config
 from ccgrep.semantic import model as models
-from ccgrep.semantic import tried_models
+from ccgrep.semantic import multilingual, tried_models
 from ccgrep.semantic.model import Model
 
 TriedModel = tried_models.TriedModel
@@ -23,6 +23,7 @@ class ModelInfo(NamedTuple):
     is_normalised: bool
     encoder: str
     weights: str
+    multilingual: str
 
 
 def describe_model(config: Config) -> ModelInfo:
@@ -56,4 +57,14 @@ def _describe(model: Model) -> ModelInfo:
         is_normalised=settings.is_normalised,
         encoder="numpy" if is_light else f"sentence-transformers ({settings.why_not_light})",
         weights="verified" if models.is_verifiable(model) else "not verifiable: no known SHA-256",
+        multilingual=_describe_second(),
     )
+
+
+def _describe_second() -> str:
+    """Return name and source of the multilingual model; verify its weights."""
+    model = multilingual.find()
+    if model is None:
+        return f"not installed: {multilingual.INSTALL}"
+    models.verify(model)
+    return f"{model.name}, from {model.source}, verified"

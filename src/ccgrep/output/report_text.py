@@ -37,7 +37,7 @@ def model_lines(info: "ModelInfo") -> Iterator[str]:
     for name, value in info._asdict().items():
         label = name.removeprefix("is_").replace("_", " ")
         text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
-        yield f"{label:<12}{escape(str(text))}"
+        yield f"{label:<14}{escape(str(text))}"
 
 
 def tried_model_lines(models: "Iterable[TriedModel]") -> Iterator[str]:

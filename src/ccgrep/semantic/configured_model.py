@@ -1,4 +1,4 @@
-"""Find the configured model. Its weights are verified and its scale is measured once per store.
+"""Find the configured model. Weights are verified and scales measured once per store.
 
 vectors/<model>/VERIFIED    size and mtime of the weights that were verified; a checksum
 vectors/<model>/SCALE       the model's similarity scale: low and high; a checksum
@@ -26,13 +26,18 @@ def find_model(config: Config) -> Model:
     except ImportError as error:
         raise MissingModelError(f"semantic search needs a model: {models.INSTALL}") from error
     model = models.find(name, config.model_variables)
+    verify_once(config, model)
+    return model
+
+
+def verify_once(config: Config, model: Model) -> None:
+    """Verify the weights of a model unless this store's VERIFIED says that it was done."""
     if not models.is_verifiable(model):
-        return model
+        return
     stamp = models.weights_stamp(model).encode()
     if _read_hint(config, model, "VERIFIED") != stamp:
         models.verify(model)
         _write_hint(config, model, "VERIFIED", stamp)
-    return model
 
 
 def find_scale(config: Config, model: Model, encoder: TextEncoder) -> SimilarityScale:

