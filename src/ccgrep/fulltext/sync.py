@@ -25,7 +25,7 @@ from ccgrep.fulltext.document_id import format_place
 from ccgrep.fulltext.generations import Generation
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_document
-from ccgrep.fulltext.writer import CHANGE, NEW, NEW_LARGE, TextWriter
+from ccgrep.fulltext.writer import CHANGE, NEW, TextWriter, large_budget
 from ccgrep.hashing import load_openssl
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Turn
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.document_pool import Task
 
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
+_MAX_WORKERS = 2  # They make documents faster than Tantivy indexes them.
 _TASK_BYTES = 1024 * 1024
 """The size of the turns from which documents are made at a time."""
 
@@ -75,11 +76,21 @@ def rebuild(store: Store, contents: Contents | None = None, workers: int = 0) ->
     is_large = sum(pack.size for pack in store.packs()) > _LARGE_BYTES
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _removed_on_write_error(path), _no_gc():
-        sync = IndexSync(store, path, TextWriter(path, NEW_LARGE if is_large else NEW), contents)
-        written = sync.build_with_workers(workers) if is_large else sync.run(Snapshot())
+        if is_large:
+            written = _build_with_workers(store, path, workers)
+        else:
+            written = IndexSync(store, path, TextWriter(path, NEW), contents).run(Snapshot())
     for other in old:
         fsio.remove_tree(other)
     return written
+
+
+def _build_with_workers(store: Store, path: str, workers: int) -> int:
+    from ccgrep.worker_pool import count_cores  # noqa: PLC0415 - slow to import
+
+    cores = workers or count_cores()
+    writer = TextWriter(path, large_budget(cores))
+    return IndexSync(store, path, writer).build_with_workers(min(cores, _MAX_WORKERS))
 
 
 @contextmanager
