@@ -19,6 +19,7 @@ FOUNDATION = {
     "light_typing",
     "model",
     "paths",
+    "worker_pool",
 }
 """Modules that every room may import."""
 
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     "model": set(),
     "paths": set(),
     "secrets": set(),
+    "worker_pool": set(),
     "text": {"secrets"},
     "sources": set(),
     "settings": {"text"},
@@ -98,7 +100,7 @@ ONE_IMPORTER = {
     "mcp": {"mcp/server.py"},
     "mcp_types": {"mcp/server.py"},
     "mmap": {"semantic/safetensors.py", "store/tally_files.py"},
-    "multiprocessing": {"ingest/pool.py"},
+    "multiprocessing": {"worker_pool.py"},
     "numpy": {"semantic/", "stats/", "search/semantic_search.py"},
     "onnx": {"semantic/int8_bert.py"},
     "onnxruntime": {"semantic/int8_bert.py"},
@@ -110,7 +112,7 @@ ONE_IMPORTER = {
         "cli/pager.py",
         "cli/pick_callbacks.py",
         "cli/commands/pick.py",
-        "ingest/pool.py",
+        "worker_pool.py",
     },
     "re2": {"search/regex.py"},
     "tantivy": {"fulltext/reader.py", "fulltext/writer.py"},
