@@ -24,7 +24,7 @@ class WriterBudget(NamedTuple):
 
 CHANGE = WriterBudget(1, 15_000_000, is_new=False)  # the smallest heap that Tantivy accepts
 NEW = WriterBudget(1, 80_000_000)
-_LARGE = WriterBudget(1, 160_000_000)
+_LARGE = WriterBudget(1, 120_000_000)
 _LARGE_MANY_CORES = WriterBudget(2, 80_000_000, queue_chars=60_000_000)
 _MANY_CORES = 4
 
