@@ -102,9 +102,9 @@ def compare(scale: str, install_dir: InstallDir, runs: int, load: float) -> Resu
 
 
 def _embed_texts(bench: semantic.Bench) -> "NDArray[np.float32]":
-    from ccgrep.semantic.encoder import FullEncoder  # noqa: PLC0415
+    from ccgrep.semantic.light_encoder import LightEncoder  # noqa: PLC0415
 
-    return FullEncoder(bench.model, os.cpu_count() or 1).encode(make_texts(_TEXTS, 4))
+    return LightEncoder(bench.model, os.cpu_count() or 1).encode(make_texts(_TEXTS, 4))
 
 
 def _install_sqlite_vec(install_dir: InstallDir) -> Path:

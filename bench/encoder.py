@@ -3,8 +3,8 @@
 python bench/encoder.py                a query from a cold start, then many texts
 python bench/encoder.py --texts 2000   more texts
 
-The encoders take turns. Figures of cold starts are medians. Those of many texts are minima, since
-other load on the machine can only slow them down.
+The encoders take turns. Figures of cold starts are medians. Those of many texts are the least
+processor time, since other load on the machine can only slow them down.
 """
 
 import argparse
@@ -91,52 +91,46 @@ def report_query(directory: str, runs: int) -> None:
 
 
 class BulkTimes(NamedTuple):
-    """The least seconds that each encoder took for all texts, and the vectors of the texts."""
+    """The least processor time of each encoder for all texts, and the vectors of the texts."""
 
     plain_s: float
-    full_s: float
-    light_s: float
+    int8_s: float
+    float_s: float
     vectors: "NDArray[np.float32]"
 
 
 def report_bulk(model: Any, texts: Sequence[str], runs: int) -> None:
     times = time_bulk_encoders(model, texts, runs)
     print(f"{len(texts)} texts of {sum(map(len, texts)) / len(texts):.0f} characters on average")
-    print_row("SentenceTransformer.encode", f"{len(texts) / times.plain_s:.1f} /s")
-    for name, seconds in (("in bulk", times.full_s), ("light", times.light_s)):
-        ratio = Ratio(times.plain_s / seconds, 1, "the first", is_minimum=True)
-        print_row(name, f"{len(texts) / seconds:.1f} /s", ratio)
+    per_text = f"{times.plain_s / len(texts) * 1000:.1f} ms"
+    print_row("SentenceTransformer.encode", per_text)
+    for name, seconds, limit in (("int8", times.int8_s, 1), ("float32", times.float_s, 2)):
+        ratio = Ratio(seconds / times.plain_s, limit, "the first")
+        print_row(name, f"{seconds / len(texts) * 1000:.1f} ms", ratio)
 
 
 def time_bulk_encoders(model: Any, texts: Sequence[str], runs: int) -> BulkTimes:
-    import torch  # noqa: PLC0415 - after the cold starts
-    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - after cold starts
 
-    from ccgrep.semantic.encoder import FullEncoder  # noqa: PLC0415
     from ccgrep.semantic.light_encoder import LightEncoder  # noqa: PLC0415
 
-    threads, usual = os.cpu_count() or 1, torch.get_num_threads()
+    threads = os.cpu_count() or 1
     plain = SentenceTransformer(model.directory, device="cpu", local_files_only=True)
-    full, light = FullEncoder(model, threads), LightEncoder(model, threads)
-
-    def encode_plainly() -> None:
-        torch.set_num_threads(usual)  # the other encoders change it
-        plain.encode(list(texts), show_progress_bar=False)
-
+    int8, light = LightEncoder(model, threads, is_int8=True), LightEncoder(model, threads)
     cases: list[Callable[[], object]] = [
-        encode_plainly,
-        lambda: full.encode(texts),
+        lambda: plain.encode(list(texts), show_progress_bar=False),
+        lambda: int8.encode(texts),
         lambda: light.encode(texts),
     ]
-    rounds = [[_seconds(case) for case in cases] for _ in range(runs)]
-    plain_s, full_s, light_s = map(min, zip(*rounds, strict=True))
-    return BulkTimes(plain_s, full_s, light_s, full.encode(texts))
+    rounds = [[_processor_seconds(case) for case in cases] for _ in range(runs)]
+    plain_s, int8_s, float_s = map(min, zip(*rounds, strict=True))
+    return BulkTimes(plain_s, int8_s, float_s, light.encode(texts))
 
 
-def _seconds(case: Callable[[], object]) -> float:
-    started = time.monotonic()
+def _processor_seconds(case: Callable[[], object]) -> float:
+    started = time.process_time()
     case()
-    return time.monotonic() - started
+    return time.process_time() - started
 
 
 def make_texts(number: int, seed: int) -> list[str]:

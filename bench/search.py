@@ -165,6 +165,7 @@ def report_build(bench: Bench) -> None:
     _decode_seconds(paths)  # warms the cache
     # Before and after the build, so other load on the machine affects both sides alike.
     references = [_reference_seconds(bench, paths)]
+    one_core = _build_on_one_core(bench)
     build, first, discussion = _build(bench)
     references.append(_reference_seconds(bench, paths))
     stored = sum(path.stat().st_size for path in bench.store.rglob("*") if path.is_file())
@@ -178,6 +179,9 @@ def report_build(bench: Bench) -> None:
     ratios = _ratios(discussion, seconds, {"fr --rebuild": 3})
     print_row("all discussion is searchable", f"{discussion:.2f} s", *ratios)
     ratios = _ratios(build.seconds, seconds, {"decode every line once": 8, "baseline index": 1})
+    if one_core is not None:
+        print_row("index on one core", f"{one_core:.2f} s")
+        ratios.append(Ratio(build.seconds / one_core, 0.6, "index on one core"))
     print_row("index", f"{build.seconds:.2f} s", *ratios)
     print_memory("index, anonymous memory", build.peak, 400)
     print_row("store", f"{stored / 1e6:.1f} MB", Ratio(stored / size, 0.15, "transcripts"))
@@ -245,6 +249,19 @@ def _build(bench: Bench) -> tuple[measure.Run, float, float]:
     discussion = [seconds for (level, _), seconds in times.items() if level == "discussion"]
     discussion = discussion or list(times.values()) or [run.seconds]
     return run, min(discussion), max(discussion)
+
+
+def _build_on_one_core(bench: Bench) -> float | None:
+    """Return how long a build takes on one core, or None if there is no other to compare with."""
+    if sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1:
+        return None
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        return measure.run([*bench.ccgrep, "index", "-q"], bench.environment).seconds
+    finally:
+        os.sched_setaffinity(0, cores)
+        shutil.rmtree(bench.store, ignore_errors=True)
 
 
 def _index_all(bench: Bench) -> None:

@@ -524,6 +524,7 @@ _ccgrep_arguments() {
             ;;
         model)
             candidates=(
+                list
                 pull
             )
             ;;

@@ -19,6 +19,7 @@ FOUNDATION = {
     "light_typing",
     "model",
     "paths",
+    "worker_pool",
 }
 """Modules that every room may import."""
 
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     "model": set(),
     "paths": set(),
     "secrets": set(),
+    "worker_pool": set(),
     "text": {"secrets"},
     "sources": set(),
     "settings": {"text"},
@@ -98,8 +100,10 @@ ONE_IMPORTER = {
     "mcp": {"mcp/server.py"},
     "mcp_types": {"mcp/server.py"},
     "mmap": {"semantic/safetensors.py", "store/tally_files.py"},
-    "multiprocessing": {"ingest/pool.py"},
+    "multiprocessing": {"worker_pool.py"},
     "numpy": {"semantic/", "stats/", "search/semantic_search.py"},
+    "onnx": {"semantic/int8_bert.py"},
+    "onnxruntime": {"semantic/int8_bert.py"},
     "pydantic": {"mcp/tools.py"},
     "pygments": {"output/safe_html.py"},
     "sentence_transformers": {"semantic/encoder.py"},
@@ -108,15 +112,19 @@ ONE_IMPORTER = {
         "cli/pager.py",
         "cli/pick_callbacks.py",
         "cli/commands/pick.py",
-        "ingest/pool.py",
+        "worker_pool.py",
     },
     "re2": {"search/regex.py"},
     "tantivy": {"fulltext/reader.py", "fulltext/writer.py"},
-    "tokenizers": {"semantic/tokenizer.py", "semantic/configured_model.py"},
+    "tokenizers": {
+        "semantic/tokenizer.py",
+        "semantic/piece_tokenizer.py",
+        "semantic/configured_model.py",
+    },
     "tree_sitter": {"stats/shell.py"},
     "tree_sitter_bash": {"stats/shell.py"},
     "usearch": {"semantic/vector_writer.py", "semantic/vectors.py"},
-    "torch": {"semantic/encoder.py"},
+    "torch": set(),
     "transformers": {"semantic/encoder.py"},
     "watchfiles": {"refresh/watch.py"},
 }
@@ -125,7 +133,8 @@ NEVER = {
 }  # fmt: skip
 
 AT_IMPORT_NEVER = {
-    "huggingface_hub", "numpy", "sentence_transformers", "tokenizers", "torch", "transformers",
+    "huggingface_hub", "numpy", "onnx", "onnxruntime", "sentence_transformers", "tokenizers",
+    "torch", "transformers",
 }  # fmt: skip
 """Libraries that only functions may import, except in modules that are imported late."""
 
@@ -206,7 +215,8 @@ def test_no_module_imports_a_forbidden_library() -> None:
 
 
 NUMERIC_MODULES = {
-    "bert.py", "embedding.py", "light_encoder.py", "prune.py", "safetensors.py",
+    "bert.py", "embedding.py", "int8_bert.py", "light_encoder.py", "multilingual_encoder.py",
+    "multilingual_weights.py", "piece_tokenizer.py", "prune.py", "safetensors.py",
     "vector_files.py", "vector_writer.py", "vectors.py",
 }  # fmt: skip
 

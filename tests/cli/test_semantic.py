@@ -676,3 +676,20 @@ def test_turn_with_every_name_ranks_above_similar_turns(embedded: Home) -> None:
     assert (first["session_id"], first["parts"]["exact"]) == (exact.id, 1.0)
     assert (second["session_id"], second["parts"]["exact"]) == (similar.id, 0.0)
     assert second["parts"]["meaning"] > first["parts"]["meaning"]
+
+
+# Models
+
+
+def test_model_list_prints_the_measured_models(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    lines = home.run("model", "list").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["name", "minilm", "arctic", "e5"]
+    listed = home.json("model", "list")["models"]
+    assert [model["name"] for model in listed] == [line.split()[-1] for line in lines[1:]]
+
+
+def test_model_with_other_arguments_is_a_usage_error(tmp_path: Path) -> None:
+    done = Home(tmp_path / "home").run("model", "list", "x")
+    assert done.returncode == 2
+    assert "use `ccgrep model`, `ccgrep model list` or `ccgrep model pull NAME`" in done.stderr

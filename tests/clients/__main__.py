@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument(
         "--rebuilt",
         action="store_true",
-        help="rebuild the sessions of the last run, resume them, and hand them over",
+        help="restore and rebuild the sessions of the last run, resume and hand them over",
     )
     parser.add_argument("--scratch", type=Path, help="where clients and homes are kept")
     arguments = parser.parse_args()
@@ -130,10 +130,13 @@ def main() -> int:
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         if arguments.rebuilt:
             status = _report(pool.map(runner.run_rebuilt, chosen), clients)
-            resumed, handed_over = runner.rebuilder.resumed, runner.rebuilder.handed_over
+            counts = runner.rebuilder
             for client in ("claude", "codex"):
-                counts = f"{resumed[client]} resumed, {handed_over[client]} handed over to it"
-                print(f"{client}: {counts}")
+                print(
+                    f"{client}: {counts.restored[client]} restored and resumed, "
+                    f"{counts.resumed[client]} rebuilt and resumed, "
+                    f"{counts.handed_over[client]} handed over to it"
+                )
             return status
         results = pool.map(runner.run_again if arguments.again else runner.run, chosen)
         return _report(results, clients)

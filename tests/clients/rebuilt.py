@@ -1,8 +1,9 @@
-"""Resumes sessions that ccgrep made from turns with the real clients.
+"""Resumes sessions that ccgrep restored, or made from turns, with the real clients.
 
-Of a scenario that ran, ccgrep knows every turn. Each session is rebuilt into an empty home and
-resumed, and handed over to the other client. The stub's log then tells whether the model gets the
-whole conversation, and indexing the home tells whether ccgrep recognizes its turns.
+Of a scenario that ran, ccgrep knows every turn and every byte. Each session is restored into an
+empty home, rebuilt into another one, resumed there, and handed over to the other client. The stub's
+log then tells whether the model gets the whole conversation, and indexing the home tells whether
+ccgrep recognizes its turns.
 """
 
 import json
@@ -39,6 +40,7 @@ class Rebuilder:
         self._runs = runs
         self._clients = clients
         self._servers = servers
+        self.restored: Counter[Client] = Counter()
         self.resumed: Counter[Client] = Counter()
         self.handed_over: Counter[Client] = Counter()
 
@@ -49,8 +51,33 @@ class Rebuilder:
         for number, row in enumerate(rows):
             if row.session.is_prompt_only:
                 continue
+            yield from self._restore(scenario, row, number)
             yield from self._resume(scenario, row, number)
             yield from self._hand_over(scenario, row, number)
+
+    def _restore(self, scenario: Scenario, row: Row, number: int) -> Iterator[str]:
+        """Restore the bytes of a session and of the one it was forked from, and resume it."""
+        if row.session.is_recovered:
+            return  # The client has never written a transcript of it.
+        name = f"{scenario.name}+restored{number}"
+        world, stage = self._open(name, scenario.client)
+        store = open_store(str(self._runs / scenario.name / "store"))
+        ccgrep = self._copy_store(scenario, name)
+        root = world.home / _ROOTS[scenario.client]
+        original = self._runs / scenario.name / "home" / _ROOTS[scenario.client]
+        for id in filter(None, (row.session.id, row.session.forked_from)):
+            for file in ccgrep.ask("restore", id, "--to", str(root))["files"]:
+                path = Path(file["path"])
+                if path.read_bytes() != (original / path.relative_to(root)).read_bytes():
+                    yield f"{name}: {path.name} differs from the client's file"
+        yield from self._run(world, row.base_id, row.session.current_cwd or row.session.cwd)
+        history = [*_inherited_ids(store, row), *_live_ids(store, row)]
+        yield from _compare(name, _load(store, history), stage, is_same_client=True)
+        if _count_images(_load(store, history)) > str(stage.requests[-1:]).count("base64"):
+            yield f"{name}: the model did not get the images"
+        before = [entry.turn.hex() for entry in store.manifest(row).entries]
+        yield from self._compare_turns(name, ccgrep, row.session.id, before)
+        self.restored[scenario.client] += 1
 
     def _resume(self, scenario: Scenario, row: Row, number: int) -> Iterator[str]:
         name = f"{scenario.name}+rebuilt{number}"
@@ -133,6 +160,13 @@ class Rebuilder:
 
 def _load(store: Store, ids: list[str]) -> list[Turn]:
     return [store.load(ObjectId(bytes.fromhex(id)), Turn) for id in ids]
+
+
+def _count_images(turns: list[Turn]) -> int:
+    """Return the number of images in prompts since the last summary."""
+    is_summary = [any(isinstance(s, Note) and is_compaction(s) for s in one.steps) for one in turns]
+    first = len(turns) - is_summary[::-1].index(True) if True in is_summary else 0
+    return sum(len(one.attached) for one in turns[first:])
 
 
 def _live_ids(store: Store, row: Row) -> list[str]:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ccgrep.fulltext import writer as writer_module
 from ccgrep.fulltext.document import Content, Fields, document_fields
 from ccgrep.fulltext.reader import TextReader
-from ccgrep.fulltext.writer import CHANGE, NEW_LARGE, TextWriter
+from ccgrep.fulltext.writer import CHANGE, TextWriter, large_budget
 from ccgrep.model import Entry, ObjectId, Session
 
 WORDS = " ".join(f"word{number}" for number in range(2000))
@@ -19,11 +18,10 @@ def document(turn: int) -> Fields:
     return document_fields(Session("session", "codex"), turn, entry, content)
 
 
-def test_writer_commits_when_much_text_is_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer_module, "_MAX_UNCOMMITTED_CHARS", 3 * len(WORDS))
-    writer = TextWriter(str(tmp_path), NEW_LARGE)
+@pytest.mark.parametrize("cores", [1, 8])
+def test_writer_commits_when_much_text_is_waiting(tmp_path: Path, cores: int) -> None:
+    budget = large_budget(cores)._replace(queue_chars=3 * len(WORDS))
+    writer = TextWriter(str(tmp_path), budget)
     counts = []
     for turn in range(8):
         writer.put(document(turn))
@@ -33,11 +31,8 @@ def test_writer_commits_when_much_text_is_waiting(
     assert writer.reader().document_count() == 8
 
 
-def test_replaced_document_is_visible_once_after_an_early_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer_module, "_MAX_UNCOMMITTED_CHARS", 0)
-    writer = TextWriter(str(tmp_path), CHANGE)
+def test_replaced_document_is_visible_once_after_an_early_commit(tmp_path: Path) -> None:
+    writer = TextWriter(str(tmp_path), CHANGE._replace(queue_chars=0))
     for _ in range(3):
         writer.put(document(1))
         assert TextReader(str(tmp_path)).document_count() == 1

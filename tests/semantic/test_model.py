@@ -24,6 +24,7 @@ from ccgrep.semantic.model import (
     verify,
     weights_stamp,
 )
+from ccgrep.semantic.tried_models import TRIED_MODELS, TriedModel
 from tests.helpers.models import MODEL, copy_model, model_at
 
 
@@ -285,3 +286,34 @@ def test_pull_reports_that_it_is_offline(tmp_path: Path) -> None:
 def test_pull_accepts_only_names() -> None:
     with pytest.raises(ModelError, match="is not a model name"):
         pull("../x", {})
+
+
+# Tried models
+
+
+def cache_copy(home: Path, name: str, changes: dict[str, Any]) -> None:
+    """Put a copy of the bundled model into the cache of Hugging Face, under another name."""
+    folder = "models--" + name.replace("/", "--")
+    path = home / ".cache" / "huggingface" / "hub" / folder / "snapshots" / "1"
+    copy_model(path, changes)
+
+
+@pytest.mark.parametrize("tried", TRIED_MODELS, ids=lambda tried: tried.short_name)
+def test_short_name_stands_for_the_full_name(
+    tmp_path: Path, no_package: None, tried: TriedModel
+) -> None:
+    cache_copy(tmp_path, tried.name, {})
+    assert find(tried.short_name, {"HOME": str(tmp_path)}).name == tried.name
+
+
+def test_missing_prompts_come_from_the_table_of_tried_models(tmp_path: Path) -> None:
+    cache_copy(tmp_path, "intfloat/e5-small", {})
+    settings = find("e5", {"HOME": str(tmp_path)}).settings
+    assert (settings.query_prompt, settings.prompt) == ("query: ", "passage: ")
+
+
+def test_configured_prompts_override_the_table(tmp_path: Path) -> None:
+    prompts = {"config_sentence_transformers.json": {"prompts": {"query": "find: "}}}
+    cache_copy(tmp_path, "intfloat/e5-small", prompts)
+    settings = find("e5", {"HOME": str(tmp_path)}).settings
+    assert (settings.query_prompt, settings.prompt) == ("find: ", "")

@@ -645,13 +645,23 @@ _TABLE = (
         "model",
         "show or download the embedding model",
         "Prints which embedding model semantic search uses, where it comes from and its "
-        "properties. `ccgrep model pull NAME` downloads a model. No other command downloads "
-        "anything.",
+        "properties. `ccgrep model list` prints the models that were measured, with the "
+        "percentage of questions whose session came first, and within the first five, in hybrid "
+        "and in semantic search. `ccgrep model pull NAME` downloads a model, given by a name of "
+        "that list or its name at Hugging Face. No other command downloads anything.",
         (MODEL, JSON),
-        (Argument("WORDS", "`pull` and the name of a model to download", "*", ("pull",)),),
+        (
+            Argument(
+                "WORDS",
+                "`list`, or `pull` and the name of a model to download",
+                "*",
+                ("list", "pull"),
+            ),
+        ),
         examples=(
             ("ccgrep model", "show the model in use"),
-            ("ccgrep model pull BAAI/bge-small-en-v1.5", "download another model"),
+            ("ccgrep model list", "compare models"),
+            ("ccgrep model pull arctic", "download another model"),
         ),
     ),
     Command(

@@ -26,7 +26,6 @@ _MIXED = (
 )
 _BEYOND_ASCII = "([^\x00-\x7f]+)"
 _SPACED = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
-_MAX_CACHED_CHARS = 16
 
 
 def expand(text: str) -> str:
@@ -37,12 +36,12 @@ def expand(text: str) -> str:
     if not text.isascii() and (folded := fold_characters(text)) is not None:
         text = folded
     elif not text.isascii():
+        # One call folds all runs beyond ASCII. Neither a line break nor the ASCII around a run
+        # matters: no mark that folding keeps combines with it.
         parts = compile_pattern(_BEYOND_ASCII).split(text)
-        for n in range(1, len(parts), 2):
-            run = parts[n]
-            is_cached = len(run) <= _MAX_CACHED_CHARS
-            parts[n], words = (_expand_run_cached if is_cached else _expand_run)(run)
-            added += words
+        runs = fold_string("\n".join(parts[1::2]))
+        added += [" ".join(cjk_words(run)) for run in cjk_runs(runs)]
+        parts[1::2] = remove_cjk(runs).split("\n")
         text = "".join(parts)
     added += filter(None, map(_joined_parts, sorted(mixed_words(text))))
     return "\n".join((text, *added)) if added else text
@@ -65,19 +64,6 @@ def mixed_words(text: str) -> set[str]:
     return set(compile_pattern(_MIXED).findall(text)) - {""}
 
 
-def _expand_run(run: str) -> tuple[str, list[str]]:
-    """Fold a run of characters beyond ASCII, and return it without CJK, with the CJK words.
-
-    ASCII around the run does not matter: no mark that folding keeps combines with it.
-    """
-    folded = fold_string(run)
-    runs = cjk_runs(folded)
-    return (remove_cjk(folded) if runs else folded), [" ".join(cjk_words(cjk)) for cjk in runs]
-
-
-_expand_run_cached = lru_cache(maxsize=16_384)(_expand_run)
-
-
 @lru_cache(maxsize=16_384)
 def _joined_parts(word: str) -> str:
     return " ".join(camel_parts(word))
@@ -85,4 +71,3 @@ def _joined_parts(word: str) -> str:
 
 def clear_caches() -> None:
     _joined_parts.cache_clear()
-    _expand_run_cached.cache_clear()

@@ -9,6 +9,7 @@ import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from ccgrep.errors import (
     CorruptError,
@@ -24,7 +25,7 @@ from ccgrep.fulltext.document_id import format_place
 from ccgrep.fulltext.generations import Generation
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.snapshot_diff import changed_rows, indexed_entries, is_same_document
-from ccgrep.fulltext.writer import CHANGE, NEW, NEW_LARGE, TextWriter
+from ccgrep.fulltext.writer import CHANGE, NEW, TextWriter, large_budget
 from ccgrep.hashing import load_openssl
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Turn
@@ -33,44 +34,63 @@ from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.store import Store
 
+if TYPE_CHECKING:
+    from ccgrep.fulltext.document_pool import Task
+
 _LARGE_BYTES = 16 * 1024 * 1024  # of packs
+_MAX_WORKERS = 2  # They make documents faster than Tantivy indexes them.
+_TASK_BYTES = 1024 * 1024
+"""The size of the turns from which documents are made at a time."""
 
 Contents = Mapping[ObjectId, Content]
 """Contents that ingest has prepared from the turns it read. Others are loaded from the store."""
 
 
-def sync(store: Store, contents: Contents | None = None) -> int:
-    """Bring the full-text index to HEAD, and return the number of documents written."""
+def sync(store: Store, contents: Contents | None = None, workers: int = 0) -> int:
+    """Bring the full-text index to HEAD, and return the number of documents written.
+
+    A large build uses `workers` processes, 0 for one per core.
+    """
     head = store.head()
     found = generations.current(store.directory)
     if found is None:
-        return rebuild(store, contents)
+        return rebuild(store, contents, workers)
     for path in generations.generation_paths(store.directory):
         if path != found.path:  # A killed process left it, unfinished or replaced.
             fsio.remove_tree(path)
     if (found.snapshot, found.level) == (head.hex(), "whole"):
-        return 0 if _is_usable(store, found) else rebuild(store, contents)
+        return 0 if _is_usable(store, found) else rebuild(store, contents, workers)
     old = _load_base(store, found)
     if old is None:
-        return rebuild(store, contents)
+        return rebuild(store, contents, workers)
     try:
         return IndexSync(store, found.path, TextWriter(found.path, CHANGE), contents).run(old)
     except (CorruptError, TextIndexError):
-        return rebuild(store, contents)
+        return rebuild(store, contents, workers)
 
 
-def rebuild(store: Store, contents: Contents | None = None) -> int:
+def rebuild(store: Store, contents: Contents | None = None, workers: int = 0) -> int:
     """Build a new generation from objects, then remove the old ones."""
     load_openssl()  # to hash every object
     path = new_generation(store)
-    size = sum(pack.size for pack in store.packs())
-    budget = NEW_LARGE if size > _LARGE_BYTES else NEW
+    is_large = sum(pack.size for pack in store.packs()) > _LARGE_BYTES
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _removed_on_write_error(path), _no_gc():
-        written = IndexSync(store, path, TextWriter(path, budget), contents).run(Snapshot())
+        if is_large:
+            written = _build_with_workers(store, path, workers)
+        else:
+            written = IndexSync(store, path, TextWriter(path, NEW), contents).run(Snapshot())
     for other in old:
         fsio.remove_tree(other)
     return written
+
+
+def _build_with_workers(store: Store, path: str, workers: int) -> int:
+    from ccgrep.worker_pool import count_cores  # noqa: PLC0415 - slow to import
+
+    cores = workers or count_cores()
+    writer = TextWriter(path, large_budget(cores))
+    return IndexSync(store, path, writer).build_with_workers(min(cores, _MAX_WORKERS))
 
 
 @contextmanager
@@ -195,6 +215,43 @@ class IndexSync:
         added = self.writer.added
         if not self.writer.is_new:
             self._fold_commits()
+        self._finish_at(head)
+        return added
+
+    def build_with_workers(self, workers: int) -> int:
+        """Write every turn of HEAD to a new index, and return the number of documents."""
+        from ccgrep.fulltext.document_pool import make_documents  # noqa: PLC0415 - slow to import
+
+        head = self._store.head()
+        tasks = self._worker_tasks(head)
+        for row, number, entry, fields in make_documents(tasks, workers):
+            if fields is None:
+                self._put(row, number, entry)
+            else:
+                self.writer.put(fields)
+        self._finish_at(head)
+        return self.writer.added
+
+    def _worker_tasks(self, head: ObjectId) -> Iterator["Task"]:
+        from ccgrep.fulltext.document_pool import Task  # noqa: PLC0415 - slow to import
+
+        for row in self._store.rows(self._store.snapshot(head)):
+            task, size = Task(row, self._kinds, []), 0
+            for number, entry in enumerate(self._store.manifest(row).entries):
+                frame = self._store.find_frame(entry.turn)
+                if frame is None:
+                    self._put(row, number, entry)
+                    continue
+                task.turns.append((number, entry, frame))
+                size += frame.raw_size
+                if size > _TASK_BYTES:
+                    yield task
+                    task, size = Task(row, self._kinds, []), 0
+            if task.turns:
+                yield task
+
+    def _finish_at(self, head: ObjectId) -> None:
+        """Publish the index, unless another process has written to the store."""
         self.finish("whole", head)
         try:
             self._store.check_head(head)
@@ -204,7 +261,6 @@ class IndexSync:
         except LostRaceError:
             fsio.remove_tree(self._path)  # Two processes wrote to it: its content is unknown.
             raise
-        return added
 
     def _fold_commits(self) -> None:
         """Write the documents of the last small commits again, so that Tantivy merges nothing."""

@@ -12,8 +12,6 @@ from ccgrep.fulltext.document import Fields
 from ccgrep.fulltext.reader import TextReader, call_tantivy, open_tantivy
 from ccgrep.store.fsio import parse_write_error
 
-_MAX_UNCOMMITTED_CHARS = 100_000_000  # a commit stalls the build, a queue takes memory
-
 
 class WriterBudget(NamedTuple):
     """Resources for Tantivy. More memory makes fewer segments, so less to merge."""
@@ -21,11 +19,23 @@ class WriterBudget(NamedTuple):
     threads: int
     heap: int  # bytes per thread
     is_new: bool = True  # an empty index: no document replaces another
+    queue_chars: int = 100_000_000  # a commit stalls the build, a queue takes memory
 
 
 CHANGE = WriterBudget(1, 15_000_000, is_new=False)  # the smallest heap that Tantivy accepts
 NEW = WriterBudget(1, 80_000_000)
-NEW_LARGE = WriterBudget(2, 80_000_000)
+_LARGE = WriterBudget(1, 160_000_000)
+_LARGE_MANY_CORES = WriterBudget(2, 80_000_000, queue_chars=60_000_000)
+_MANY_CORES = 4
+
+
+def large_budget(cores: int) -> WriterBudget:
+    """Return the budget of a large build.
+
+    Each commit adds a segment per thread, and Tantivy merges eight of them. On two cores a second
+    thread gains nothing: the other core makes documents.
+    """
+    return _LARGE_MANY_CORES if cores >= _MANY_CORES else _LARGE
 
 
 class TextWriter:
@@ -33,6 +43,7 @@ class TextWriter:
 
     def __init__(self, directory: str | None, budget: WriterBudget) -> None:
         self.is_new = budget.is_new
+        self._queue_chars = budget.queue_chars
         self._directory = directory or "memory"
         self._index = self._guard(open_tantivy, directory)
         self._schema = self._index.schema
@@ -54,7 +65,7 @@ class TextWriter:
         self.added += 1
         self._newest_start = max(self._newest_start, int(fields["started"]))  # type: ignore[arg-type]
         self._uncommitted_chars += sum(len(t) for t in fields.values() if isinstance(t, str))
-        if self._uncommitted_chars > _MAX_UNCOMMITTED_CHARS:
+        if self._uncommitted_chars > self._queue_chars:
             self._uncommitted_chars = 0
             self._guard(self._writer.commit)
 

@@ -35,12 +35,12 @@ class Batch(msgspec.Struct, frozen=True, tag="batch"):
     contents: list[tuple[ObjectId, Content]]
 
 
-def read_files(tasks: Sequence[Task], cores: int) -> Iterator[Batch | FileResult]:
+def read_files(tasks: Sequence[Task], workers: int) -> Iterator[Batch | FileResult]:
     """Read every task's file; a file's batches come before its result."""
     if is_large(tasks):
         from ccgrep.ingest.pool import read_with_workers  # noqa: PLC0415 - slow to import
 
-        yield from read_with_workers(tasks, cores)
+        yield from read_with_workers(tasks, workers)
         return
     for task in tasks:
         batches: list[Batch] = []

@@ -1,7 +1,5 @@
 """The options of an ingest, its progress, and the report it ends with."""
 
-import os
-
 from msgspec import Struct
 
 from ccgrep.sources.scan import Root
@@ -12,7 +10,7 @@ class Options(Struct, frozen=True):
 
     wait_s: float = 10.0  # for the writer lock
     is_full: bool = False  # read every transcript again
-    cores: int = os.cpu_count() or 1
+    workers: int = 0  # processes of a large run; 0: one per core
     commit_every_s: float = 10.0
     roots: tuple[Root, ...] = ()
     exclude: tuple[str, ...] = ()

@@ -165,7 +165,7 @@ class IngestRun:
         self._is_large = is_large(tasks)
         new: list[FileResult] = []
         deadline = committed + (self._options.budget_s or float("inf"))
-        for reply in read_files(self._order_tasks(tasks), self._options.cores):
+        for reply in read_files(self._order_tasks(tasks), self._options.workers):
             if isinstance(reply, Batch):
                 self._report.new_objects += self._add_frames(reply)
                 self._keep_contents(reply)

@@ -1,6 +1,6 @@
 """Formats the reports of commands such as `index`, `status` and `fsck` for people."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.report import IndexReport
@@ -17,7 +17,7 @@ from ccgrep.text import columns, escape, one_line
 
 if TYPE_CHECKING:
     from ccgrep.ops.embed import EmbedReport
-    from ccgrep.ops.model import ModelInfo
+    from ccgrep.ops.model import ModelInfo, TriedModel
 
 
 def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
@@ -37,7 +37,16 @@ def model_lines(info: "ModelInfo") -> Iterator[str]:
     for name, value in info._asdict().items():
         label = name.removeprefix("is_").replace("_", " ")
         text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
-        yield f"{label:<12}{escape(str(text))}"
+        yield f"{label:<14}{escape(str(text))}"
+
+
+def tried_model_lines(models: "Iterable[TriedModel]") -> Iterator[str]:
+    yield f"{'name':<8}{'size':>7}  {'hybrid':<13}{'semantic':<13}model"
+    for one in models:
+        size = f"{one.download_mb} MB"
+        hybrid = f"{one.hybrid_first:.1f} / {one.hybrid_within_five:.1f}"
+        semantic = f"{one.semantic_first:.1f} / {one.semantic_within_five:.1f}"
+        yield f"{one.short_name:<8}{size:>7}  {hybrid:<13}{semantic:<13}{one.name}"
 
 
 def embed_line(report: "EmbedReport") -> str:

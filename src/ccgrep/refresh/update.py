@@ -148,7 +148,7 @@ def _ingest(
 ) -> IndexReport:
     run = IngestRun(Commit(store), found, options, on_progress)
     report = run.ingest()
-    report.documents = sync(store, run.release_contents())
+    report.documents = sync(store, run.release_contents(), options.workers)
     if run.is_store_changed or run.is_forgotten_found:
         _tidy(store, run.is_forgotten_found)
     if not report.troubles and not report.behind_files:

@@ -4,17 +4,21 @@
     meaning    = how far the similarity is above that of an average text, in standard deviations
     similarity = 0.7 × the most similar text of the turn + 0.3 × the other of prompt and answer
 
-Deviations are comparable between queries and models; raw cosines are not. A turn that has every
-name and number of the query ranks above turns that are merely similar. A turn gains from the turns
-before and after it, and the best turn of a session from the next best. docs/relevance.md has the
-measurements. Filters come first: if few turns pass them, each is compared with the query; otherwise
-the nearest texts are fetched, more and more of them until enough pass.
+Deviations are comparable between queries and models; raw cosines are not. So the meaning by the
+multilingual model, if it is used, is added to that by the first model. It is the only one for a
+query that is not in English, which the first model does not know.
+
+A turn that has every name and number of the query ranks above turns that are merely similar. A turn
+gains from the turns before and after it, and the best turn of a session from the next best.
+docs/relevance.md has the measurements. Filters come first: if few turns pass them, each is compared
+with the query; otherwise the nearest texts are fetched, more and more of them until enough pass.
 """
 
 from __future__ import annotations
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
+from ccgrep.search.query import STOP_WORDS
 from ccgrep.search.rank import (
     MACHINE_KINDS,
     add_context,
@@ -26,6 +30,7 @@ from ccgrep.search.rank import (
 )
 from ccgrep.search.request import Answer, Passage, Place
 from ccgrep.search.word_search import find_exact, has_known_word, score_words
+from ccgrep.semantic.languages import is_english
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,19 +38,23 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.reader import Hit as DocumentHit
     from ccgrep.fulltext.reader import TextReader
     from ccgrep.kinds import Tier
+    from ccgrep.search.filters import FilterClauses
     from ccgrep.search.rank import PlaceKey, RankedHit
     from ccgrep.search.request import Request
     from ccgrep.search.semantic_search import Query
+    from ccgrep.semantic.similarity_scale import SimilarityScale
     from ccgrep.semantic.vectors import Background, Match
 
-MIN_SIMILARITY = 0.25
-"""A text that is less similar than this is about something else."""
-_MIN_SIMILARITY_OF_UNKNOWN = 0.42
-"""The least similarity of the best hit if no word of the query occurs in any discussion.
+_NEAR_POSITION = 0.43
+"""A text that is lower than this on the model's similarity scale is about something else."""
+_SURE_POSITION = 0.78
+"""The least position of the best hit if no word of the query occurs in any discussion.
 
-For 300 strings of random letters, syllables and digits, on five conversations, the best hit had a
-similarity of at most 0.40 (median 0.23). For 997 real questions the median was 0.60, and 99 % had
-at least 0.46."""
+For MiniLM it is a cosine of 0.42. For 300 strings of random letters, syllables and digits, on five
+conversations, the best hit had at most 0.40 (median 0.23). For 997 real questions the median was
+0.60, and 99 % had at least 0.46. docs/relevance.md has other models."""
+_SHARED_WEIGHT = 0.7
+"""The weight of each model's meaning if there are two."""
 
 _OTHER_SIDE_WEIGHT = 0.3
 _HIGH_DEVIATION = 6.0
@@ -59,32 +68,76 @@ _MIN_WORD_SCORE = 0.2
 _MACHINE_FACTOR = 0.25
 
 
+class Limits(NamedTuple):
+    """The cosines of a model from which on a text is near, and surely about the query."""
+
+    near: float
+    sure: float
+
+
+_MULTILINGUAL_LIMITS = Limits(0.3, 0.45)
+"""In samples of 300 texts, 99 % of questions about other subjects were below 0.40, and all below
+0.46. Only sentences count: to this model, any two strings of random letters or digits are alike."""
+
+
+def find_limits(scale: SimilarityScale, is_multilingual: bool) -> Limits:
+    """Return the limits of a model."""
+    if is_multilingual:
+        return _MULTILINGUAL_LIMITS
+    return Limits(scale.at(_NEAR_POSITION), scale.at(_SURE_POSITION))
+
+
+class _Likeness(NamedTuple):
+    """How similar a turn is to the query by one model, and its most similar part."""
+
+    meaning: float = 0.0
+    passage: Passage | None = None
+    is_near: bool = False
+    is_sure: bool = False
+
+
 class _ScoredTurn(NamedTuple):
-    """A turn with its scores and the most similar part of it."""
+    """A turn with its scores. `second` is by the multilingual model."""
 
     document: DocumentHit
-    meaning: float
     words: float
-    passage: Passage | None
-    similarity: float
+    first: _Likeness
+    second: _Likeness
+
+    @property
+    def passage(self) -> Passage | None:
+        is_only_second = self.second.is_near and not self.first.is_near
+        return self.second.passage if is_only_second else self.first.passage
+
+    @property
+    def is_near(self) -> bool:
+        return self.first.is_near or self.second.is_near
 
 
 def search_semantic(
     reader: TextReader,
     request: Request,
     newest: int,
-    query: Query,
+    first: Query | None,
+    second: Query | None,
     surfaces: Sequence[str],
     alpha: float,
 ) -> Answer:
-    """Return the most similar turns; with `alpha` below 1, also those that have the words."""
+    """Return the most similar turns; with `alpha` below 1, also those that have the words.
+
+    `second` is the query to the multilingual model. Either of the two may be missing.
+    """
     tier: Tier = "hybrid" if alpha < 1 else "semantic"
+    queries = [query for query in (first, second) if query is not None]
+    weight = alpha * (_SHARED_WEIGHT if len(queries) > 1 else 1.0)
     words = score_words(reader, request) if alpha < 1 else []
     exact = {place_key(one) for one in find_exact(reader, request)} if alpha < 1 else set()
-    similar = _find_similar(reader, request, query, surfaces)
-    turns = _score_turns(reader, query, surfaces, similar, words)
+    similar = _find_similar(reader, request, queries, surfaces)
+    turns = _score_turns(reader, first, second, surfaces, similar, words)
     scores = {
-        key: alpha * turn.meaning + (1 - alpha) * turn.words + _EXACT_BONUS * (key in exact)
+        key: weight * (turn.first.meaning + turn.second.meaning)
+        + (1 - alpha) * turn.words
+        + _EXACT_BONUS * (key in exact)
         for key, turn in turns.items()
     }
     hit_keys = _hit_keys(reader, request, turns, has_words=bool(words))
@@ -101,7 +154,8 @@ def search_semantic(
     for one in limit_hits(ranked, request.limit, request.per_session):
         turn = turns[place_key(one.document)]
         parts = (
-            ("meaning", turn.meaning),
+            ("meaning", turn.first.meaning),
+            *([("multilingual", turn.second.meaning)] if second is not None else []),
             ("words", turn.words),
             ("exact", float(place_key(one.document) in exact)),
             ("recency", recency(one.document.started, newest)),
@@ -115,19 +169,32 @@ def _hit_keys(
     reader: TextReader, request: Request, turns: Mapping[PlaceKey, _ScoredTurn], has_words: bool
 ) -> set[PlaceKey]:
     """Return the turns that are similar enough or have enough of the words."""
-    least = MIN_SIMILARITY if has_known_word(reader, request) else _MIN_SIMILARITY_OF_UNKNOWN
-    if not has_words and all(turn.similarity < least for turn in turns.values()):
+    if not has_words and not _is_answered(reader, request, turns.values()):
         return set()
-    return {
-        key
-        for key, turn in turns.items()
-        if turn.similarity >= MIN_SIMILARITY or turn.words >= _MIN_WORD_SCORE
-    }
+    return {key for key, turn in turns.items() if turn.is_near or turn.words >= _MIN_WORD_SCORE}
+
+
+def _is_answered(reader: TextReader, request: Request, turns: Iterable[_ScoredTurn]) -> bool:
+    """Return whether any turn is near, for queries without known words by a higher limit."""
+    is_known = has_known_word(reader, request)
+    by_second = all(map(_is_sentence, request.patterns))
+    return any(
+        turn.first.is_sure
+        or (is_known and turn.first.is_near)
+        or (by_second and turn.second.is_sure)
+        for turn in turns
+    )
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a query has a stop word, or is in another language than English."""
+    return not is_english(text) or any(word in STOP_WORDS for word in text.lower().split())
 
 
 def _score_turns(
     reader: TextReader,
-    query: Query,
+    first: Query | None,
+    second: Query | None,
     surfaces: Sequence[str],
     similar: Sequence[DocumentHit],
     words: Sequence[DocumentHit],
@@ -137,28 +204,58 @@ def _score_turns(
     best = max((one.score for one in words), default=0.0) or 1.0
     word_scores = {place_key(one): one.score / best for one in words}
     addresses = [one.address for one in documents.values()]
-    keys = [reader.keys(addresses, surface) for surface in surfaces]
-    matches = query.of({key for surface_keys in keys for key in surface_keys})
+    by_surface = [reader.keys(addresses, surface) for surface in surfaces]
+    own_keys = list(zip(*by_surface, strict=True))
+    likeness = [_compare(query, surfaces, own_keys) for query in (first, second)]
+    return {
+        place: _ScoredTurn(document, word_scores.get(place, 0.0), *likeness_of_turn)
+        for (place, document), likeness_of_turn in zip(
+            documents.items(), zip(*likeness, strict=True), strict=True
+        )
+    }
+
+
+def _compare(
+    query: Query | None, surfaces: Sequence[str], own_keys: Sequence[tuple[int, ...]]
+) -> list[_Likeness]:
+    """Compare turns, given by the keys of their texts on each surface, with a query if any."""
+    if query is None:
+        return [_Likeness()] * len(own_keys)
+    matches = query.of({key for keys in own_keys for key in keys})
     background = query.background()
-    turns = {}
-    for (place, document), own in zip(documents.items(), zip(*keys, strict=True), strict=True):
-        pairs = zip(surfaces, own, strict=True)
+    found = []
+    for keys in own_keys:
+        pairs = zip(surfaces, keys, strict=True)
         sides = {surface: matches[key] for surface, key in pairs if key in matches}
-        turns[place] = _score_turn(document, sides, word_scores.get(place, 0.0), background)
-    return turns
+        found.append(_compare_turn(sides, background, query.limits) if sides else _Likeness())
+    return found
 
 
 def _find_similar(
-    reader: TextReader, request: Request, query: Query, surfaces: Sequence[str]
+    reader: TextReader, request: Request, queries: Sequence[Query], surfaces: Sequence[str]
 ) -> Sequence[DocumentHit]:
     clauses = filter_clauses(reader, request.filters)
     passing = clauses.apply(reader.everything())
     if reader.count(passing) <= _MAX_COMPARED:
         return reader.search(passing)
+    return [
+        document
+        for query in queries
+        for document in _find_nearest(reader, request, query, surfaces, clauses)
+    ]
+
+
+def _find_nearest(
+    reader: TextReader,
+    request: Request,
+    query: Query,
+    surfaces: Sequence[str],
+    clauses: FilterClauses,
+) -> Sequence[DocumentHit]:
     limit = _FIRST_FETCH
     while True:
         nearest = query.nearest(limit)
-        keys = [key for key, one in nearest.items() if one.similarity >= MIN_SIMILARITY]
+        keys = [key for key, one in nearest.items() if one.similarity >= query.limits.near]
         documents = reader.search(clauses.apply(reader.with_keys(surfaces, keys)))
         is_all = len(keys) < limit or limit >= query.count
         if is_all or _is_enough(documents, request):
@@ -176,11 +273,7 @@ def _is_enough(documents: Sequence[DocumentHit], request: Request) -> bool:
     return 0 < 4 * request.limit <= sum(min(len(turns), most) for turns in sessions.values())
 
 
-def _score_turn(
-    document: DocumentHit, sides: Mapping[str, Match], words: float, background: Background
-) -> _ScoredTurn:
-    if not sides:
-        return _ScoredTurn(document, 0.0, words, None, 0.0)
+def _compare_turn(sides: Mapping[str, Match], background: Background, limits: Limits) -> _Likeness:
     weighted = {
         surface: max(one.similarity, 0.0) * (_TITLE_FACTOR if surface == "title" else 1.0)
         for surface, one in sides.items()
@@ -189,12 +282,11 @@ def _score_turn(
     pair = [weighted[surface] for surface in ("prompt", "answer") if surface in weighted]
     other = min(pair) if len(pair) == 2 else background.mean
     similarity = (1 - _OTHER_SIDE_WEIGHT) * weighted[best] + _OTHER_SIDE_WEIGHT * other
-    return _ScoredTurn(
-        document,
+    return _Likeness(
         meaning=max(background.deviation(similarity), 0.0) / _HIGH_DEVIATION,
-        words=words,
         passage=Passage(best, sides[best].start, sides[best].end),
-        similarity=weighted[best],
+        is_near=weighted[best] >= limits.near,
+        is_sure=weighted[best] >= limits.sure,
     )
 
 

@@ -10,22 +10,24 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ccgrep.config import Config
-from ccgrep.errors import LockedError, UsageError, WriteError
+from ccgrep.errors import LockedError, ModelError, UsageError, WriteError
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.search.request import Answer, Embedded, Request
 from ccgrep.search.searcher import SearchOptions
-from ccgrep.search.semantic_rank import search_semantic
+from ccgrep.search.semantic_rank import Limits, find_limits, search_semantic
 from ccgrep.search.word_search import score_words
-from ccgrep.semantic import embedding
-from ccgrep.semantic.chunks import Splitter
-from ccgrep.semantic.configured_model import find_model, make_model_dir
-from ccgrep.semantic.embedding import Pending, window_start
-from ccgrep.semantic.encoder import OpenEncoder, open_encoder
+from ccgrep.semantic import embedding, multilingual
+from ccgrep.semantic.configured_model import find_model, find_scale, make_model_dir, verify_once
+from ccgrep.semantic.embedder import Embedder, make_embedder
+from ccgrep.semantic.embedding import Pending, find_pending, window_start
+from ccgrep.semantic.encoder import OpenEncoder
+from ccgrep.semantic.languages import has_other_languages, is_english
 from ccgrep.semantic.model import Model
+from ccgrep.semantic.similarity_scale import SimilarityScale
 from ccgrep.semantic.vector_files import model_dir
 from ccgrep.semantic.vectors import Background, Match, Vectors
 from ccgrep.store import fsio
@@ -44,9 +46,17 @@ _SURFACES_OF_KIND = {"user": ("prompt",), "assistant": ("answer", "full")}
 class Query:
     """Compares the embedded patterns with stored vectors; a text counts by its best pattern."""
 
-    def __init__(self, vectors: Vectors, queries: "Sequence[NDArray[np.float32]]") -> None:
+    def __init__(
+        self,
+        vectors: Vectors,
+        queries: "Sequence[NDArray[np.float32]]",
+        scale: SimilarityScale,
+        limits: Limits,
+    ) -> None:
         self._vectors = vectors
         self._queries = queries
+        self._scale = scale
+        self.limits = limits
 
     @property
     def count(self) -> int:
@@ -57,7 +67,7 @@ class Query:
 
     def background(self) -> Background:
         """Return how similar an average text is to the query, for the first pattern."""
-        return self._vectors.background(self._queries[0])
+        return self._vectors.background(self._queries[0], self._scale)
 
     def of(self, keys: Iterable[int]) -> Mapping[int, Match]:
         key_list = list(keys)
@@ -82,70 +92,109 @@ def search_embeddings(
 ) -> tuple[Answer, Embedded]:
     """Answer a request; first embed new texts, for at most about a second."""
     surfaces = _choose_surfaces(config, request)
-    model = find_model(config)
-    opened = _open_query_encoder(model)
-    if opened.note:
-        options.warn(opened.note)
-    directory = model_dir(config.store_dir, model.id)
-    vectors = Vectors(directory)
     since = window_start(config.embed_window_days, newest)
-    known_total = _read_done(directory, _state(config, surfaces, since, vectors))
-    pending = Pending([], known_total or 0)
-    if known_total is None:
-        pending = embedding.find_pending(reader, vectors.keys(), surfaces, since)
-    if pending.texts and options.embed_pending:
-        _embed(config, model, _put_likely_first(reader, request, surfaces, pending), opened)
-        vectors = Vectors(directory)
-        pending = _drop_embedded(pending, vectors)
-    if vectors.damaged:
-        options.warn("damaged vectors were not searched: run `ccgrep index` to repair them")
-    if not pending.texts and known_total is None:
-        _write_done(config, directory, _state(config, surfaces, since, vectors), pending.total)
-    embedded = Embedded(pending.total - len(pending.texts), pending.total)
-    if pending.texts:
-        share = 100 * embedded.texts // embedded.total
-        options.warn(f"{share} % of the texts are embedded: run `ccgrep index` for the rest")
-    query = Query(vectors, list(opened.encoder.encode(request.patterns, is_query=True)))
+    search = _Search(config, reader, request, surfaces, since, options)
+    query, embedded = search.open_query(find_model(config))
+    second: Query | None = None
+    try:
+        model = multilingual.find()
+        if model is not None and search.needs_second(model):
+            verify_once(config, model)
+            second, _ = search.open_query(model)
+    except ModelError as error:
+        options.warn(f"{error}")
     hybrid_alpha = config.alpha if request.alpha is None else request.alpha
     alpha = 1.0 if request.mode == "semantic" else hybrid_alpha
-    return search_semantic(reader, request, newest, query, surfaces, alpha), embedded
+    # The first model knows only English. To it, all Chinese texts are similar.
+    is_known = second is None or all(map(is_english, request.patterns))
+    first = query if is_known else None
+    answer = search_semantic(reader, request, newest, first, second, surfaces, alpha)
+    return answer, embedded
 
 
-def _put_likely_first(
-    reader: TextReader, request: Request, surfaces: Sequence[str], pending: Pending
-) -> Pending:
-    """Return the texts to embed, those of turns that have words of the query first."""
-    addresses = [hit.address for hit in score_words(reader, request, _LIKELY_TURNS)]
-    by_surface = [reader.keys(addresses, surface) for surface in surfaces]
-    keys = dict.fromkeys(key for turn in zip(*by_surface, strict=True) for key in turn)
-    order = {key: position for position, key in enumerate(keys)}
-    return pending._replace(
-        texts=sorted(pending.texts, key=lambda text: order.get(text.key, len(order)))
-    )
+class _Search(NamedTuple):
+    """What a search with any model needs."""
+
+    config: Config
+    reader: TextReader
+    request: Request
+    surfaces: Sequence[str]
+    since: int | None
+    options: SearchOptions
+
+    def needs_second(self, model: Model) -> bool:
+        """Return whether there are vectors of the second model, or a reason to make them."""
+        if Vectors(model_dir(self.config.store_dir, model.id)).count:
+            return True
+        if not self.options.embed_pending:
+            return False
+        return not all(map(is_english, self.request.patterns)) or has_other_languages(self.reader)
+
+    def open_query(self, model: Model) -> tuple[Query, Embedded]:
+        """Embed what is pending, then the query. Return it with the number of embedded texts."""
+        config, options = self.config, self.options
+        embedder = make_embedder(config, model)
+        directory = embedder.directory
+        vectors = Vectors(directory)
+        known_total = _read_done(directory, self._state(vectors))
+        pending = Pending([], known_total or 0)
+        if known_total is None:
+            pending = find_pending(self.reader, vectors.keys(), self.surfaces, self.since)
+        if pending.texts and options.embed_pending:
+            _embed(config, embedder, self._put_likely_first(pending))
+            vectors = Vectors(directory)
+            pending = _drop_embedded(pending, vectors)
+        opened = _open_query_encoder(embedder)
+        if opened.note:
+            options.warn(opened.note)
+        if vectors.damaged:
+            options.warn("damaged vectors were not searched: run `ccgrep index` to repair them")
+        if not pending.texts and known_total is None:
+            _write_done(config, directory, self._state(vectors), pending.total)
+        embedded = Embedded(pending.total - len(pending.texts), pending.total)
+        if pending.texts:
+            share = 100 * embedded.texts // embedded.total
+            name = " by the multilingual model" if embedder.is_multilingual else ""
+            options.warn(
+                f"{share} % of the texts are embedded{name}: run `ccgrep index` for the rest"
+            )
+        patterns = list(opened.encoder.encode(self.request.patterns, is_query=True))
+        scale = find_scale(config, model, opened.encoder)
+        limits = find_limits(scale, embedder.is_multilingual)
+        return Query(vectors, patterns, scale, limits), embedded
+
+    def _put_likely_first(self, pending: Pending) -> Pending:
+        """Return the texts to embed, those of turns that have words of the query first."""
+        addresses = [hit.address for hit in score_words(self.reader, self.request, _LIKELY_TURNS)]
+        by_surface = [self.reader.keys(addresses, surface) for surface in self.surfaces]
+        keys = dict.fromkeys(key for turn in zip(*by_surface, strict=True) for key in turn)
+        order = {key: position for position, key in enumerate(keys)}
+        return pending._replace(
+            texts=sorted(pending.texts, key=lambda text: order.get(text.key, len(order)))
+        )
+
+    def _state(self, vectors: Vectors) -> str:
+        """Return a line that changes whenever a text may have to be embedded."""
+        generation = generations.current(self.config.store_dir)
+        snapshot = generation.snapshot if generation is not None else ""
+        return f"{snapshot} {','.join(self.surfaces)} {self.since} {vectors.count}"
 
 
-def _embed(config: Config, model: Model, pending: Pending, opened: OpenEncoder) -> None:
+def _embed(config: Config, embedder: Embedder, pending: Pending) -> None:
     store = open_store(config.store_dir)
     # Another process may embed, or the store cannot be written.
     with suppress(LockedError, WriteError):
-        directory = make_model_dir(config.store_dir, model)
+        directory = make_model_dir(config.store_dir, embedder.model)
         with embedding.lock(directory):
+            embedder.prepare(store)
             texts = _drop_embedded(pending, Vectors(directory)).texts
-            embedding.embed(
-                store, directory, texts, opened.encoder, Splitter(model), budget_s=_SEARCH_BUDGET_S
-            )
+            encoder, splitter = _open_query_encoder(embedder).encoder, embedder.open_splitter()
+            embedding.embed(store, directory, texts, encoder, splitter, budget_s=_SEARCH_BUDGET_S)
 
 
 def _drop_embedded(pending: Pending, vectors: Vectors) -> Pending:
     known = set(vectors.keys().tolist())
     return pending._replace(texts=[text for text in pending.texts if text.key not in known])
-
-
-def _state(config: Config, surfaces: Sequence[str], since: int | None, vectors: Vectors) -> str:
-    """Return a line that changes whenever a text may have to be embedded."""
-    generation = generations.current(config.store_dir)
-    snapshot = generation.snapshot if generation is not None else ""
-    return f"{snapshot} {','.join(surfaces)} {since} {vectors.count}"
 
 
 def _read_done(directory: str, state: str) -> int | None:
@@ -163,9 +212,9 @@ def _write_done(config: Config, directory: str, state: str, total: int) -> None:
 
 
 @cache
-def _open_query_encoder(model: Model) -> OpenEncoder:
+def _open_query_encoder(embedder: Embedder) -> OpenEncoder:
     """Open the encoder once per process."""
-    return open_encoder(model)
+    return embedder.open_encoder()
 
 
 def _choose_surfaces(config: Config, request: Request) -> tuple[str, ...]:

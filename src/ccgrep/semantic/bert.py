@@ -76,7 +76,7 @@ class Transformer:
     def __init__(self, tensors: Tensors, bert: Bert) -> None:
         start = "bert." if "bert.embeddings.word_embeddings.weight" in tensors else ""
         embeddings = start + "embeddings."
-        self._bert = bert
+        self.bert = bert
         self._words = tensors.get(embeddings + "word_embeddings.weight", -1, bert.hidden)
         self._positions = tensors.get(
             embeddings + "position_embeddings.weight", bert.positions, bert.hidden
@@ -85,7 +85,7 @@ class Transformer:
         if not len(self._types):
             raise tensors.damaged("it has no token types")
         self._norm = _norm_weights(tensors, embeddings + "LayerNorm", bert.hidden)
-        self._layers = [
+        self.layers = [
             Layer(tensors, f"{start}encoder.layer.{number}.", bert) for number in range(bert.layers)
         ]
 
@@ -96,18 +96,23 @@ class Transformer:
     def forward(self, ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
         """Return vectors (texts, tokens, hidden). The first `lengths` of `ids` are no padding."""
         texts, tokens = ids.shape
-        embedded = self._words[ids] + (self._positions[:tokens] + self._types[0])
-        rows: Floats = embedded.reshape(texts * tokens, -1)
-        _normalise(rows, self._norm, self._bert.epsilon)
+        rows: Floats = self.embed(ids).reshape(texts * tokens, -1)
         is_padding = np.arange(tokens) >= lengths[:, None]
         mask = (is_padding * _MASK)[:, None, None, :] if is_padding.any() else None
-        for layer in self._layers:
+        for layer in self.layers:
             rows = self._attend(layer, rows, texts, mask)
             rows = self._feed_forward(layer, rows)
         return rows.reshape(texts, tokens, -1)
 
+    def embed(self, ids: NDArray[np.int64]) -> Floats:
+        """Return the input of the first layer: (texts, tokens, hidden)."""
+        tokens = ids.shape[1]
+        embedded: Floats = self._words[ids] + (self._positions[:tokens] + self._types[0])
+        _normalise(embedded.reshape(ids.size, -1), self._norm, self.bert.epsilon)
+        return embedded
+
     def _attend(self, layer: Layer, rows: Floats, texts: int, mask: Floats | None) -> Floats:
-        bert = self._bert
+        bert = self.bert
         size = bert.hidden // bert.heads
 
         def heads(linear: Linear) -> Floats:
@@ -134,7 +139,7 @@ class Transformer:
             gelu(wide)
             narrow = _linear(wide, layer.narrow)
             narrow += block
-            out[start : start + _ROWS] = _normalise(narrow, layer.output_norm, self._bert.epsilon)
+            out[start : start + _ROWS] = _normalise(narrow, layer.output_norm, self.bert.epsilon)
         return out
 
 

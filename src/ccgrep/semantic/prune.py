@@ -10,6 +10,7 @@ from ccgrep.errors import ModelError
 from ccgrep.fulltext import generations
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.fulltext.surfaces import SURFACES
+from ccgrep.semantic import multilingual
 from ccgrep.semantic.configured_model import find_model
 from ccgrep.semantic.vector_files import model_dir, model_dirs, unique_keys
 from ccgrep.semantic.vector_writer import VectorWriter
@@ -20,8 +21,8 @@ from ccgrep.store.store import Store
 def drop_dead_vectors(config: Config, store: Store, drops_other_models: bool = False) -> int:
     """Drop the vectors of texts that no turn has any more, and return their number.
 
-    With `drops_other_models`, drop all vectors of other models too. The caller holds the locks of
-    every model's directory.
+    With `drops_other_models`, drop all vectors of models that are not in use. The caller holds the
+    locks of every model's directory.
     """
     generation = generations.current(store.directory)
     directories = model_dirs(store.directory)
@@ -30,7 +31,8 @@ def drop_dead_vectors(config: Config, store: Store, drops_other_models: bool = F
     kept = directories
     if drops_other_models:
         try:
-            kept = [model_dir(store.directory, find_model(config).id)]
+            models = [find_model(config), multilingual.find()]
+            kept = [model_dir(store.directory, model.id) for model in models if model]
         except ModelError:
             kept = directories  # Without the model, its directory is unknown.
     live = live_keys(generations.open_reader(generation.path), SURFACES)

@@ -23,11 +23,11 @@ from ccgrep.semantic.model_settings import REINSTALL, unreadable
 from ccgrep.text import one_line
 
 _MAX_HEADER_BYTES = 16 * 1024 * 1024
-_F32_BYTES = 4
+_TYPES = {"F32": "<f4", "I32": "<i4", "U8": "<u1"}
 
 
 class Tensors:
-    """The float32 tensors of a file, by name."""
+    """The tensors of a file, by name."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -47,13 +47,13 @@ class Tensors:
     def __contains__(self, name: str) -> bool:
         return name in self._header
 
-    def get(self, name: str, *shape: int) -> NDArray[np.float32]:
-        """Return a tensor, which must have this shape. -1 matches any length."""
+    def get(self, name: str, *shape: int, kind: str = "F32") -> NDArray[Any]:
+        """Return a tensor, which must have this shape and type. -1 matches any length."""
         entry = self._header.get(name)
         if not isinstance(entry, dict):
             raise self.damaged(f"it has no tensor {name}")
-        if entry.get("dtype") != "F32":
-            raise self.damaged(f"{name} is not float32")
+        if entry.get("dtype") != kind:
+            raise self.damaged(f"{name} is not {kind}")
         actual, start, end = _numbers(entry.get("shape")), *_offsets(entry.get("data_offsets"))
         if actual is None or len(actual) != len(shape):
             raise self.damaged(f"{name} has another shape")
@@ -61,15 +61,34 @@ class Tensors:
             raise self.damaged(f"{name} has another shape")
         if not 0 <= start <= end <= len(self._map) - self._data_start:
             raise self.damaged(f"{name} is outside of the file")
-        if end - start != math.prod(actual) * _F32_BYTES:
+        number = np.dtype(_TYPES[kind])
+        if end - start != math.prod(actual) * number.itemsize:
             raise self.damaged(f"{name} has a length that does not fit its shape")
-        flat = np.frombuffer(self._map, "<f4", math.prod(actual), self._data_start + start)
+        flat = np.frombuffer(self._map, number, math.prod(actual), self._data_start + start)
         return flat.reshape(actual)
 
     def damaged(self, reason: str) -> DamagedModelError:
         return DamagedModelError(
             f"{one_line(self._path)} is damaged ({one_line(reason)}): {REINSTALL}"
         )
+
+
+def encode_tensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the content of a file with these tensors."""
+    kinds = {np.dtype(number): kind for kind, number in _TYPES.items()}
+    header, at = {}, 0
+    for name, tensor in tensors.items():
+        end = at + tensor.nbytes
+        header[name] = {
+            "dtype": kinds[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [at, end],
+        }
+        at = end
+    encoded = json.dumps(header).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    parts = (tensor.tobytes() for tensor in tensors.values())
+    return b"".join((len(encoded).to_bytes(8, "little"), encoded, *parts))
 
 
 def _map_file(path: str) -> mmap.mmap | bytes:

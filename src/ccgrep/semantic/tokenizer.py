@@ -1,6 +1,6 @@
 """Load a model's tokenizer, configured as the model's own libraries do.
 
-The only module that uses the `tokenizers` library. It is imported when a tokenizer is loaded.
+Only this module and `piece_tokenizer` use the `tokenizers` library, and import it when needed.
 """
 
 import re

@@ -4,6 +4,7 @@
                                           key (i64) and span (2 × u32, in characters) of its text,
                                           then the vectors as f16; sorted by key
     vectors/<model>/<sha256>-<sha256>.hnsw   usearch's graph over a large segment of that name
+    vectors/<model>/<sha256>.tensors      converted weights of the multilingual model
     vectors/<model>/CHECKED               "<name> <size> <mtime_ns> <ctime_ns> <inode>\\n" for each
                                           file whose content has the hash in its name
 
@@ -25,7 +26,8 @@ from numpy.typing import NDArray
 from ccgrep.store.checksummed_file import is_damaged, read_checksummed
 
 ROW = np.dtype([("key", "<i8"), ("start", "<u4"), ("end", "<u4")])
-HINTS = ("CHECKED", "DONE", "VERIFIED")
+HINTS = ("CHECKED", "DONE", "SCALE", "VERIFIED")
+TENSORS = ".tensors"
 _MAGIC = b"ccgvec1\n"
 _HEAD = struct.Struct("<8sII")
 _NAME_CHARS = 32
@@ -99,7 +101,7 @@ class CheckedFiles:
             names = os.listdir(self._directory)
         except OSError:
             return []
-        return sorted(name for name in names if name.endswith((".vec", ".hnsw")))
+        return sorted(name for name in names if name.endswith((".vec", ".hnsw", TENSORS)))
 
     def is_intact(self, name: str) -> bool:
         """Return whether a file has the hash in its name. Raises FileNotFoundError."""

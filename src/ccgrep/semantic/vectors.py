@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgrep.semantic.similarity_scale import SimilarityScale
 from ccgrep.semantic.vector_files import CheckedFiles, Segment, unique_keys
 
 _MAX_WITHOUT_GRAPHS = 50_000
@@ -17,8 +18,10 @@ _GRAPH_FACTOR = 8
 """A graph is used only for less than this part of a segment: else comparing all is as fast."""
 _TRIES = 5
 _SAMPLE = 2000
-_TYPICAL = np.tile(np.array([0.0, 0.2], np.float32), 50)
-"""Similarities that stand for other texts in a store that has only a few."""
+_TYPICAL_POSITIONS = (-0.1, 0.3)
+_TYPICAL_TEXTS = 100
+"""Texts that are assumed beside those of a store, which may have only a few. Half of them have each
+of the typical similarities."""
 _EXPANSION = 256
 
 
@@ -72,7 +75,7 @@ class Vectors:
             self.damaged.append(name)
         elif name.endswith(".vec"):
             self.segments.append(Segment(path))
-        else:
+        elif name.endswith(".hnsw"):
             self._graphs[name.partition("-")[0]] = path
 
     @property
@@ -93,14 +96,15 @@ class Vectors:
         ranked = sorted(best.items(), key=lambda item: (-item[1].similarity, item[0]))
         return dict(ranked[:limit])
 
-    def background(self, query: NDArray[np.float32]) -> Background:
+    def background(self, query: NDArray[np.float32], scale: SimilarityScale) -> Background:
         """Return how similar the texts are to a query, by a sample that is always the same."""
         step = max(self.count // _SAMPLE, 1)
         parts = [
             segment.similarities(query, np.arange(0, segment.count, step))
             for segment in self.segments
         ]
-        sample = np.concatenate([_TYPICAL, *parts])
+        typical = np.array([scale.at(position) for position in _TYPICAL_POSITIONS], np.float32)
+        sample = np.concatenate([np.resize(typical, _TYPICAL_TEXTS), *parts])
         return Background(float(sample.mean()), float(sample.std()))
 
     def of(self, keys: Iterable[int], query: NDArray[np.float32]) -> dict[int, Match]:

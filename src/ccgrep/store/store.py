@@ -86,6 +86,13 @@ class Store:
         """Return an object as it is stored, verified."""
         return self._find(id)[0]
 
+    def find_frame(self, id: ObjectId) -> Frame | None:
+        """Return an object as it is stored, unverified, or None if it cannot be read."""
+        try:
+            return next((frame for pack in self.packs() if (frame := pack.read(id))), None)
+        except CorruptError:
+            return None
+
     def _find(self, id: ObjectId) -> tuple[Frame, bytes]:
         """Return an object's frame and content. A damaged copy does not hide a good one."""
         damage: CorruptError | None = None
