@@ -125,7 +125,7 @@ def _rebuild(config: Config, store: Store, row: Row) -> _Content:
     except NotFoundError as error:
         raise NotRestorableError(str(error)) from None
     if row.files:
-        path, root = row.files[0].path, row.files[0].root
+        path, root = row.files[0].path.removesuffix(".zst"), row.files[0].root
     else:
         roots = [root.path for root in config.roots if root.source == row.session.source]
         if not roots:
