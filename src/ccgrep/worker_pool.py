@@ -26,7 +26,7 @@ _END = b""
 
 def count_cores() -> int:
     """Return the number of cores that this process may use; `taskset` limits them."""
-    if sys.platform == "linux":
+    if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 

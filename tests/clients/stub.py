@@ -39,6 +39,7 @@ class Stage:
         self._scripts = {turn.phrase: turn.answers for turn in scenario.turns()}
         self._lock = threading.Lock()
         self.served: list[Served] = []
+        self.first_number = 1
         self.problems: list[str] = []
         self.requests: list[Any] = []
 
@@ -69,7 +70,7 @@ class Stage:
     def serve(self, choice: Choice, model: str) -> tuple[int, Served]:
         """Return the number of an answer in this scenario and the tokens to report."""
         with self._lock:
-            number = len(self.served) + 1
+            number = self.first_number + len(self.served)
             served = Served(
                 choice.phrase,
                 choice.step,

@@ -80,7 +80,10 @@ def test_issue_22_5_thread_without_a_rollout_is_recovered(home: Home) -> None:
     (line,) = home.run("list").stdout.splitlines()
     assert line.split("\t")[2:] == ["zoo", "2", "(recovered) Wombat hunt"]
     assert "Turns may be missing: " in home.run("show", LOST).stdout
-    assert "its transcript was deleted" in home.run("resume", LOST).stderr
+    done = home.run("restore", LOST)
+    assert (done.returncode, done.stdout.split("\t")[0]) == (0, "rebuilt")
+    home.index()
+    assert home.rows()[LOST].session.turns == 2
 
 
 def test_issue_22_5_recovered_thread_outlives_the_database(home: Home) -> None:
