@@ -96,7 +96,7 @@ class _Vocabulary:
 
     def __init__(self, pieces: Pieces, charsmap: bytes, positions: Sequence[int]) -> None:
         # An unknown piece scores 10 less than the worst one, so the worst is always among them.
-        chosen = np.unique([*positions, int(np.argmin(pieces.scores))])
+        chosen = np.array(sorted({*positions, int(np.argmin(pieces.scores))}))
         scores = pieces.scores[chosen].tolist()
         self._ids = np.concatenate([[UNKNOWN], pieces.ids[chosen]])
         scored = zip((pieces[at] for at in chosen.tolist()), scores, strict=True)

@@ -81,7 +81,13 @@ def content_name(data: bytes) -> str:
 def unique_keys(lists: Iterable[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return the different keys of several lists, sorted."""
     arrays = [np.array(keys, np.int64) for keys in lists]
-    return np.unique(np.concatenate(arrays)) if arrays else np.empty(0, np.int64)
+    return sort_unique(np.concatenate(arrays)) if arrays else np.empty(0, np.int64)
+
+
+def sort_unique(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distinct values, sorted. `np.unique` imports numpy.ma, a tenth of a query."""
+    ordered = np.sort(values)
+    return np.concatenate([ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]])
 
 
 class CheckedFiles:

@@ -13,6 +13,7 @@ from ccgrep.semantic.vector_files import (
     Segment,
     content_name,
     encode_segment,
+    sort_unique,
     unique_keys,
 )
 from ccgrep.semantic.vectors import Vectors
@@ -110,7 +111,7 @@ class VectorWriter:
 
     def _drop_repeated(self, old: Vectors) -> None:
         """Drop vectors that a larger segment has too: a process was killed while it folded."""
-        keys = [np.unique(segment.rows["key"]) for segment in old.segments]
+        keys = [sort_unique(segment.rows["key"]) for segment in old.segments]
         if len(unique_keys(keys)) == sum(map(len, keys)):
             return
         seen = np.empty(0, ROW)

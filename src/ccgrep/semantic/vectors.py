@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgrep.semantic.similarity_scale import SimilarityScale
-from ccgrep.semantic.vector_files import CheckedFiles, Segment, unique_keys
+from ccgrep.semantic.vector_files import CheckedFiles, Segment, sort_unique, unique_keys
 
 _MAX_WITHOUT_GRAPHS = 50_000
 _GRAPH_FACTOR = 8
@@ -109,7 +109,7 @@ class Vectors:
 
     def of(self, keys: Iterable[int], query: NDArray[np.float32]) -> dict[int, Match]:
         """Return the best match of each of these texts that is embedded."""
-        unique = np.unique(np.fromiter(keys, np.int64))
+        unique = sort_unique(np.fromiter(keys, np.int64))
         best: dict[int, Match] = {}
         for segment in self.segments:
             positions = segment.positions(unique)
@@ -149,7 +149,7 @@ def _nearest(
             compared = segment.similarities(query) if compared is None else compared
             size = min(size, segment.count)
             found = np.argpartition(-compared, size - 1)[:size]
-        if size >= segment.count or len(np.unique(segment.rows["key"][found])) >= limit:
+        if size >= segment.count or len(sort_unique(segment.rows["key"][found])) >= limit:
             exact = segment.similarities(query, found) if compared is None else compared[found]
             return found, exact
         size *= 4
