@@ -29,7 +29,7 @@ from tests.clients.terminal import WAIT_S
 from tests.clients.world import World
 
 _GO_ON = turn("please go on", "Going on.")
-_FIRST_NUMBER = 9001
+_FIRST_NUMBER = 501
 """No id that the stub makes up may be one of the scenario's."""
 _UNCUT_CHARS = 1000
 """Codex cuts the middle of long outputs when it sends them."""
@@ -75,7 +75,7 @@ class Rebuilder:
                     yield f"{name}: {path.name} differs from the client's file"
         yield from self._run(world, row.base_id, row.session.current_cwd or row.session.cwd)
         history = [*_inherited_ids(store, row), *_live_ids(store, row)]
-        yield from _compare(name, _load(store, history), stage, is_same_client=True)
+        yield from _compare(name, _load(store, history), stage, True, is_restored=True)
         if _count_images(_load(store, history)) > str(stage.requests[-1:]).count("base64"):
             yield f"{name}: the model did not get the images"
         before = [entry.turn.hex() for entry in store.manifest(row).entries]
@@ -188,16 +188,25 @@ def _inherited_ids(store: Store, row: Row) -> list[str]:
     return [entry.turn.hex() for entry in older if not entry.is_rolled_back]
 
 
-def _compare(name: str, turns: list[Turn], stage: Stage, is_same_client: bool) -> Iterator[str]:
-    """Yield each part of the conversation that the model did not get, in order."""
+def _compare(
+    name: str, turns: list[Turn], stage: Stage, is_same_client: bool, is_restored: bool = False
+) -> Iterator[str]:
+    """Yield each part of the conversation that the model did not get, in order.
+
+    Of a restored session, calls that have another name in the client's own records are not
+    compared: those inside a script of Codex, and those of MCP servers.
+    """
     yield from (f"{name}: {problem}" for problem in stage.problems)
     requests = [body for body in stage.requests if _GO_ON.prompt in str(body)]
     if not requests:
         yield f"{name}: no request asks to go on"
         return
     got = list(_list_request(requests[-1]))
+    names = {one[0] for one in got if not isinstance(one, str)}
     position = 0
     for wanted in _list_expected(turns):
+        if is_restored and isinstance(wanted, ToolCall) and wanted.name not in names:
+            continue
         found = next(
             (n for n in range(position, len(got)) if _fits(wanted, got[n], is_same_client)), None
         )
