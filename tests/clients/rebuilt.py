@@ -73,7 +73,9 @@ class Rebuilder:
                 path = Path(file["path"])
                 if path.read_bytes() != (original / path.relative_to(root)).read_bytes():
                     yield f"{name}: {path.name} differs from the client's file"
-        yield from self._run(world, row.base_id, row.session.current_cwd or row.session.cwd)
+        directory = row.session.current_cwd or row.session.cwd
+        # With another model, Codex begins with a summary.
+        yield from self._run(world, row.base_id, directory, row.session.models[-1:])
         history = [*_inherited_ids(store, row), *_live_ids(store, row)]
         yield from _compare(name, _load(store, history), stage, True, is_restored=True)
         if _count_images(_load(store, history)) > str(stage.requests[-1:]).count("base64"):
@@ -127,9 +129,12 @@ class Rebuilder:
         shutil.copytree(self._runs / scenario.name / "store", self._runs / name / "store")
         return Ccgrep(self._runs / name)
 
-    def _run(self, world: World, id: str, directory: str) -> Iterator[str]:
+    def _run(
+        self, world: World, id: str, directory: str, models: tuple[str, ...] = ()
+    ) -> Iterator[str]:
         claude = ("claude", "-p", "--dangerously-skip-permissions", "--resume", id)
-        command = claude if world.client == "claude" else ("codex", "exec", "resume", id)
+        codex = ("codex", "exec", *(word for model in models for word in ("-m", model)))
+        command = claude if world.client == "claude" else (*codex, "resume", id)
         done = subprocess.run(
             [*command, "--", _GO_ON.prompt],
             cwd=directory,

@@ -10,16 +10,16 @@ A session whose transcript was never read is recovered from what its workers cop
 transcript replaces it. What only a worker holds stays as a superseded session.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, count
 
 from msgspec.structs import replace
 
-from ccgrep.errors import StoreError
+from ccgrep.ingest.continuation import continues
 from ccgrep.ingest.file_reader import FileResult
 from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.ingest.versions import Parts, keep_versions, strip_watermarks
-from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
+from ccgrep.model import Entry
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import (
@@ -30,40 +30,6 @@ from ccgrep.store.manifest import (
     conversation_key,
     forgotten_key,
 )
-
-Load = Callable[[ObjectId], Turn]
-
-
-def _continues(old: Sequence[Entry], new: Sequence[Entry], load: Load) -> bool:
-    """Return whether `new` extends `old`: the same turns, of which an open one may have grown."""
-    if len(old) > len(new):
-        return False
-    return all(
-        before.turn == after.turn or (before.is_open and _extends(before, after, load))
-        for before, after in zip(old, new, strict=False)
-    )
-
-
-def _extends(before: Entry, after: Entry, load: Load) -> bool:
-    """Return whether a turn grew into another, by its record ids or else by its content."""
-    if before.uuids:
-        return after.uuids.startswith(before.uuids)
-    try:
-        old, new = (list(_content(load(entry.turn))) for entry in (before, after))
-    except StoreError:
-        return before.start == after.start  # The old object is lost; the new one replaces it.
-    return new[: len(old)] == old
-
-
-def _content(turn: Turn) -> Iterator[object]:
-    """Yield a turn's content in order, without tool results: they may arrive later."""
-    yield turn.prompt
-    for step in turn.steps:
-        if isinstance(step, Note):
-            yield step
-        else:
-            for part in step.parts:
-                yield (part.name, part.input) if isinstance(part, ToolCall) else part
 
 
 class Merge:
@@ -285,7 +251,7 @@ class Merge:
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         load = self.commit.load_turn
-        grown, cut = _continues(old, new, load), _continues(new, old, load)
+        grown, cut = continues(old, new, load), continues(new, old, load)
         is_own = bool(row.files) and row.files[0].path == file.path
         # A file that replaces a deleted one was moved.
         is_moved = bool(row.files) and row.files[0].path not in self._present

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from ccgrep.kinds import NoteKind, SessionKind
+from ccgrep.kinds import NoteKind
 from ccgrep.model import Blob, Entry, Session, Text, Thinking, ToolResult
 from ccgrep.sources.claude_records import (
     Record,
@@ -37,7 +37,6 @@ from ccgrep.sources.values import (
     as_amount,
     as_string,
     block_blob,
-    find_project,
     parse_time,
     uuid_bytes,
 )
@@ -357,7 +356,7 @@ class ClaudeReader:
     def _finish_sidechain(self, root: bytes, turns: TurnBuilder) -> SessionReading:
         entries, _ = turns.finish()
         name = root.hex()[:8] or f"{entries[0].start if entries else 0:08x}"
-        session = self._base_session(f"agent-{name}", "subagent")
+        session = self._state.make_session(f"agent-{name}", "subagent")
         return SessionReading(replace(session, parent=self._identity.id), tuple(entries))
 
     # Turns that a worker copied from its parent.
@@ -368,7 +367,7 @@ class ClaudeReader:
             return []
         prompt = self._state.first_prompt
         session = replace(
-            self._base_session(safe_id(self._state.parent), "main"),
+            self._state.make_session(safe_id(self._state.parent), "main"),
             title=take_sentence(prompt if self._first_prompt_turn < len(entries) else ""),
             is_recovered=True,
         )
@@ -382,7 +381,7 @@ class ClaudeReader:
         prompt = state.first_prompt if not self._is_worker else ""
         title, is_titled = choose_title(given, prompt, state.slug)
         return replace(
-            self._base_session(identity.id, identity.kind),
+            self._state.make_session(identity.id, identity.kind),
             parent=state.parent if identity.kind != "main" else "",
             forked_from=state.forked_from,
             continued_in=state.continued_in,
@@ -394,18 +393,4 @@ class ClaudeReader:
             cost_usd=state.cost_usd,
             costs=state.costs,
             unknown_types=state.unknown_types,
-        )
-
-    def _base_session(self, id: str, kind: SessionKind) -> Session:
-        state = self._state
-        return Session(
-            id=id,
-            source="claude_code",
-            kind=kind,
-            project=find_project(state.cwd),
-            cwd=state.cwd,
-            current_cwd=state.current_cwd,
-            branch=state.branch,
-            models=state.models,
-            versions=state.versions,
         )

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
-from ccgrep.model import Entry, ModelCost
+from ccgrep.model import Entry, ModelCost, Session
 from ccgrep.sources.claude_records import (
     IGNORED_TYPES,
     Record,
@@ -29,6 +29,7 @@ from ccgrep.sources.values import (
     as_amount,
     as_string,
     count_type,
+    find_project,
     parse_time,
     uuid_bytes,
 )
@@ -92,6 +93,20 @@ class State(Struct, frozen=True, omit_defaults=True):
             parent=self.parent or (as_string(record.sessionId) if kind != "main" else ""),
             versions=append_unique(self.versions, record.version),
             forked_from=self.forked_from or as_string(forked),
+        )
+
+    def make_session(self, id: str, kind: SessionKind) -> Session:
+        """Return a session with what its records say of all of them."""
+        return Session(
+            id=id,
+            source="claude_code",
+            kind=kind,
+            project=find_project(self.cwd),
+            cwd=self.cwd,
+            current_cwd=self.current_cwd,
+            branch=self.branch,
+            models=self.models,
+            versions=self.versions,
         )
 
     @property
