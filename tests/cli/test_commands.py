@@ -231,6 +231,8 @@ def test_status_json_has_the_documented_keys(shop: Home) -> None:
             "codex": {"files": 1, "sessions": 1, "turns": 1},
         },
         "behind": {"files": 0, "bytes": 0},
+        "unkept": {"files": 0, "bytes": 0, "days_left": None},
+        "unwritten_roots": [],
         "bad_lines": 0,
         "unknown_types": {},
     }

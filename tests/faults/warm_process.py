@@ -27,8 +27,10 @@ import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands
 import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
 from ccgrep.search import semantic_search
 from ccgrep.semantic.configured_model import find_model
+from ccgrep.semantic.embedder import make_embedder
 vectors._MAX_WITHOUT_GRAPHS = 0  # use graphs, however few vectors there are
-semantic_search._open_query_encoder(find_model(make_config(os.environ)))
+config = make_config(os.environ)
+semantic_search._open_query_encoder(make_embedder(config, find_model(config)))
 
 def call_mcp(query):
     tools = Tools(make_config(os.environ), None, int, frozenset)
