@@ -63,7 +63,7 @@ def find(store: Store, rows: Sequence[Row], ref: str) -> Target:
     hash = f"@{parsed.hash}"
     if not matching:
         raise RefError(
-            f"no turn matches '{hash}', and no stored image: `ccgrep show SESSION` prints the hashes"
+            f"no turn matches '{hash}', nor a stored image: `ccgrep show SESSION` prints the hashes"
         )
     names = "\n".join(f"  @{id.hex()}" for id in matching[:_MAX_CANDIDATES])
     raise RefError(f"'{hash}' is ambiguous, it could be:\n{names}")
