@@ -17,6 +17,7 @@ from ccgrep.ops import gc, index
 from ccgrep.ops.restore import RestoreOptions, list_versions, restore
 from ccgrep.store.manifest import StoredPart
 from ccgrep.store.originals import iterate_parts, list_stored_files
+from tests.helpers import scale
 from tests.helpers.homes import Home, assert_bytes_stored, assert_same_as_fresh, stored_bytes
 from tests.helpers.stored import object_bytes, write_session
 
@@ -324,7 +325,8 @@ def test_any_sequence_of_changes_keeps_the_bytes(tmp_path_factory: pytest.TempPa
     from hypothesis.stateful import run_state_machine_as_test  # noqa: PLC0415
 
     run_state_machine_as_test(
-        Machine, settings=settings(max_examples=15, stateful_step_count=12, deadline=None)
+        Machine,
+        settings=settings(max_examples=scale.of(6, 100), stateful_step_count=12, deadline=None),
     )
 
 
