@@ -38,7 +38,7 @@ class PlacedTurn(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What is stored of a file that has grown. The bytes before `closed` belong to closed turns."""
+    """The stored parts of a file that has grown. The bytes before `closed` are of closed turns."""
 
     known: SourceFile
     closed: int

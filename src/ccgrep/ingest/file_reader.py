@@ -45,7 +45,7 @@ class Task(Struct, frozen=True, tag="task"):
     earlier: tuple[FoundFile, ...] = ()  # files that this one continues
     temp_dirs: tuple[str, ...] = ()  # of Claude Code
     store_dir: str = ""  # where turns of earlier runs are; empty: do not store the file's bytes
-    side_files: tuple[SourceFile, ...] = ()  # what is stored of the files that belong to it
+    side_files: tuple[SourceFile, ...] = ()  # the side files that are stored already
 
 
 class FileResult(Struct, frozen=True, tag="result"):

@@ -280,7 +280,7 @@ class IngestRun:
         )
 
     def _load_side_files(self, rows: Sequence[Row]) -> tuple[SourceFile, ...]:
-        """Return what is stored of the files that belong to a transcript."""
+        """Return the stored side files of a transcript's session."""
         ids = [row.side_files for row in rows if row.side_files is not None]
         return self._commit.load(ids[0], SideFiles).files if ids else ()
 

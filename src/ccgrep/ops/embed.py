@@ -54,7 +54,7 @@ def embed_pending(
 
 
 class _Work(NamedTuple):
-    """What is to embed, by any model."""
+    """The texts that each model has to embed, and how to report progress."""
 
     config: Config
     store: Store
