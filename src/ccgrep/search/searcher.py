@@ -235,4 +235,6 @@ def _word_finder(reader: TextReader, request: Request, answer: Answer) -> MatchF
     from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
 
     units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
-    return word_finder(content_units(units) if answer.relaxed or answer.tier == "most" else units)
+    if answer.relaxed or answer.tier == "most":
+        units = content_units(units)
+    return word_finder(units, reader.stems)
