@@ -573,3 +573,14 @@ def test_rare_words_in_output_count_and_its_length_does_not(home: Home) -> None:
 )
 def test_question_has_four_plain_words(query: str, expected: bool) -> None:
     assert is_question(query) == expected
+
+
+def test_phrase_that_many_outputs_only_seem_to_have_is_not_found(home: Home) -> None:
+    """The index has no word positions of outputs: none of the first documents has the phrase."""
+    file = home.claude(1, name="aaaaaaaa-first")
+    for number in range(300):
+        file.turn(f"step {number}", "ok", "cat", "the ts of auth and src")
+    file.write()
+    home.index()
+    done = home.run("--all", "src/auth.ts")
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr

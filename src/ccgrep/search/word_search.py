@@ -243,8 +243,9 @@ class _WordSearch:
             kept = self.limit(ranked)
             # Documents that were not fetched must not be able to pass those that were, except by
             # what their neighbours add.
-            is_sure = is_relaxed or documents[-1].score < _MAX_LOSS * kept[-1].score
-            if len(kept) == limit and is_sure:
+            if len(kept) == limit and (
+                is_relaxed or documents[-1].score < _MAX_LOSS * kept[-1].score
+            ):
                 return ranked
             fetch *= 8
 
