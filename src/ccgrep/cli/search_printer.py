@@ -13,6 +13,7 @@ from ccgrep.ops.search import Result
 from ccgrep.output import record_line
 from ccgrep.search.request import Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher
+from ccgrep.search.snippet import MatchedText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,12 +31,14 @@ class SearchPrinter:
 
     def print(self, request: Request, result: Result) -> None:
         arguments = self._arguments
+        if arguments.long and not self._prints_blocks():
+            self._context.warn("--long has no effect here: only a terminal shows hits as blocks")
         if arguments.json or arguments.jsonl:
             self._print_json(request, result)
         elif arguments.files_with_matches or arguments.count:
             self._write(self._session_lines(result))
-        elif self._context.is_terminal and not self._is_record():
-            lines = self._block_lines(result, result.found(request.types))
+        elif self._prints_blocks():
+            lines = self._block_lines(request, result, result.found(request.types))
             self._context.write_lines(self._budget.records(lines))
         else:
             self._write(self._record_lines(result.found(request.types), result.searcher))
@@ -63,11 +66,14 @@ class SearchPrinter:
         document = self._budget.document(lambda n: search_json.encode_search(answer, n), count)
         self._context.write(document)
 
-    def _is_record(self) -> bool:
-        """Return whether an option requires record lines even on a terminal."""
+    def _prints_blocks(self) -> bool:
+        """Return whether hits are printed as blocks: on a terminal, unless an option forbids it."""
         arguments = self._arguments
         context = (arguments.after_context, arguments.before_context, arguments.context)
-        return bool(arguments.only_matching or arguments.null or arguments.width or any(context))
+        is_other = arguments.json or arguments.jsonl
+        is_other = is_other or arguments.files_with_matches or arguments.count
+        is_record = arguments.only_matching or arguments.null or arguments.width or any(context)
+        return self._context.is_terminal and not (is_other or is_record)
 
     def _write(self, lines: Iterator[str]) -> None:
         end = "\0" if self._arguments.null else "\n"
@@ -120,20 +126,27 @@ class SearchPrinter:
                 text = record_line.plain_snippet(text, self._width)
                 yield record_line.format_record(id, place.turn, 0.0, text, self._style, "-")
 
-    def _block_lines(self, result: Result, hits: list[FoundHit]) -> Iterator[str]:
+    def _block_lines(self, request: Request, result: Result, hits: list[FoundHit]) -> Iterator[str]:
         from ccgrep.output import hit_block  # noqa: PLC0415 - only on a terminal
 
-        searcher, context = result.searcher, self._context
+        searcher = result.searcher
+        page = hit_block.Page(self._context.width, self._context.now_ms, self._style)
+        format = hit_block.long_lines if self._arguments.long else hit_block.compact_lines
         for rank, found in enumerate(hits, 1):
             (session, turn) = found.hit.place
             before = searcher.stored(Place(session, turn - 1)) if turn else None
             after = searcher.stored(Place(session, turn + 1))
             title = searcher.title(session)
-            near = hit_block.Neighbours(
-                before.answer if before else "", after.prompt if after else ""
+            block = hit_block.Block(
+                rank,
+                found,
+                MatchedText("title", title, result.finder(title)),
+                before.answer if before else "",
+                after.prompt if after else "",
             )
-            yield from hit_block.block_lines(
-                rank, found, title, near, context.now_ms, context.width, self._style
-            )
+            if rank > 1:
+                yield ""
+            yield from format(block, page)
         if hits:
-            yield from hit_block.summary_lines(len(hits), result.seconds, self._style)
+            total = searcher.count_hits(request, result.answer)
+            yield hit_block.summary_line(len(hits), total, result.seconds, self._style)

@@ -10,7 +10,7 @@ from itertools import islice
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, blank_cjk, camel_parts, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Unit
-from ccgrep.text import find_all, redact_spans
+from ccgrep.text import columns, find_all, redact_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -241,7 +241,7 @@ def best_window(spans: Sequence[Span], width: int) -> tuple[int, int]:
 def make_snippet(text: str, spans: Sequence[Span], width: int) -> list[SnippetPart]:
     """Return about `width` characters around the best matches, redacted."""
     first, _ = best_window(spans, width * 3 // 4)
-    start = _snippet_start(text, first, width // 4) if spans else 0
+    start = _snippet_start(text, first, width) if spans else 0
     end = start + 2 * width
     parts = [SnippetPart("…", False)] if start else []
     low, high = _redaction_range(text, start, end)
@@ -269,12 +269,15 @@ def _redaction_range(text: str, start: int, end: int) -> tuple[int, int]:
     return low, high
 
 
-def _snippet_start(text: str, match: int, before: int) -> int:
-    """Return where to start, at most `before` characters before the match.
+def _snippet_start(text: str, match: int, width: int) -> int:
+    """Return where to start: at the line of the match, or at a word shortly before the match.
 
-    That is the beginning of the text or of the line of the match, or else a word.
+    If the rest of the text is shorter than `width`, start earlier.
     """
-    at = max(match - before, 0)
+    tail = max(len(text) - width, 0)
+    if tail < match and columns(text[tail:]) <= width:
+        return _word_start(text, min(tail, max(match - width // 4, 0)))
+    at = max(match - width // 4, 0)
     line = text.rfind("\n", at, match) + 1
     return line if at and line else _word_start(text, at)
 
