@@ -121,7 +121,7 @@ def _rows_around_match(matched: MatchedText, most: int, width: int) -> tuple[lis
         kept[0] = [SnippetPart("…", False), *kept[0]]
     if shown.stop < len(rows) or is_cut:
         last = kept.pop() if kept else []
-        kept.append([*last, SnippetPart(" …" if row_text(last).isascii() else "…", False)])
+        kept.append([*last, SnippetPart(" …" if row_text(last)[-1:].isascii() else "…", False)])
     return kept, max(len(whole) - shown_chars, 0)
 
 

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 _SUGGESTIONS = 3
 
 
-def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
+def run(
+    arguments: Arguments,
+    context: Context,
+    refresh: BackgroundRefresh | None,
+    printer_type: type[SearchPrinter] = SearchPrinter,
+) -> int:
     config = context.config(model=arguments.model)
     request = _request(arguments, context, config)
     if request.mode in SEMANTIC_MODES:
@@ -46,7 +51,7 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
     if arguments.explain and not arguments.quiet:
         _explain(result, context)
     budget = Budget(arguments.budget)
-    printer = SearchPrinter(arguments, context, budget)
+    printer = printer_type(arguments, context, budget)
     if arguments.files_without_match:
         code = 0 if printer.print_sessions_without_hit(request, result) else 1
     elif arguments.quiet:
