@@ -48,10 +48,12 @@ def record_of(row: str) -> str:
 
 
 def _centre(parts: Sequence[SnippetPart], width: int) -> Sequence[SnippetPart]:
-    """Cut the text before the first match to half of the width."""
+    """Cut the text before the first match to half of the width, or to what the rest leaves."""
     first = next((number for number, part in enumerate(parts) if part.is_match), 0)
     before = make_visible(" ".join("".join(part.text for part in parts[:first]).split()))
-    if columns(before) + 1 <= width // 2:
+    rest = columns("".join(part.text for part in parts[first:]))
+    room = max(width // 2, width - rest) - 2  # for the ellipsis and a space
+    if columns(before) <= room:
         return parts
-    cut = next(at for at in range(len(before) + 1) if columns(before[at:]) + 2 <= width // 2)
+    cut = next(at for at in range(len(before) + 1) if columns(before[at:]) <= room)
     return [SnippetPart(f"…{before[cut:].lstrip()} ", False), *parts[first:]]
