@@ -28,7 +28,7 @@ def test_row_ends_between_words_or_within_long_and_cjk_ones() -> None:
         return [row_text(row) for row in wrap([SnippetPart(text, False)], 10)]
 
     assert rows("one two three four") == ["one two", "three four"]
-    assert rows("one two thr\n\n  four") == ["one two", "thr", "four"]
+    assert rows("one two thr\r\n\r\n  four\r") == ["one two", "thr", "four"]
     assert rows("see abcdefghijklmnop") == ["see", "abcdefghij", "klmnop"]
     assert rows("全文検索が部分一致しない") == ["全文検索が", "部分一致し", "ない"]
     assert rows("fix 全文検索") == ["fix 全文検", "索"]

@@ -57,7 +57,7 @@ class Block(NamedTuple):
         """Return the prompt, the answer, and other texts with a match, each with its label."""
         labels = {"user": "You", "assistant": self.agent}
         texts = self.found.texts
-        if self.found.hit.passage is not None and not any(text.kind == "user" for text in texts):
+        if not any(text.kind == "user" for text in texts):  # only some texts were searched
             texts = [MatchedText("user", self.found.stored.prompt, []), *texts]
         return [
             (labels.get(text.kind, text.kind), text)
@@ -108,7 +108,8 @@ def _rows_around_match(matched: MatchedText, most: int, width: int) -> tuple[lis
     """Return at most `most` rows, and the number of characters that they leave out."""
     width = max(width, _MIN_COLUMNS) - 2  # A last row may get an ellipsis.
     text = matched.text if matched.spans else matched.text.strip()
-    parts = make_snippet(text, matched.spans, most * width)
+    # Rows that end between words hold about seven eighths of their width.
+    parts = make_snippet(text, matched.spans, most * width * 7 // 8)
     rows = wrap(parts, width)
     shown = best_rows(rows, most)
     kept = rows[shown]

@@ -37,7 +37,8 @@ def best_rows(rows: list[Row], count: int) -> slice:
 def _lines(parts: Iterable[SnippetPart]) -> Iterator[list[_Cell]]:
     line: list[_Cell] = []
     for part in parts:
-        for char in make_visible(part.text).replace("\t", _TAB):
+        text = part.text.replace("\r\n", "\n").removesuffix("\r")
+        for char in make_visible(text).replace("\t", _TAB):
             if char == "\n":
                 yield line
                 line = []

@@ -238,10 +238,22 @@ def best_window(spans: Sequence[Span], width: int) -> tuple[int, int]:
     return best, most
 
 
+def _first_ends(spans: Sequence[Span], start: int, end: int) -> Iterator[int]:
+    """Yield where the first match of each word ends within a range."""
+    words = set()
+    for span in spans:
+        if span.start >= start and span.end <= end and span.word not in words:
+            words.add(span.word)
+            yield span.end
+
+
 def make_snippet(text: str, spans: Sequence[Span], width: int) -> list[SnippetPart]:
     """Return about `width` characters around the best matches, redacted."""
-    first, _ = best_window(spans, width * 3 // 4)
-    start = _snippet_start(text, first, width) if spans else 0
+    size = width * 3 // 4
+    first, _ = best_window(spans, size)
+    last = max(_first_ends(spans, first, first + size), default=0)
+    is_near_start = last <= size and columns(text[:last]) <= size
+    start = 0 if is_near_start else _snippet_start(text, first, width)
     end = start + 2 * width
     parts = [SnippetPart("…", False)] if start else []
     low, high = _redaction_range(text, start, end)
