@@ -104,6 +104,7 @@ _ccgrep_options() {
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
                 --full-id$'\t''print whole session ids'
+                --long$'\t''show more of each message on a terminal'
                 --width$'\t''cut snippets to N columns'
                 --budget$'\t''print at most N characters'
                 --json$'\t''print one JSON object'

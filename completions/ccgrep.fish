@@ -79,6 +79,7 @@ complete -c ccgrep -n '__ccgrep_is search' -s q -l quiet -l silent -d 'print onl
 complete -c ccgrep -n '__ccgrep_is search' -s 0 -l null -d 'end each record with NUL instead of a newline'
 complete -c ccgrep -n '__ccgrep_is search' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'
 complete -c ccgrep -n '__ccgrep_is search' -l full-id -d 'print whole session ids'
+complete -c ccgrep -n '__ccgrep_is search' -l long -d 'show more of each message on a terminal'
 complete -c ccgrep -n '__ccgrep_is search' -l width -x -d 'cut snippets to N columns'
 complete -c ccgrep -n '__ccgrep_is search' -l budget -x -d 'print at most N characters'
 complete -c ccgrep -n '__ccgrep_is search' -l json -d 'print one JSON object'

@@ -262,6 +262,11 @@ SEARCH_OPTIONS = (
     Option(("-0", "--null"), "end each record with NUL instead of a newline"),
     COLOR,
     FULL_ID,
+    Option(
+        ("--long",),
+        "show more of each message on a terminal. By default a hit has at most two lines of the "
+        "prompt and three of the answer, around the match.",
+    ),
     Option(("--width",), "cut snippets to N columns. The default is 200.", "N"),
     BUDGET,
     JSON,

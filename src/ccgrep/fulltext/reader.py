@@ -215,6 +215,11 @@ class TextReader:
     def count(self, query: Query) -> int:
         return int(call_tantivy(self._searcher.search, query, 1, True).count or 0)
 
+    def count_turns(self, query: Query) -> int:
+        """Return how many different turns match: forks and copies share theirs."""
+        addresses = [address for _, address in self._find(query)]
+        return len(set(self._numbers("object_key", addresses)))
+
     def newest_first(self, since: int | None) -> list[tantivy.DocAddress]:
         """Return all documents, or those of turns that started after `since`."""
         query = self.everything() if since is None else self.between(since, None)

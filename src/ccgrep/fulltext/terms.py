@@ -108,8 +108,8 @@ def _is_combining_or_cjk(character: str) -> bool:
 
 def camel_parts(word: str) -> list[str]:
     """Return the parts of a word in camelCase or with digits, an empty list for other words."""
-    is_plain = word.isascii() and word.isalpha() and word.islower()
-    if is_plain or len(word) > _MAX_CAMEL_CHARS:
+    is_plain = word.isalpha() and (word[1:].islower() or word.isupper())
+    if (is_plain and word.isascii()) or len(word) > _MAX_CAMEL_CHARS:
         return []
     parts = compile_pattern(_PARTS).findall(word)
     return parts if len(parts) > 1 else []
@@ -117,6 +117,16 @@ def camel_parts(word: str) -> list[str]:
 
 def cjk_runs(text: str) -> list[str]:
     return [] if text.isascii() else compile_pattern(_CJK).findall(text)
+
+
+def blank_cjk(text: str) -> str:
+    """Return `text` with blanks in place of CJK: all offsets stay the same."""
+    if text.isascii():
+        return text
+    beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    if max(beyond.decode("utf-8", "surrogatepass")) < _CJK_RANGES[0][0]:
+        return text
+    return compile_pattern(_CJK).sub(lambda match: " " * len(match[0]), text)
 
 
 def remove_cjk(text: str) -> str:

@@ -56,6 +56,12 @@ def session_notes(session: Session, is_gone: bool) -> Iterator[str]:
         yield f"The {what} was deleted: this is ccgrep's copy."
 
 
+def resume_line(session: Session) -> str:
+    """Return the command that continues a session, or shows a document."""
+    verb = "show" if session.kind == "document" else "resume"
+    return f"ccgrep {verb} {session.id}"
+
+
 def session_facts(session: Session) -> str:
     facts = f"Duration: {_duration(session.duration_s)} | Messages: {session.messages}"
     return f"{facts} | Tools: {session.tools}"

@@ -108,6 +108,20 @@ class Searcher:
         scan = self._scan(request.filters)
         return search_exact(scan.candidates(request), matcher, request, scan.newest), finder
 
+    def count_hits(self, request: Request, answer: Answer) -> int | None:
+        """Return how many hits there are without a limit, or None if counting takes long."""
+        shown = len(answer.hits)
+        if not request.limit or shown < request.limit:
+            return shown
+        if answer.tier == "exact":
+            return answer.total
+        is_strict = answer.tier == "all" and not answer.relaxed and not request.per_session
+        if not is_strict or request.excludes_own_output or not isinstance(self._texts, TextReader):
+            return None
+        from ccgrep.search.word_search import count_words  # noqa: PLC0415 - imported already
+
+        return count_words(self._texts, request)
+
     def found(
         self, answer: Answer, finder: MatchFinder, kinds: Sequence[TextKind]
     ) -> list[FoundHit]:
@@ -235,4 +249,6 @@ def _word_finder(reader: TextReader, request: Request, answer: Answer) -> MatchF
     from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
 
     units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
-    return word_finder(content_units(units) if answer.relaxed or answer.tier == "most" else units)
+    if answer.relaxed or answer.tier == "most":
+        units = content_units(units)
+    return word_finder(units, reader.stems)

@@ -139,6 +139,15 @@ def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
     return found if len(found) <= _MAX_EXACT else []
 
 
+def count_words(reader: TextReader, request: Request) -> int | None:
+    """Return how many turns have all words, or None if only their texts can tell."""
+    queries = _parse_patterns(reader, request)
+    required = [Requirement(units, len(units)) for units in queries]
+    if any(unit.is_phrase for units in queries for unit in units):
+        return None
+    return reader.count_turns(_WordSearch(reader, request).all_query(required))
+
+
 def has_known_word(reader: TextReader, request: Request) -> bool:
     """Return whether the discussion of any session has a word of the request."""
     search = _WordSearch(reader, request._replace(filters=Filters(), types=()))
@@ -243,8 +252,9 @@ class _WordSearch:
             kept = self.limit(ranked)
             # Documents that were not fetched must not be able to pass those that were, except by
             # what their neighbours add.
-            is_sure = is_relaxed or documents[-1].score < _MAX_LOSS * kept[-1].score
-            if len(kept) == limit and is_sure:
+            if len(kept) == limit and (
+                is_relaxed or documents[-1].score < _MAX_LOSS * kept[-1].score
+            ):
                 return ranked
             fetch *= 8
 
@@ -278,6 +288,11 @@ class _WordSearch:
             Band(rest, self._machine, _ALL_FIELDS, 0.25, 0.5),
             Band(last, (), _WITH_NOTES, 0.0, 0.25),
         ]
+
+    def all_query(self, required: list[Requirement]) -> Query:
+        """Return a query for the turns of all bands of `find_all`."""
+        bands = self._all_bands(required)
+        return self.clauses.apply(self._reader.any_of([band.query for band in bands]))
 
     def discussion_query(self, required: list[Requirement]) -> Query:
         return self._query(required, self._in_discussion)
