@@ -8,6 +8,8 @@ import pytest
 from ccgrep.fulltext.reader import TextReader, open_tantivy
 from ccgrep.search.query import Requirement, meets_any, parse
 from ccgrep.search.snippet import Span, make_snippet, word_finder
+from tests.helpers.homes import Home
+from tests.helpers.terminal import on_terminal
 
 READER = TextReader(open_tantivy(None))
 ROOTS = (
@@ -90,3 +92,18 @@ def test_snippet_starts_in_a_long_line_near_the_match() -> None:
     text = "word " * 1000 + "needle" + " word" * 1000
     shown = "".join(part.text for part in make_snippet(text, [Span(5000, 5006)], 100))
     assert shown.startswith("…word word word word word needle word")
+
+
+def test_record_and_block_show_the_line_of_an_output_that_has_all_words(home: Home) -> None:
+    """The discussion has one of the words, too."""
+    lines = [f"line {number}" for number in range(1000)]
+    lines[500] = "FATAL: postgres econnrefused"
+    file = home.claude(name="aaaaaaaa-first")
+    file.turn("why does postgres fail?", "I will look.", "cat log", "\n".join(lines))
+    file.write()
+    home.index()
+    for query in ("econnrefused", "postgres econnrefused"):
+        record = home.run(query, "--width", "50").stdout
+        assert record == "aaaaaaaa:0:0.500:…FATAL: postgres econnrefused line 501 line 502…\n"
+        shown = on_terminal(home, query, NO_COLOR="1").splitlines()
+        assert "  tool: …FATAL: postgres econnrefused" in shown

@@ -108,11 +108,31 @@ def _is_combining_or_cjk(character: str) -> bool:
 
 def camel_parts(word: str) -> list[str]:
     """Return the parts of a word in camelCase or with digits, an empty list for other words."""
-    is_plain = word.isalpha() and (word[1:].islower() or word.isupper())
-    if (is_plain and word.isascii()) or len(word) > _MAX_CAMEL_CHARS:
+    is_plain = word.isascii() and word.isalpha() and word.islower()
+    if is_plain or len(word) > _MAX_CAMEL_CHARS:
         return []
     parts = compile_pattern(_PARTS).findall(word)
     return parts if len(parts) > 1 else []
+
+
+def camel_starts(word: str) -> list[int]:
+    """Return where the parts of a word start, as `camel_parts` splits it.
+
+    It is for a few words of a hit: regular expressions take longer to import.
+    """
+    starts = [0]
+    is_plain = word.isalpha() and word[1:].islower()
+    if is_plain or not word.isascii() or len(word) > _MAX_CAMEL_CHARS:
+        return starts
+    for at in range(1, len(word)):
+        before, char = word[at - 1], word[at]
+        if (
+            before.isdigit() != char.isdigit()
+            or (before.islower() and char.isupper())
+            or (before.isupper() and char.isupper() and word[at + 1 : at + 2].islower())
+        ):
+            starts.append(at)
+    return starts
 
 
 def cjk_runs(text: str) -> list[str]:

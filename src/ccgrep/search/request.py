@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 
 SEMANTIC_MODES = ("semantic", "hybrid")
+DISCUSSION_SCORE = 0.5
+"""A turn whose discussion has all words scores more, one that needs its tool calls does not."""
 
 
 class Filters(NamedTuple):

@@ -13,7 +13,15 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.index_opener import OpenIndex
-from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Hit, Place, Request
+from ccgrep.search.request import (
+    DISCUSSION_SCORE,
+    SEMANTIC_MODES,
+    Answer,
+    Filters,
+    Hit,
+    Place,
+    Request,
+)
 from ccgrep.search.snippet import MatchedText, pattern_finder, word_finder
 from ccgrep.text import redact_spans
 
@@ -127,17 +135,26 @@ class Searcher:
     ) -> list[FoundHit]:
         """Return the hits of an answer with their texts."""
         short = self.short_ids(hit.place.session for hit in answer.hits)
-        return [
-            FoundHit(
-                hit, short[hit.place.session], stored, self._texts_of(hit, stored, kinds, finder)
-            )
-            for hit in answer.hits
-            if (stored := self.stored(hit.place)) is not None
-        ]
+        found = []
+        complete = answer.complete if answer.relaxed else len(answer.hits)
+        for number, hit in enumerate(answer.hits):
+            if (stored := self.stored(hit.place)) is None:
+                continue
+            has_all = answer.tier == "all" and number < complete
+            in_tools = has_all and hit.score <= DISCUSSION_SCORE
+            texts = self._texts_of(hit, stored, kinds, finder, in_tools)
+            found.append(FoundHit(hit, short[hit.place.session], stored, texts))
+        return found
 
     def _texts_of(
-        self, hit: Hit, stored: StoredTurn, kinds: Sequence[TextKind], finder: MatchFinder
+        self,
+        hit: Hit,
+        stored: StoredTurn,
+        kinds: Sequence[TextKind],
+        finder: MatchFinder,
+        in_tools: bool,
     ) -> list[MatchedText]:
+        """Return the texts to show. If `in_tools`, the discussion alone does not match."""
         if hit.passage is not None:
             return _find_matches([self._passage(hit.place, hit.passage, stored)], finder)
         discussion = [("user", stored.prompt), ("assistant", stored.answer)]
@@ -146,7 +163,8 @@ class Searcher:
             texts = [(k, known[k] if k in known else self.turn_text(hit.place, k)) for k in kinds]
             return _find_matches(texts, finder)
         matched = _find_matches([*discussion, ("title", stored.title)], finder)
-        turn = None if any(one.spans for one in matched) else self.turn(hit.place)
+        is_enough = any(one.spans for one in matched) and not in_tools
+        turn = None if is_enough else self.turn(hit.place)
         return matched if turn is None else [*matched, *_find_matches(_other_texts(turn), finder)]
 
     def _passage(self, place: Place, passage: Passage, stored: StoredTurn) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ccgrep.fulltext.terms import MAX_WORD_CHARS, blank_cjk, camel_parts, cjk_runs, fold
+from ccgrep.fulltext.terms import MAX_WORD_CHARS, blank_cjk, camel_starts, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Unit
 from ccgrep.text import columns, find_all, redact_spans
@@ -120,11 +120,10 @@ class _WordCache:
 
     def _split(self, run: str) -> Iterator[_Word]:
         yield _Word(0, len(run), self._stem(run))
-        end = 0
-        for part in camel_parts(run) if run.isascii() else ():
-            start = run.index(part, end)
-            end = start + len(part)
-            yield _Word(start, end, self._stem(part))
+        starts = camel_starts(run)
+        if len(starts) > 1:
+            for start, end in zip(starts, [*starts[1:], len(run)], strict=True):
+                yield _Word(start, end, self._stem(run[start:end]))
 
     def _stem(self, word: str) -> str:
         return " ".join(self._stems(word))

@@ -29,7 +29,7 @@ from ccgrep.search.query import (
     parse,
 )
 from ccgrep.search.rank import MACHINE_KINDS, RankedHit, limit_hits, make_hit, merge_places, rank
-from ccgrep.search.request import Answer, Filters, Place, Request
+from ccgrep.search.request import DISCUSSION_SCORE, Answer, Filters, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -145,7 +145,9 @@ def count_words(reader: TextReader, request: Request) -> int | None:
     required = [Requirement(units, len(units)) for units in queries]
     if any(unit.is_phrase for units in queries for unit in units):
         return None
-    return reader.count_turns(_WordSearch(reader, request).all_query(required))
+    search = _WordSearch(reader, request)
+    bands = reader.any_of([band.query for band in search.all_bands(required)])
+    return reader.count_turns(search.clauses.apply(bands))
 
 
 def has_known_word(reader: TextReader, request: Request) -> bool:
@@ -181,7 +183,7 @@ class _WordSearch:
     def find_all(self, required: list[Requirement]) -> list[RankedHit]:
         """Return the turns that have all words, in bands, until they are enough."""
         limit = 0 if self._request.needs_total else self._request.limit
-        return self._find(self._all_bands(required), required, limit)
+        return self._find(self.all_bands(required), required, limit)
 
     def find_some(self, split: list[list[Unit]], queries: list[list[Unit]]) -> list[RankedHit]:
         """Return the turns that have some of the words, in order of how much they answer."""
@@ -276,23 +278,19 @@ class _WordSearch:
                     break
         return kept
 
-    def _all_bands(self, required: list[Requirement]) -> list[Band]:
+    def all_bands(self, required: list[Requirement]) -> list[Band]:
         if self._request.types:
             return self._typed_bands(required)
         bonus = [query for one in required for query in self._near(one.units)]
         discussion = self.discussion_query(required)
         rest = self._query(required, lambda unit: self._in_any(_ALL_FIELDS, unit))
         last = self._query(required, lambda unit: self._in_any(_WITH_NOTES, unit))
+        said = self._reader.combine(discussion, [], [], bonus)
         return [
-            Band(self._reader.combine(discussion, [], [], bonus), self._machine, (), 0.5, 1.0),
-            Band(rest, self._machine, _ALL_FIELDS, 0.25, 0.5),
+            Band(said, self._machine, (), DISCUSSION_SCORE, 1.0),
+            Band(rest, self._machine, _ALL_FIELDS, 0.25, DISCUSSION_SCORE),
             Band(last, (), _WITH_NOTES, 0.0, 0.25),
         ]
-
-    def all_query(self, required: list[Requirement]) -> Query:
-        """Return a query for the turns of all bands of `find_all`."""
-        bands = self._all_bands(required)
-        return self.clauses.apply(self._reader.any_of([band.query for band in bands]))
 
     def discussion_query(self, required: list[Requirement]) -> Query:
         return self._query(required, self._in_discussion)
