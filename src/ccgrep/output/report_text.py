@@ -149,6 +149,12 @@ def forget_lines(result: ForgetReport) -> Iterator[str]:
         yield f"note: {escape(path)} is a store set aside by --recreate and was not changed"
 
 
+def copies_note(copies: Mapping[str, int]) -> str:
+    """Return which forks and copies still hold forgotten turns, and how to forget them."""
+    held = ", ".join(f"{id} ({pluralize(number, 'turn')})" for id, number in copies.items())
+    return f"forks and copies still hold these turns: {held}; `ccgrep forget --forks` takes them"
+
+
 def secret_line(found: FoundSecret, is_full_id: bool) -> str:
     """Return SESSION:TURN:RULE:FINGERPRINT."""
     id = found.place.session if is_full_id else found.short_id
