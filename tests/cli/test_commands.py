@@ -235,6 +235,7 @@ def test_status_json_has_the_documented_keys(shop: Home) -> None:
         "unwritten_roots": [],
         "bad_lines": 0,
         "unknown_types": {},
+        "embeddings": None,
     }
 
 

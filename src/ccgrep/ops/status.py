@@ -10,6 +10,7 @@ from ccgrep.config import Config
 from ccgrep.ingest.exclude import drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.plan import plan
 from ccgrep.model import BadSpot
+from ccgrep.ops.embedding_status import EmbeddingStatus, embedding_status
 from ccgrep.sources.cleanup import read_cleanup
 from ccgrep.sources.scan import FoundFile, scan
 from ccgrep.store.lifecycle import open_store, read_consistently
@@ -59,6 +60,7 @@ class Status(Struct):
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     last_indexed: int | None = None
+    embeddings: EmbeddingStatus | None = None  # None: the setting `embed` is never
 
 
 def status(config: Config) -> Status:
@@ -75,6 +77,7 @@ def _status(config: Config, store: Store) -> Status:
         store_bytes=store.size(),
         store_dir=config.store_dir,
         last_indexed=snapshot.created or None,
+        embeddings=embedding_status(config),
     )
     for row in rows:
         _add_row(result, row)

@@ -68,8 +68,9 @@ def _searched(miss: NearMiss, filters: str) -> str:
         return "no turn matches"
     if not miss.searched:
         return f"no turn passes {filters}" if filters else "there are no turns yet"
-    passing = f" that pass {filters}" if filters else ""
-    return f"0 of {pluralize(miss.searched, 'turn')}{passing} match"
+    end = "es" if miss.searched == 1 else ""
+    passing = f" that pass{end} {filters}" if filters else ""
+    return f"0 of {pluralize(miss.searched, 'turn')}{passing} match{end}"
 
 
 def _found(miss: NearMiss) -> str:

@@ -21,7 +21,15 @@ def search_fields(
     result: Result, hits: list[FoundHit], searcher: Searcher, config: Config, request: Request
 ) -> dict[str, Any]:
     coverage, covered = result.coverage, result.coverage.embedded
-    embedding = {} if covered is None else {"embedded": covered.texts, "to_embed": covered.total}
+    embedding = (
+        {}
+        if covered is None
+        else {
+            "embedded": covered.texts,
+            "to_embed": covered.total,
+            "outside_window": covered.outside,
+        }
+    )
     miss = {} if result.near_miss is None else {"near_miss": near_miss_fields(result.near_miss)}
     return {
         "query": " ".join(request.patterns),

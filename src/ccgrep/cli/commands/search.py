@@ -61,6 +61,8 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
         code = 0 if result.answer.hits else 1
         if is_miss:
             _explain_miss(arguments, context, request, result, printer)
+        else:
+            _warn_of_window(result, request, config, context)
     if note := budget.note():
         context.warn(f"{note}, or `ccgrep show SESSION:TURN` to read one hit")
     return 2 if result.answer.is_cut_short else code
@@ -184,6 +186,18 @@ def _warn(result: Result, context: Context, is_quiet: bool) -> None:
             context.warn(f"{first} all words, the others some of: {words} (--all leaves them out)")
         else:
             context.warn(f"no turn has all words; these have some of: {words}")
+
+
+def _warn_of_window(result: Result, request: Request, config: Config, context: Context) -> None:
+    """Warn that a search by meaning could not compare turns outside the embedding window."""
+    embedded = result.coverage.embedded
+    if embedded is None or not embedded.outside or request.is_mode_chosen:
+        return  # In a mode that ccgrep chose, words find them.
+    turns = "1 turn" if embedded.outside == 1 else f"{embedded.outside:,} turns"
+    context.warn(
+        f"{turns} outside the embedding window ({config.embed_window_days} days) can be found by "
+        "words only: run `ccgrep index --embed-all`"
+    )
 
 
 def _explain(result: Result, context: Context) -> None:
