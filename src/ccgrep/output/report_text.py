@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ccgrep.ingest.report import IndexReport
-from ccgrep.ops.embedding_status import EmbeddingStatus
 from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.gc import ForgetReport
 from ccgrep.ops.restore import RestoredFile
 from ccgrep.ops.secrets import FoundSecret
-from ccgrep.ops.status import Status
+from ccgrep.ops.status import EmbeddingStatus, Status
 from ccgrep.output.formatting import byte_size, pluralize, short_age
 from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
