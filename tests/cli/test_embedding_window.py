@@ -6,6 +6,7 @@ import pytest
 
 from ccgrep.semantic.configured_model import find_unverified_model, write_rate
 from tests.helpers.homes import Home
+from tests.helpers.terminal import run_on_terminal
 from tests.helpers.transcripts import EPOCH_MS, iso
 
 DAY_MS = 86_400_000
@@ -102,3 +103,15 @@ def test_first_semantic_search_embeds_the_best_turns_by_words(home: Home) -> Non
     done = home.run("--semantic", "umlaut in a password")
     assert done.returncode == 0
     assert done.stdout.startswith("aaaaaaaa:0:")
+
+
+def test_embedding_during_a_search_shows_progress(home: Home) -> None:
+    home.embed = "auto"
+    file = home.claude(1)
+    file.turn(LOGIN, "The form takes any text now.")
+    file.write()
+    home.index()
+    setup = "from ccgrep.cli import progress; progress.shared_bar = lambda bar=progress.Bar(): bar"
+    shown, code = run_on_terminal(home, "--semantic", QUERY, setup=setup)
+    assert code == 0
+    assert "2/2 texts embedded" in shown

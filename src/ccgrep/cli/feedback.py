@@ -11,8 +11,11 @@ from ccgrep.refresh.background import Feedback
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ccgrep.ingest.report import Progress
     from ccgrep.refresh.background import BackgroundRefresh
+    from ccgrep.semantic.embedding import EmbedProgress
 
 
 def make_feedback(arguments: Arguments, context: Context) -> Feedback:
@@ -31,6 +34,18 @@ def make_feedback(arguments: Arguments, context: Context) -> Feedback:
             context.warn(one_line(text))  # It may name a file.
 
     return Feedback(on_progress, warn, clear_progress_bar)
+
+
+def make_embedding_bar(arguments: Arguments, context: Context) -> Callable[[EmbedProgress], None]:
+    """Return a callback that shows how much a search has embedded."""
+
+    def on_embed(progress: EmbedProgress) -> None:
+        if context.is_error_terminal and not arguments.quiet:
+            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only for long work
+
+            shared_bar().embedding(progress)
+
+    return on_embed
 
 
 def finish_refresh(refresh: BackgroundRefresh | None) -> None:

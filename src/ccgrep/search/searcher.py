@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ccgrep.search.snippet import MatchFinder
     from ccgrep.search.store_scan import StoreScan
     from ccgrep.search.turn_reader import TurnReader
+    from ccgrep.semantic.embedding import EmbedProgress
 
 
 class FoundHit(NamedTuple):
@@ -44,6 +45,7 @@ class SearchOptions(NamedTuple):
     use_index: bool = True
     embed_pending: bool = False  # whether a semantic search first embeds new texts, for a second
     warn: Callable[[str], None] = lambda _: None
+    on_embed: Callable[[EmbedProgress], None] = lambda _: None
 
 
 class Searcher:

@@ -141,7 +141,7 @@ class _Search(NamedTuple):
         if done is None:
             pending = find_pending(self.reader, vectors.keys(), self.surfaces, self.since)
         if pending.texts and options.embed_pending:
-            _embed(config, embedder, self._put_likely_first(pending))
+            _embed(config, embedder, self._put_likely_first(pending), options)
             vectors = Vectors(directory)
             pending = _drop_embedded(pending, vectors)
         opened = _open_query_encoder(embedder)
@@ -192,7 +192,7 @@ class _Search(NamedTuple):
         return f"{snapshot} {','.join(self.surfaces)} {self.since} {vectors.count}"
 
 
-def _embed(config: Config, embedder: Embedder, pending: Pending) -> None:
+def _embed(config: Config, embedder: Embedder, pending: Pending, options: SearchOptions) -> None:
     store = open_store(config.store_dir)
     # Another process may embed, or the store cannot be written.
     with suppress(LockedError, WriteError):
@@ -201,7 +201,9 @@ def _embed(config: Config, embedder: Embedder, pending: Pending) -> None:
             embedder.prepare(store)
             texts = _drop_embedded(pending, Vectors(directory)).texts
             encoder, splitter = _open_query_encoder(embedder).encoder, embedder.open_splitter()
-            embedding.embed(store, directory, texts, encoder, splitter, budget_s=_SEARCH_BUDGET_S)
+            embedding.embed(
+                store, directory, texts, encoder, splitter, options.on_embed, _SEARCH_BUDGET_S
+            )
 
 
 def _drop_embedded(pending: Pending, vectors: Vectors) -> Pending:

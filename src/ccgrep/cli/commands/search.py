@@ -8,7 +8,7 @@ import time
 
 from ccgrep.cli.calling_session import find_callers, is_agent
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import clear_progress_bar, make_feedback
+from ccgrep.cli.feedback import clear_progress_bar, make_embedding_bar, make_feedback
 from ccgrep.cli.filter_options import parse_context, parse_filters
 from ccgrep.cli.output_budget import Budget
 from ccgrep.config import Config
@@ -37,7 +37,8 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
     if request.mode in SEMANTIC_MODES:
         context.prepare_encoders()
     warn = make_feedback(arguments, context).warn
-    options = SearchOptions(not arguments.no_index, refresh is not None, warn)
+    on_embed = make_embedding_bar(arguments, context)
+    options = SearchOptions(not arguments.no_index, refresh is not None, warn, on_embed)
     try:
         result = search(config, request, options, refresh)
     finally:
