@@ -105,6 +105,15 @@ def test_first_semantic_search_embeds_the_best_turns_by_words(home: Home) -> Non
     assert done.stdout.startswith("aaaaaaaa:0:")
 
 
+def test_search_for_a_near_miss_neither_embeds_nor_warns(old_and_new: Home) -> None:
+    """A home with pending texts: without a refresh, no search embeds them."""
+    done = old_and_new.run("--semantic", "--no-refresh", "--since", "2099-01-01", QUERY)
+    assert done.stderr.splitlines() == [
+        "ccgrep: 0 % of the texts are embedded: run `ccgrep index` for the rest",
+        "ccgrep: no turn passes --since",
+    ]
+
+
 def test_embedding_during_a_search_shows_progress(home: Home) -> None:
     home.embed = "auto"
     file = home.claude(1)

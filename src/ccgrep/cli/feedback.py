@@ -43,7 +43,9 @@ def make_embedding_bar(arguments: Arguments, context: Context) -> Callable[[Embe
         if context.is_error_terminal and not arguments.quiet:
             from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only for long work
 
-            shared_bar().embedding(progress)
+            # A search embeds for a second only: there is no time left to tell.
+            label = f"{progress.done:,}/{progress.total:,} texts embedded"
+            shared_bar().count(progress.done, progress.total, label)
 
     return on_embed
 

@@ -67,7 +67,7 @@ def find_near_miss(
         wide = wide._replace(deadline=time.monotonic() + _BUDGET_S)
     steps = _SEMANTIC_STEPS if request.mode in SEMANTIC_MODES else _STEPS[request.mode]
     try:
-        return _try_steps(steps, searcher, wide, miss)
+        return _try_steps(steps, searcher.without_side_effects(), wide, miss)
     except CcgrepError:
         return miss  # The user did not ask for more, so what cannot be read is not an error.
 

@@ -61,6 +61,11 @@ class Searcher:
         self._turns: TurnReader | None = None
         self._is_loss_reported = False
 
+    def without_side_effects(self) -> Searcher:
+        """Return a searcher of the same index that neither embeds nor warns."""
+        index = OpenIndex(self._texts, self._newest, self.is_whole)
+        return Searcher(self._config, index, SearchOptions(self._options.use_index))
+
     def run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request; leave out hits in ccgrep's own output if the request says so."""
         if not request.excludes_own_output or request.invert:
