@@ -141,6 +141,7 @@ _ccgrep_options() {
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -198,6 +199,7 @@ _ccgrep_options() {
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -220,6 +222,7 @@ _ccgrep_options() {
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -234,6 +237,7 @@ _ccgrep_options() {
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -317,6 +321,7 @@ _ccgrep_options() {
                 --in$'\t''resume in DIR, for example in another checkout of the repository'
                 --with$'\t''continue in a new session of this agent'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -403,6 +408,7 @@ _ccgrep_options() {
             ;;
         forget)
             candidates=(
+                --forks$'\t''also delete the forks and copies that hold turns of the session'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from ccgrep import __version__
-from ccgrep.cli.context import Context
+from ccgrep.cli.context import Context, read_refs
 from ccgrep.cli.feedback import make_feedback
-from ccgrep.cli.flags import COMMANDS
+from ccgrep.cli.flags import COMMANDS, NO_REFRESH
 from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError, RefError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
@@ -16,9 +16,6 @@ from ccgrep.text import one_line, set_redaction
 
 if TYPE_CHECKING:
     from typing import Any
-
-REFRESHING = ("search", "stats")
-"""Commands that refresh the store in the background."""
 
 _PICK = "__pick"
 """The command that fzf calls. It is not in the table, because nobody types it."""
@@ -67,7 +64,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
     set_redaction(not _shows_secrets(command.name, arguments, context))
     module = f"ccgrep.cli.commands.{command.name}"
     try:
-        if command.name in REFRESHING:
+        if NO_REFRESH in command.options:
             return _call_refreshing(module, arguments, context)
         return _call(module, arguments, context)
     except RefError as error:
@@ -80,7 +77,14 @@ def _dispatch(typed: list[str], context: Context) -> int:
 
 
 def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) -> int:
-    """Run a command while a child process refreshes the store."""
+    """Run a command while a child process refreshes the store.
+
+    The command waits for the child before it reads what must be up to date.
+    """
+    refs = getattr(arguments, "ref", None)
+    if isinstance(refs, list):
+        # Until its output ends, a ccgrep that prints these REFs may write to the store.
+        arguments.ref = read_refs(refs)
     if arguments.no_refresh:
         return _call(module, arguments, context, None)
     refresh = background.start(context.config(), make_feedback(arguments, context))

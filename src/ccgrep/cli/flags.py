@@ -325,6 +325,7 @@ _TABLE = (
             *FILTERS,
             DOCUMENTS,
             NO_REDACT,
+            NO_REFRESH,
         ),
         (Argument("PATTERN", "the query to start with", "*"),),
         examples=(
@@ -400,6 +401,7 @@ _TABLE = (
             ),
             COLOR,
             NO_REDACT,
+            NO_REFRESH,
             JSON,
         ),
         examples=(
@@ -430,6 +432,7 @@ _TABLE = (
             Option(("--no-pager",), "never start a pager"),
             COLOR,
             NO_REDACT,
+            NO_REFRESH,
             JSON,
         ),
         (REFS,),
@@ -461,6 +464,7 @@ _TABLE = (
             ),
             *TURN_PARTS,
             NO_REDACT,
+            NO_REFRESH,
         ),
         (REFS,),
         examples=(
@@ -618,6 +622,7 @@ _TABLE = (
                 ("claude", "codex"),
             ),
             NO_REDACT,
+            NO_REFRESH,
         ),
         (Argument("REF", "a session, or a turn of it", completion="session"),),
         examples=(
@@ -765,9 +770,14 @@ _TABLE = (
     Command(
         "forget",
         "delete sessions for good",
-        "Deletes a session and its sub-agents from the store, and never ingests them again. Turns "
-        "that another session shares remain there. The transcript itself is not deleted.",
-        (NO_WAIT, JSON),
+        "Deletes a session and its sub-agents from the store, and never ingests them again. Forks "
+        "and copies that share turns keep them; forget names these sessions on standard error. "
+        "The transcript itself is not deleted.",
+        (
+            Option(("--forks",), "also delete the forks and copies that hold turns of the session"),
+            NO_WAIT,
+            JSON,
+        ),
         (REFS,),
         examples=(("ccgrep forget f8a5fac0", "delete a session from the store"),),
     ),

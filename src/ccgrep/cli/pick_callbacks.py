@@ -193,6 +193,7 @@ def _open(context: Context, ref: str) -> None:
     export.run(
         SimpleNamespace(ref=[session], format="html", output=path, tools=True, thinking=False),
         context,
+        None,
     )
     browser = shlex.split(environment.get("BROWSER", "").partition(":")[0])
     opener = browser or [program for program in _OPENERS if shutil.which(program)][:1]

@@ -220,9 +220,10 @@ class TextReader:
         addresses = [address for _, address in self._find(query)]
         return len(set(self._numbers("object_key", addresses)))
 
-    def newest_first(self, since: int | None) -> list[tantivy.DocAddress]:
-        """Return all documents, or those of turns that started after `since`."""
-        query = self.everything() if since is None else self.between(since, None)
+    def newest_first(self, since: int | None, until: int | None = None) -> list[tantivy.DocAddress]:
+        """Return all documents, or those of turns that started between these times."""
+        is_all = since is None and until is None
+        query = self.everything() if is_all else self.between(since, until)
         return [address for _, address in self._find(query, order_by="started")]
 
     def recent_sessions(self, query: Query, limit: int) -> list[tantivy.DocAddress]:

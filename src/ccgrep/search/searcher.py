@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ccgrep.search.snippet import MatchFinder
     from ccgrep.search.store_scan import StoreScan
     from ccgrep.search.turn_reader import TurnReader
+    from ccgrep.semantic.embedding import EmbedProgress
 
 
 class FoundHit(NamedTuple):
@@ -52,6 +53,7 @@ class SearchOptions(NamedTuple):
     use_index: bool = True
     embed_pending: bool = False  # whether a semantic search first embeds new texts, for a second
     warn: Callable[[str], None] = lambda _: None
+    on_embed: Callable[[EmbedProgress], None] = lambda _: None
 
 
 class Searcher:
@@ -66,6 +68,11 @@ class Searcher:
         self._texts, self._newest, self.is_whole = index
         self._turns: TurnReader | None = None
         self._is_loss_reported = False
+
+    def without_side_effects(self) -> Searcher:
+        """Return a searcher of the same index that neither embeds nor warns."""
+        index = OpenIndex(self._texts, self._newest, self.is_whole)
+        return Searcher(self._config, index, SearchOptions(self._options.use_index))
 
     def run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request; leave out hits in ccgrep's own output if the request says so."""
@@ -126,9 +133,9 @@ class Searcher:
         is_strict = answer.tier == "all" and not answer.relaxed and not request.per_session
         if not is_strict or request.excludes_own_output or not isinstance(self._texts, TextReader):
             return None
-        from ccgrep.search.word_search import count_words  # noqa: PLC0415 - imported already
+        from ccgrep.search.word_search import count_complete  # noqa: PLC0415 - imported already
 
-        return count_words(self._texts, request)
+        return count_complete(self._texts, request)
 
     def found(
         self, answer: Answer, finder: MatchFinder, kinds: Sequence[TextKind]
@@ -201,6 +208,21 @@ class Searcher:
             query = filter_clauses(self._texts, filters).apply(self._texts.everything())
             return sorted(self._texts.value_counts("session", "", query))
         return sorted({place.session for _, place, _ in self._scan(filters).turns()})
+
+    def count_turns(self, filters: Filters) -> int | None:
+        """Return how many turns pass the filters, or None without an index."""
+        if not isinstance(self._texts, TextReader):
+            return None
+        query = filter_clauses(self._texts, filters).apply(self._texts.everything())
+        return self._texts.count(query)
+
+    def count_words(self, request: Request) -> dict[str, int]:
+        """Return how many turns have each word of a request, whatever else they have."""
+        if not isinstance(self._texts, TextReader):
+            return {}
+        from ccgrep.search.word_search import count_words  # noqa: PLC0415 - only without hits
+
+        return count_words(self._texts, request)
 
     def _scan(self, filters: Filters) -> StoreScan:
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415 - only without an index

@@ -139,7 +139,7 @@ def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
     return found if len(found) <= _MAX_EXACT else []
 
 
-def count_words(reader: TextReader, request: Request) -> int | None:
+def count_complete(reader: TextReader, request: Request) -> int | None:
     """Return how many turns have all words, or None if only their texts can tell."""
     queries = _parse_patterns(reader, request)
     required = [Requirement(units, len(units)) for units in queries]
@@ -156,6 +156,24 @@ def has_known_word(reader: TextReader, request: Request) -> bool:
     queries = _parse_patterns(reader, request)
     required = [Requirement(content_units(units), 1) for units in queries]
     return bool(required) and bool(reader.search(search.discussion_query(required), 1))
+
+
+def count_words(reader: TextReader, request: Request) -> dict[str, int]:
+    """Return how many turns have each word of the request; no words if it is only one.
+
+    Phrases are left out, because not every field has the positions of words.
+    """
+    queries = _parse_patterns(reader, request)
+    units = dict.fromkeys(unit for units in queries for unit in content_units(units))
+    if len(units) < 2:
+        return {}
+    search = _WordSearch(reader, request)
+    counted = {
+        unit.typed: search.typed_query([Requirement([unit], 1)])
+        for unit in units
+        if not unit.is_phrase
+    }
+    return {word: reader.count(search.clauses.apply(query)) for word, query in counted.items()}
 
 
 def _parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
@@ -316,10 +334,13 @@ class _WordSearch:
 
     def names_query(self, required: list[Requirement]) -> Query:
         """Return a query for turns that have all units, anywhere but in machine text."""
+        return self._reader.combine(self.typed_query(required), [], self._machine)
+
+    def typed_query(self, required: list[Requirement]) -> Query:
+        """Return a query for turns that have all units in the requested kinds of text."""
         types = self._request.types
         fields = tuple(f for kind in types for f in _FIELDS[kind]) or _ALL_FIELDS
-        query = self._query(required, lambda unit: self._in_any(fields, unit))
-        return self._reader.combine(query, [], self._machine)
+        return self._query(required, lambda unit: self._in_any(fields, unit))
 
     def _typed_bands(self, required: list[Requirement]) -> list[Band]:
         fields = tuple(field for kind in self._request.types for field in _FIELDS[kind])

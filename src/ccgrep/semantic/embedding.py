@@ -74,6 +74,18 @@ def find_pending(
     return Pending(texts, len(seen))
 
 
+def count_outside(
+    reader: TextReader, known: NDArray[np.int64], surfaces: Sequence[str], since: int | None
+) -> int:
+    """Return how many turns from before `since` have a text without vectors."""
+    if since is None:
+        return 0
+    addresses = reader.newest_first(None, since - 1)
+    embedded = {NO_TEXT, *known.tolist()}
+    keys = [reader.keys(addresses, surface) for surface in surfaces]
+    return sum(not embedded.issuperset(turn) for turn in zip(*keys, strict=True))
+
+
 def lock(directory: str) -> WriterLock:
     """Return the lock of a model's directory. It does not lock the store."""
     return WriterLock(os.path.join(directory, "lock"), 0.0)

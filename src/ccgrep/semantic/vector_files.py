@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ccgrep.store.checksummed_file import is_damaged, read_checksummed
 
 ROW = np.dtype([("key", "<i8"), ("start", "<u4"), ("end", "<u4")])
-HINTS = ("CHECKED", "DONE", "SCALE", "VERIFIED")
+HINTS = ("CHECKED", "DONE", "RATE", "SCALE", "VERIFIED")
 TENSORS = ".tensors"
 _MAGIC = b"ccgvec1\n"
 _HEAD = struct.Struct("<8sII")

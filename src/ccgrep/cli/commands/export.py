@@ -4,20 +4,23 @@ import os
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
-from ccgrep.cli.context import Context, read_refs
+from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.ops import save_file
 from ccgrep.ops.show import Conversation, read_blob, show
 from ccgrep.output.conversation_markdown import markdown_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.output.turn_parts import Include
+from ccgrep.refresh.background import BackgroundRefresh
 
 _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
-    shown = [show(config, ref) for ref in read_refs(arguments.ref)]
+    finish_refresh(refresh)
+    shown = [show(config, ref) for ref in arguments.ref]
     include = Include(arguments.tools, arguments.thinking)
     suffix = os.path.splitext(arguments.output or "")[1].lower()
 

@@ -10,7 +10,7 @@ from ccgrep.output.report_text import fsck_lines
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root)
-    result = fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
+    result = fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0, context.warn)
     if arguments.json:
         context.write(encode_document(fsck_fields(result)))
     else:

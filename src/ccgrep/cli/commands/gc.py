@@ -11,7 +11,7 @@ from ccgrep.output.report_text import gc_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    report = gc(context.config(), 0.0 if arguments.no_wait else 10.0)
+    report = gc(context.config(), 0.0 if arguments.no_wait else 10.0, context.warn)
     if arguments.json:
         context.write(encode_document(asdict(report)))
     else:

@@ -3,17 +3,20 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.ops.list import list_sessions
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import list_fields
 from ccgrep.output.session_list import list_lines
+from ccgrep.refresh.background import BackgroundRefresh
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     filters = parse_filters(arguments, context, config, documents="exclude")
+    finish_refresh(refresh)
     limit = config.list_limit if is_cut else arguments.limit or 0
     sessions = list_sessions(config, filters, limit, arguments.tree)
     if arguments.json:

@@ -13,12 +13,13 @@ from typing import NoReturn
 from ccgrep.cli import pick_callbacks
 from ccgrep.cli.commands import resume
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import refresh_now
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.cli.pick_printer import LIST_COLUMNS
 from ccgrep.errors import UsageError
 from ccgrep.ops.pick import past_commands
 from ccgrep.output.pick_row import SEPARATOR, record_of
+from ccgrep.refresh.background import BackgroundRefresh
 
 _CALLBACK = '"$CCGREP_PYTHON" -P -m ccgrep __pick'
 """The command that fzf runs. -P keeps Python from importing modules of the current directory."""
@@ -28,10 +29,10 @@ _FZF_COLUMNS = 4  # the pointer, the mark and the scroll bar
 _RESUME = "ctrl-r"
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     _check_fzf(context)
     width = _terminal_width()
-    refresh_now(context)  # The searches that fzf runs do not refresh.
+    finish_refresh(refresh)  # The searches that fzf runs do not refresh.
     if arguments.commands:
         return _pick_command(arguments, context)
     _handle_termination(_exit)
@@ -64,7 +65,8 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if key == _RESUME:
         _attach_terminal()
         fields = {"exec": True, "with": None, "in": None}
-        return resume.run(SimpleNamespace(ref=pick_callbacks.record_ref(line), **fields), context)
+        chosen = SimpleNamespace(ref=pick_callbacks.record_ref(line), **fields)
+        return resume.run(chosen, context, None)
     context.write(record_of(line))
     return 0
 

@@ -7,7 +7,7 @@ import time
 
 from ccgrep.cli.calling_session import find_callers, is_agent
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import clear_progress_bar, make_feedback
+from ccgrep.cli.feedback import clear_progress_bar, make_embedding_bar, make_feedback
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.search_printer import SearchPrinter
@@ -40,7 +40,8 @@ def run(
     if request.mode in SEMANTIC_MODES:
         context.prepare_encoders()
     warn = make_feedback(arguments, context).warn
-    options = SearchOptions(not arguments.no_index, refresh is not None, warn)
+    on_embed = make_embedding_bar(arguments, context)
+    options = SearchOptions(not arguments.no_index, refresh is not None, warn, on_embed)
     try:
         result = search(config, request, options, refresh)
     finally:
@@ -52,17 +53,20 @@ def run(
         _explain(result, context)
     budget = Budget(arguments.budget)
     printer = printer_type(arguments, context, budget)
+    is_miss = not (result.answer.hits or result.answer.is_cut_short)
     if arguments.files_without_match:
         code = 0 if printer.print_sessions_without_hit(request, result) else 1
     elif arguments.quiet:
         code = 0 if result.answer.hits else 1
     else:
+        if is_miss:
+            result = _add_near_miss(result, request)
         printer.print(request, result)
         code = 0 if result.answer.hits else 1
-        if code and request.mode == "words" and context.is_terminal and not arguments.json:
-            _print_similar(printer, context, config, request)
-        if code and arguments.pattern and context.is_error_terminal:
-            _suggest_command(arguments.pattern, context)
+        if is_miss:
+            _explain_miss(arguments, context, request, result, printer)
+        else:
+            _warn_of_window(result, request, config, context)
     if note := budget.note():
         context.warn(f"{note}, or `ccgrep show SESSION:TURN` to read one hit")
     return 2 if result.answer.is_cut_short else code
@@ -188,6 +192,18 @@ def _warn(result: Result, context: Context, is_quiet: bool) -> None:
             context.warn(f"no turn has all words; these have some of: {words}")
 
 
+def _warn_of_window(result: Result, request: Request, config: Config, context: Context) -> None:
+    """Warn that a search by meaning could not compare turns outside the embedding window."""
+    embedded = result.coverage.embedded
+    if embedded is None or not embedded.outside or request.is_mode_chosen:
+        return  # In a mode that ccgrep chose, words find them.
+    turns = "1 turn" if embedded.outside == 1 else f"{embedded.outside:,} turns"
+    context.warn(
+        f"{turns} outside the embedding window ({config.embed_window_days} days) can be found by "
+        "words only: run `ccgrep index --embed-all`"
+    )
+
+
 def _explain(result: Result, context: Context) -> None:
     short = result.searcher.short_ids(hit.place.session for hit in result.answer.hits)
     for hit in result.answer.hits:
@@ -196,26 +212,43 @@ def _explain(result: Result, context: Context) -> None:
         context.warn(f"{place}  score {record_line.format_score(hit.score)}{parts}")
 
 
-def _suggest_command(words: list[str], context: Context) -> None:
-    """Suggest the command that the user may have meant by a pattern without hits."""
-    from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - only if nothing matched
+def _add_near_miss(result: Result, request: Request) -> Result:
+    from ccgrep.search.near_miss import find_near_miss  # noqa: PLC0415 - only if nothing matched
 
-    if question := suggest_command(words[0], words[1:]):
-        context.warn(f"no turn matches{question}")
+    miss = find_near_miss(result.searcher, request, result.answer, result.coverage.embedded)
+    return result._replace(near_miss=miss)
 
 
-def _print_similar(
-    printer: SearchPrinter, context: Context, config: Config, request: Request
+def _explain_miss(
+    arguments: Arguments, context: Context, request: Request, result: Result, printer: SearchPrinter
 ) -> None:
-    """Print semantic hits after a word search without hits, if turns are embedded."""
+    """Say in one line what was searched and what nearly matched; then print similar turns."""
+    from ccgrep.output.near_miss_text import near_miss_text  # noqa: PLC0415 - nothing matched
+
+    assert result.near_miss is not None
+    line = near_miss_text(result.near_miss)
+    if arguments.pattern and context.is_error_terminal:
+        from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - nothing matched
+
+        line += suggest_command(arguments.pattern[0], arguments.pattern[1:])
+    similar = None
+    if request.mode == "words" and context.is_terminal and not arguments.json:
+        similar = _search_similar(context, context.config(model=arguments.model), request)
+    if similar is None:
+        context.warn(line)
+    else:
+        context.warn(f"{line}; the closest in meaning:")
+        printer.print(request, similar)
+
+
+def _search_similar(context: Context, config: Config, request: Request) -> Result | None:
+    """Return the turns that are closest in meaning, or None if there are none."""
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
-        return
+        return None
     context.prepare_encoders()
     request = request._replace(mode="semantic", limit=_SUGGESTIONS)
     try:
         result = search(config, request, SearchOptions())
     except CcgrepError:
-        return  # The user did not ask for it, so a missing model is not an error.
-    if result.answer.hits:
-        context.warn("no turn has these words; the closest in meaning:")
-        printer.print(request, result)
+        return None  # The user did not ask for it, so a missing model is not an error.
+    return result if result.answer.hits else None

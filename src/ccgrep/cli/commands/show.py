@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from ccgrep.cli.context import Context, read_refs
+from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_context
 from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.pager import page
@@ -18,19 +19,21 @@ from ccgrep.output.conversation_text import LOST, conversation_lines
 from ccgrep.output.json_document import encode, encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.output.turn_parts import Include
+from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.text import one_line
 
 _FORMATS = ("json", "raw", "save")
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     if sum(bool(getattr(arguments, name)) for name in _FORMATS) > 1:
         raise UsageError("--json, --raw and --save cannot be combined: use one of them")
     if arguments.budget is not None and (arguments.raw or arguments.save):
         raise UsageError("--budget cannot limit --raw or --save: leave it out")
     config = context.config()
     around = parse_context(arguments)
-    refs = read_refs(arguments.ref)
+    refs = arguments.ref
+    finish_refresh(refresh)
     if len(refs) == 1 and (content := read_blob(config, refs[0])) is not None:
         return _write_blob(content, context)
     shown = (show(config, ref, *around) for ref in refs)
