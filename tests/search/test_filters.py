@@ -36,7 +36,7 @@ def passes_project(turn: ExpectedTurn, filters: Filters) -> bool:
     path = turn.record["cwd"]
     project, here = (f"{one.rstrip('/')}/" for one in (path, filters.here or "/"))
     is_here = bool(path) and (project.startswith(here) or here.startswith(project))
-    is_named = (filters.project or "").lower() in path.lower()
+    is_named = any(part.lower() in path.lower() for part in filters.projects or ("",))
     return is_named and (filters.here is None or is_here)
 
 
@@ -44,10 +44,10 @@ def passes(turn: ExpectedTurn, filters: Filters) -> bool:
     record = turn.record
     used = turn.tools | ({"any"} if turn.tools else set())
     return (
-        filters.source in (None, record["source"])
-        and filters.branch in (None, record["gitBranch"])
-        and (not filters.model or any(filters.model.lower() in m for m in turn.models))
-        and (filters.tool is None or filters.tool.lower() in used)
+        record["source"] in (filters.sources or (record["source"],))
+        and record["gitBranch"] in (filters.branches or (record["gitBranch"],))
+        and any(part.lower() in m for part in filters.models or ("",) for m in (*turn.models, ""))
+        and (not filters.tools or any(name.lower() in used for name in filters.tools))
         and (filters.sessions is None or turn.place.session in filters.sessions)
         and (filters.only_ids is None or turn.place.session in filters.only_ids)
         and turn.place.session not in filters.except_ids
@@ -69,7 +69,7 @@ def test_hits_are_the_turns_that_match_and_pass_the_filters(
     try:
         answer = corpus.indexed(request)
     except NotFoundError:
-        for part in (filters._replace(project=None), filters._replace(here=None)):
+        for part in (filters._replace(projects=()), filters._replace(here=None)):
             if not any(passes_project(turn, part) for turn in corpus.turns):
                 break
         else:

@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.flags import COMMANDS, FILTERS, TYPE
+from ccgrep.cli.flags import COMMANDS, FILTERS, PICK_LIMIT, TYPE
 from ccgrep.cli.parse import parse, value_name
 from ccgrep.errors import CcgrepError
+from ccgrep.settings import home_dir
 from ccgrep.text import one_line
 
 DIRECTORY = "CCGREP_PICK"
-_LIMIT = "100"
+_LIMIT = 100
 _HEADERS = {
     "--words": "by words   ^T by meaning  ^R resume  ^Y copy REF  ^O open in browser",
     "--semantic": "by meaning   ^T by words  ^R resume  ^Y copy REF  ^O open in browser",
@@ -72,7 +73,7 @@ class State:
 def filter_words(arguments: SimpleNamespace) -> list[str]:
     """Return the filters of `pick` as words of a search command line."""
     words = []
-    for option in (TYPE, *FILTERS):
+    for option in (TYPE, *FILTERS, PICK_LIMIT):
         value = getattr(arguments, value_name(option))
         name = option.names[-1]
         if not option.value:
@@ -109,8 +110,8 @@ def _hits(context: Context, query: str) -> Iterator[str]:
 def _print_hits(context: Context, state: State, query: str) -> None:
     from ccgrep.cli.commands import search  # noqa: PLC0415 - only with a query
 
-    words = [*state.options, state.mode]
-    words += ["--color=always", "--no-refresh", "-n", _LIMIT, "-e", query]
+    words = ["-n", str(_LIMIT), *state.options, state.mode]
+    words += ["--color=always", "--no-refresh", "-e", query]
     search.run(parse(COMMANDS["search"], words), context, None)
 
 
@@ -123,7 +124,8 @@ def _print_recent(context: Context, state: State) -> None:
     config = context.config()
     style = context.style_for("always")
     filters = parse_filters(arguments, context, config, documents="exclude")
-    for turn in recent_turns(config, filters):
+    limit = _LIMIT if arguments.limit is None else arguments.limit
+    for turn in recent_turns(config, filters, limit):
         text = record_line.plain_snippet(turn.prompt, record_line.WIDTH)
         context.write(record_line.format_record(turn.short_id, turn.turn, 0.0, text, style))
 
@@ -169,14 +171,14 @@ def _open(context: Context, ref: str) -> None:
     from ccgrep.cli.commands import export  # noqa: PLC0415 - only for Ctrl-O
 
     environment = context.environment
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     directory = os.path.join(cache, "ccgrep", "pages")
     os.makedirs(directory, exist_ok=True)
     session = ref.partition(":")[0]
     path = os.path.join(directory, f"{session}.html")
     export.run(
-        SimpleNamespace(ref=[session], format="html", output=path, tools=True, thinking=False),
+        parse(COMMANDS["export"], [session, "--tools", f"--output={path}"]),
         context,
     )
     browser = shlex.split(environment.get("BROWSER", "").partition(":")[0])

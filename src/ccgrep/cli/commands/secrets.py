@@ -1,6 +1,7 @@
 """ccgrep secrets: find secrets in the store."""
 
 import os
+from itertools import islice
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
@@ -24,7 +25,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
             shared_bar().count(done, total, "scanning for secrets")
 
     try:
-        for secret in find_secrets(config, filters, on_turn):
+        for secret in islice(find_secrets(config, filters, on_turn), arguments.limit or None):
             found.append(secret)
             if not arguments.json:
                 shared_bar().close()
