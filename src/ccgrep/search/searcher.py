@@ -92,7 +92,9 @@ class Searcher:
         except (ModelError, ImportError):
             if not request.is_mode_chosen:
                 raise
-            return self._run(request._replace(mode="words"))
+            from ccgrep.search.default_mode import limit_to_surfaces  # noqa: PLC0415 - rare
+
+            return self._run(limit_to_surfaces(request._replace(mode="words")))
         return answer, _word_finder(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:
@@ -203,8 +205,10 @@ class Searcher:
 
     def _field_text(self, place: Place, field: str) -> str:
         """Return the text that a field of the index was built from."""
-        if field in ("said", "user", "assistant"):
+        if field in ("said", "user", "assistant", "title"):
             stored = self.stored(place)
+            if field == "title":
+                return stored.title if stored else ""
             sides = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
             return sides[field] if field in sides else "\n".join(sides.values())
         from ccgrep.fulltext.document import field_text  # noqa: PLC0415
