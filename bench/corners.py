@@ -1,6 +1,6 @@
 """Measures searches that once took much longer than a plain one: no more than three times.
 
-python bench/corners.py               100 MB of generated transcripts, and a session of 100,000 turns
+python bench/corners.py                            100 MB, and a session of 100,000 turns
 python bench/corners.py --bytes 1e7 --turns 1e4    less of both
 
 Commands take turns. Figures are the least CPU time of each command and its children, because that
@@ -84,7 +84,7 @@ def report(home: Home, corner: list[str], plain: list[str], runs: int) -> bool:
     verdict = "ok" if ratio <= _BUDGET else "TOO SLOW"
     names = [" ".join(words) for words in commands]
     print(
-        f"{names[0]:28} {1000 * least[0]:7.0f} ms  {names[1]:20} {1000 * least[1]:7.0f} ms  "
+        f"{names[0]:30} {1000 * least[0]:7.0f} ms  {names[1]:20} {1000 * least[1]:7.0f} ms  "
         f"ratio {ratio:5.2f} of {_BUDGET:.0f}  {verdict}"
     )
     return ratio <= _BUDGET
@@ -103,12 +103,12 @@ def main() -> int:
         results = []
         home = Home(tools)
         words = vocabulary()
-        for word in (words[0], words[len(words) // 10], "nowhere"):
+        for word in (words[300], words[len(words) // 10], "nowhere"):
             results.append(report(home, ["-F", word, "-t", "tool"], [word], arguments.runs))
         home = Home(long)
-        for options in (["--json"], ["--jsonl"], []):
+        for options in (["--json"], ["--jsonl"]):
             corner = [*options, "-n", "1", "zebra"]
-            results.append(report(home, corner, ["-n", "1", "zebra 77"], arguments.runs))
+            results.append(report(home, corner, ["-n", "1", "zebra"], arguments.runs))
     return 0 if all(results) else 1
 
 

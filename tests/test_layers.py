@@ -57,7 +57,6 @@ MAY_IMPORT = {
         "refresh",
         "refs",
         "search",
-        "secret_checks",
         "secrets",
         "semantic",
         "sources",

@@ -29,7 +29,7 @@ __all__ = ["Hit", "Query", "StoredTurn", "TextReader"]
 
 EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
 STEMMED = ("tool", "note")
-TOKENS = ("output", "thinking")
+TOKENS = ("input", "output", "thinking")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_CACHED_BYTES = 16 * 1024 * 1024
 _DAMAGED = "the full-text index is damaged"
@@ -185,10 +185,28 @@ class TextReader:
     def search(self, query: Query, limit: int = 0, order_by: str | None = None) -> list[Hit]:
         """Return the best documents, or those with the highest `order_by`; limit 0 is all."""
         found = self._find(query, limit, order_by)
-        addresses = [address for _, address in found]
-        numbers = [self._numbers(name, addresses) for name in _NUMBERS]
         scores = [float(score or 0) for score, _ in found]
+        return self._hits(scores, [address for _, address in found])
+
+    def hits_at(self, addresses: Sequence[tantivy.DocAddress]) -> list[Hit]:
+        """Return documents without a score."""
+        return self._hits([0.0] * len(addresses), addresses)
+
+    def _hits(self, scores: list[float], addresses: Sequence[tantivy.DocAddress]) -> list[Hit]:
+        numbers = [self._numbers(name, addresses) for name in _NUMBERS]
         return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
+
+    def matching_turns(self, query: Query) -> tuple[list[int], list[tantivy.DocAddress]]:
+        """Return the key of the turn and the address of every matching document."""
+        found = self._find(Query.const_score_query(query, 1.0))
+        addresses = [address for _, address in found]
+        return self._numbers("object_key", addresses), addresses
+
+    def turn_key(self, session: str, turn: int) -> int | None:
+        """Return the key of the turn at a place, or None if there is no document of it."""
+        found = self._find(self.term("place", format_place(session, turn)), 1)
+        keys = self._numbers("object_key", [address for _, address in found])
+        return keys[0] if keys else None
 
     def _find(
         self, query: Query, limit: int = 0, order_by: str | None = None
@@ -302,6 +320,11 @@ class TextReader:
 
     def any_value(self, field: str, values: Iterable[str]) -> Query:
         return Query.term_set_query(self._schema, field, list(values))
+
+    def words_like(self, field: str, pattern: str) -> Query:
+        """Return a query for words that match a regular expression as a whole."""
+        query: Query = call_tantivy(Query.regex_query, self._schema, field, pattern)
+        return query
 
     def between(self, lower: int | None, upper: int | None) -> Query:
         low, high = lower if lower is not None else -_FAR, upper if upper is not None else _FAR

@@ -14,7 +14,7 @@ from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
-from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
+from ccgrep.search.regex import Matcher, Plan, edge_words, trigrams, whole_words
 from ccgrep.search.request import Answer, Place, Request
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
 _MACHINE_FACTOR = 0.25
 _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
-    "tool": ("tool", "output"),
+    "tool": ("input", "output"),
     "thinking": ("thinking",),
 }
 
@@ -154,11 +154,17 @@ def _plan_query(
 
 
 def _words_in(reader: TextReader, matcher: Matcher, kind: TextKind) -> Callable[[str], list[Query]]:
-    """Return a function that turns the whole words of a literal into queries on a kind of text."""
+    """Return a function that turns the words of a literal into queries on a kind of text.
 
-    def query(word: str) -> Query:
-        (token,), (stem,) = reader.tokens(word), reader.stems(word)
-        fields = _WORD_FIELDS[kind]
-        return reader.any_of([reader.term(f, stem if f == "tool" else token) for f in fields])
+    Words that may continue outside of the literal are compared with every word of the index. That
+    takes longer, so they count only if there are no others.
+    """
 
-    return lambda literal: [query(word) for word in whole_words(literal, matcher.ignore_case)]
+    def queries(literal: str) -> list[Query]:
+        fields, ignore_case = _WORD_FIELDS[kind], matcher.ignore_case
+        if words := whole_words(literal, ignore_case):
+            return [reader.any_of([reader.term(f, w.lower()) for f in fields]) for w in words]
+        patterns = edge_words(literal, ignore_case)
+        return [reader.any_of([reader.words_like(f, p) for f in fields]) for p in patterns]
+
+    return queries

@@ -194,7 +194,11 @@ class Searcher:
             from ccgrep.search.turn_reader import TurnReader  # noqa: PLC0415
             from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-            self._turns = TurnReader(open_store(self._config.store_dir), self._warn_of_loss)
+            store = open_store(self._config.store_dir)
+            if isinstance(self._texts, TextReader):
+                self._turns = TurnReader(store, self._warn_of_loss, self._texts.turn_key)
+            else:
+                self._turns = TurnReader(store, self._warn_of_loss)
         return self._turns
 
     def _warn_of_loss(self, error: StoreError) -> None:

@@ -39,7 +39,7 @@ from ccgrep.search.rank import (
     merge_places,
     rank,
 )
-from ccgrep.search.request import Answer, Filters, Place, Request
+from ccgrep.search.request import Answer, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -55,8 +55,6 @@ _NEAR_SLOP = 8
 _STOP_WORD_BOOST = 0.3
 _FIRST_FETCH = 100
 _FETCH_IN_CONTEXT = 500  # turns with some words, whose neighbours count
-_MAX_SCORED_TURNS = 1000
-_MAX_EXACT = 50  # more turns than this with the same names are not specific
 _MANY_HITS = 200
 _MIN_SHARE = 0.2  # of the best score, for a hit without all words
 _OTHER_FIELD_BOOST = 0.5  # for words in tool calls, tool output and thinking
@@ -96,10 +94,10 @@ def search_words(
     reader: TextReader, request: Request, newest: int, load: LoadField
 ) -> Answer | None:
     """Return the matching turns, or None if the request has no words."""
-    queries = _parse_patterns(reader, request)
+    queries = parse_patterns(reader, request)
     if not queries:
         return None
-    search = _WordSearch(reader, request, newest, load)
+    search = WordSearch(reader, request, newest, load)
     split = [content_units(units) for units in queries]
     is_asking = any(map(is_question, request.patterns))
     strict: list[RankedHit] = []
@@ -107,7 +105,7 @@ def search_words(
         strict = search.find_all([Requirement(units, len(units)) for units in queries])
         is_enough = strict and len(search.limit(strict)) >= request.limit
         if is_enough or request.needs_all_words:
-            return search.answer("all", strict)
+            return search.count(search.answer("all", strict), strict)
     ranked = append_hits(strict, search.find_some(split, queries))
     answer = search.answer("all" if strict else "most", ranked)
     answer = answer._replace(total=max(len(strict), len(answer.hits)))
@@ -118,47 +116,12 @@ def search_words(
     return answer._replace(relaxed=tuple(dict.fromkeys(words)), complete=complete)
 
 
-def score_words(
-    reader: TextReader, request: Request, limit: int = _MAX_SCORED_TURNS
-) -> list[DocumentHit]:
-    """Return the turns that have some of the words, the best first."""
-    queries = _parse_patterns(reader, request)
-    if not queries:
-        return []
-    search = _WordSearch(reader, request)
-    first, *_ = search.some_bands([content_units(units) for units in queries], queries)
-    return reader.search(search.clauses.apply(first.query), limit)
-
-
-def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
-    """Return the turns that have every name, number and phrase of a pattern, if they are few."""
-    required = [
-        Requirement(names, len(names))
-        for units in _parse_patterns(reader, request)
-        if (names := [unit for unit in units if unit.is_name])
-    ]
-    if not required:
-        return []
-    search = _WordSearch(reader, request)
-    query = search.clauses.apply(search.names_query(required))
-    found = reader.search(query, _MAX_EXACT + 1)
-    return found if len(found) <= _MAX_EXACT else []
-
-
-def has_known_word(reader: TextReader, request: Request) -> bool:
-    """Return whether the discussion of any session has a word of the request."""
-    search = _WordSearch(reader, request._replace(filters=Filters(), types=()))
-    queries = _parse_patterns(reader, request)
-    required = [Requirement(content_units(units), 1) for units in queries]
-    return bool(required) and bool(reader.search(search.discussion_query(required), 1))
-
-
-def _parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
+def parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
     queries = (parse(text, reader.stems, reader.tokens) for text in request.patterns)
     return [units for units in queries if units]
 
 
-class _WordSearch:
+class WordSearch:
     """Builds the bands of a request and searches them."""
 
     def __init__(
@@ -173,12 +136,18 @@ class _WordSearch:
         self.clauses = filter_clauses(reader, request.filters)
         self._newest = newest
         self._load = load
+        self._bands: list[Band] = []  # what `count` counts
         self._machine = tuple(reader.term("kind", kind) for kind in MACHINE_KINDS)
 
     def find_all(self, required: list[Requirement]) -> list[RankedHit]:
-        """Return the turns that have all words, in bands, until they are enough."""
-        limit = 0 if self._request.needs_total else self._request.limit
+        """Return the turns that have all words, in bands, until they are enough.
+
+        Phrases must be verified on the text, so then all turns are found in order to count them.
+        """
+        is_verified = any(one.needs_text(_ALL_FIELDS) for one in required)
+        limit = 0 if self._request.needs_total and is_verified else self._request.limit
         first, *others = self._all_bands(required)
+        self._bands = [first, *others] if self._request.needs_total and limit else []
         typed = self._find(self._as_typed_bands(first), required, limit)
         if typed:
             first = first._replace(highest=_AS_TYPED)
@@ -219,6 +188,17 @@ class _WordSearch:
             make_hit(one, place_of)._replace(parts=(("words", one.document.score),)) for one in kept
         ]
         return Answer(hits, len(ranked), tier)
+
+    def count(self, answer: Answer, ranked: Sequence[RankedHit]) -> Answer:
+        """Return the answer with the number of all matching turns, and all places of its hits."""
+        if not self._bands:
+            return answer
+        from ccgrep.search.every_place import find_every_place  # noqa: PLC0415 - only for JSON
+
+        bands = [self._reader.combine(band.query, [], band.never) for band in self._bands]
+        query = self.clauses.apply(self._reader.any_of(bands))
+        total, kept = find_every_place(self._reader, query, self.limit(ranked))
+        return self.answer(answer.tier, kept)._replace(total=total)
 
     def limit(self, ranked: Iterable[RankedHit]) -> list[RankedHit]:
         """Return the hits within the request's limits."""
