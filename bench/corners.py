@@ -53,21 +53,20 @@ def write_long_session(home: Path, turns: int) -> None:
     """Write one session in which every turn has the word `zebra`."""
     folder = home / ".claude" / "projects" / "-src-long"
     folder.mkdir(parents=True)
-    common = {"sessionId": "10000000-0000-4000-8000-000000000000", "cwd": "/src/long"}
-    common |= {"version": "2.1.0", "isSidechain": False, "userType": "external"}
-    with open(folder / f"{common['sessionId']}.jsonl", "w", encoding="utf-8") as file:
-        parent = None
+    id = "10000000-0000-4000-8000-000000000000"
+    common = {"sessionId": id, "cwd": "/src/long", "version": "2.1.0", "isSidechain": False}
+    with open(folder / f"{id}.jsonl", "w", encoding="utf-8") as file:
+        parent: str | None = None
         for number in range(2 * turns):
             role = "assistant" if number % 2 else "user"
             uuid = f"{number:08x}-0000-4000-8000-000000000000"
             seconds = number % 86400
             time = f"2026-01-{1 + number // 86400:02}T{seconds // 3600:02}:{seconds // 60 % 60:02}"
-            content: object = f"where is zebra {number}?"
-            message: dict[str, object] = {"role": role, "content": content}
+            message: dict[str, object] = {"role": role, "content": f"where is zebra {number}?"}
             if role == "assistant":
                 message["content"] = [{"type": "text", "text": f"The zebra {number} is here."}]
                 message |= {"id": f"msg_{number}", "type": "message", "model": "claude-opus-4-6"}
-            record = {**common, "type": role, "uuid": uuid, "parentUuid": parent}
+            record: dict[str, object] = {**common, "type": role, "uuid": uuid, "parentUuid": parent}
             record |= {"timestamp": f"{time}:{seconds % 60:02}.000Z", "message": message}
             file.write(json.dumps(record) + "\n")
             parent = uuid

@@ -260,7 +260,8 @@ def test_parts_of_words_that_the_index_drops_are_found(home: Home, run: str) -> 
     file.write()
     home.index()
     corpus = Corpus(home, read_turns(file.path))
-    for kind, count in (("tool", 2), ("thinking", 1)):
+    counts: dict[TextKind, int] = {"tool": 2, "thinking": 1}
+    for kind, count in counts.items():
         for ignore_case in (False, True):
             request = Case("eedl", "literal", ignore_case).request((kind,))
             assert corpus.indexed(request) == corpus.scanned(request)

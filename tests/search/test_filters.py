@@ -118,3 +118,20 @@ def test_most_recent_sessions_do_not_depend_on_the_order_of_ingest(
                 hits = search(home.config, request, options).answer.hits
                 found.add((number, tuple((hit.place, hit.also_in) for hit in hits)))
     assert len(found) == 3
+
+
+@settings(max_examples=scale.of(40, 150), deadline=None)
+@given(
+    st.sampled_from(["plum", "plum fig", '"plum"', "fig"]),
+    st.sampled_from([(), ("user",), ("tool",), ("user", "thinking")]),
+    st.integers(1, 12),
+    st.sampled_from([0, 0, 1, 2]),
+)
+def test_limited_answer_is_the_start_of_the_whole_one(
+    corpus: Corpus, query: str, types: tuple[TextKind, ...], limit: int, per_session: int
+) -> None:
+    """With the same total, and all places of each hit."""
+    request = Request((query,), types=types, limit=0, per_session=per_session, needs_all_words=True)
+    whole, limited = corpus.indexed(request), corpus.indexed(request._replace(limit=limit))
+    assert limited.hits == whole.hits[:limit]
+    assert limited.total == whole.total

@@ -66,7 +66,9 @@ def _schema() -> tantivy.Schema:
         is_shown = name in ("place", "project", "source")
         builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
     for name in _NUMBERS:
-        builder.add_integer_field(name, indexed=name in ("kind", "started"), fast=True)
+        builder.add_integer_field(
+            name, indexed=name in ("object_key", "kind", "started"), fast=True
+        )
     for name in KEY_FIELDS:
         builder.add_integer_field(name, indexed=True, fast=True)
     builder.add_text_field("shown_title", stored=True, tokenizer_name="raw", index_option="basic")
@@ -185,22 +187,17 @@ class TextReader:
     def search(self, query: Query, limit: int = 0, order_by: str | None = None) -> list[Hit]:
         """Return the best documents, or those with the highest `order_by`; limit 0 is all."""
         found = self._find(query, limit, order_by)
-        scores = [float(score or 0) for score, _ in found]
-        return self._hits(scores, [address for _, address in found])
-
-    def hits_at(self, addresses: Sequence[tantivy.DocAddress]) -> list[Hit]:
-        """Return documents without a score."""
-        return self._hits([0.0] * len(addresses), addresses)
-
-    def _hits(self, scores: list[float], addresses: Sequence[tantivy.DocAddress]) -> list[Hit]:
+        addresses = [address for _, address in found]
         numbers = [self._numbers(name, addresses) for name in _NUMBERS]
+        scores = [float(score or 0) for score, _ in found]
         return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
 
-    def matching_turns(self, query: Query) -> tuple[list[int], list[tantivy.DocAddress]]:
-        """Return the key of the turn and the address of every matching document."""
-        found = self._find(Query.const_score_query(query, 1.0))
-        addresses = [address for _, address in found]
-        return self._numbers("object_key", addresses), addresses
+    def count_turns(self, query: Query) -> int:
+        """Return how many different turns the matching documents have."""
+        return len({key for key, _ in self._find(query, order_by="object_key")})
+
+    def with_turns(self, keys: Sequence[int]) -> Query:
+        return Query.term_set_query(self._schema, "object_key", list(keys))
 
     def turn_key(self, session: str, turn: int) -> int | None:
         """Return the key of the turn at a place, or None if there is no document of it."""

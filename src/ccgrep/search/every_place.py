@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.search.rank import RankedHit, merge_places
@@ -10,21 +9,20 @@ from ccgrep.search.rank import RankedHit, merge_places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_MAX_COUNTED = 10_000
+
 
 def find_every_place(
     reader: TextReader, query: Query, hits: Sequence[RankedHit]
 ) -> tuple[int, list[RankedHit]]:
-    """Return how many turns match the query, and the hits with all their places."""
-    keys, addresses = reader.matching_turns(query)
-    kept = {hit.document.object_key for hit in hits}
-    pairs = zip(keys, addresses, strict=True)
-    places: dict[int, list[DocumentHit]] = {key: [] for key in kept}
-    for document in reader.hits_at([address for key, address in pairs if key in kept]):
-        places[document.object_key].append(document)
-    return len(set(keys)), [_add_places(hit, places[hit.document.object_key]) for hit in hits]
+    """Return how many turns match the query, and the hits with all their places.
 
-
-def _add_places(hit: RankedHit, documents: list[DocumentHit]) -> RankedHit:
-    for document in documents:
-        hit = merge_places(hit, RankedHit(0.0, document))
-    return hit
+    Many turns are not told apart: then each place counts, also those of forks.
+    """
+    merged = {hit.document.object_key: hit for hit in hits}
+    for document in reader.search(reader.combine(query, [reader.with_turns(list(merged))])):
+        hit = merged[document.object_key]
+        merged[document.object_key] = merge_places(hit, RankedHit(0.0, document))
+    total = reader.count(query)
+    total = reader.count_turns(query) if total <= _MAX_COUNTED else total
+    return total, list(merged.values())

@@ -11,6 +11,7 @@ import time
 
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
+from ccgrep.hashing import load_openssl
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
 _MACHINE_FACTOR = 0.25
+_MANY_DOCUMENTS = 20
 _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
     "tool": ("input", "output"),
     "thinking": ("thinking",),
@@ -109,7 +111,10 @@ def indexed_candidates(
     types = request.types or DEFAULT_TYPES
     clauses = filter_clauses(reader, request.filters)
     query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
-    for document in reader.search(clauses.apply(query)):
+    documents = reader.search(clauses.apply(query))
+    if len(documents) > _MANY_DOCUMENTS and not set(types) <= set(DEFAULT_TYPES):
+        load_openssl()  # Objects of the store are hashed.
+    for document in documents:
         session_and_turn, said = reader.discussion_at(document.address)
         place = Place(*session_and_turn)
         known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ccgrep.search.turn_reader import TurnReader
 
 
+_MAX_READ_CHARS = 16 * 1024 * 1024
+
+
 class FoundHit(NamedTuple):
     """A hit with what is needed to show it. `texts` are where to look for the match."""
 
@@ -58,6 +61,8 @@ class Searcher:
         self._texts, self._newest, self.is_whole = index
         self._turns: TurnReader | None = None
         self._is_loss_reported = False
+        self._read_texts: dict[tuple[Place, TextKind], str] = {}
+        self._read_chars = 0
 
     def run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request; leave out hits in ccgrep's own output if the request says so."""
@@ -221,10 +226,17 @@ class Searcher:
         return field_text(turn, field) if turn is not None else ""
 
     def turn_text(self, place: Place, kind: TextKind) -> str:
+        """Return a text of a turn. Some are kept, because the output needs them again."""
+        if (place, kind) in self._read_texts:
+            return self._read_texts[place, kind]
         from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
         turn = self.turn(place)
-        return turn_text(turn, kind) if turn is not None else ""
+        text = turn_text(turn, kind) if turn is not None else ""
+        if self._read_chars < _MAX_READ_CHARS:
+            self._read_texts[place, kind] = text
+            self._read_chars += len(text)
+        return text
 
 
 def _find_matches(texts: Iterable[tuple[str, str]], finder: MatchFinder) -> list[MatchedText]:

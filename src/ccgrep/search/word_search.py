@@ -195,7 +195,9 @@ class WordSearch:
             return answer
         from ccgrep.search.every_place import find_every_place  # noqa: PLC0415 - only for JSON
 
-        bands = [self._reader.combine(band.query, [], band.never) for band in self._bands]
+        # The last band has the hits of all others, but for those by their title in the first one.
+        ends = (self._bands[0], self._bands[-1])
+        bands = [self._reader.combine(band.query, [], band.never) for band in ends]
         query = self.clauses.apply(self._reader.any_of(bands))
         total, kept = find_every_place(self._reader, query, self.limit(ranked))
         return self.answer(answer.tier, kept)._replace(total=total)
