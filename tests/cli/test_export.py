@@ -264,6 +264,18 @@ def test_long_text_is_not_highlighted() -> None:
     assert "<em>" not in safe_html.render_markdown("*a* " * 60_000)
 
 
+def test_file_name_of_an_unknown_format_is_an_error(shop: Home, tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    done = shop.run("export", *shop.rows(), "-o", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"ccgrep: cannot write '{path}' as .pdf: name it .md, .html or .json, or choose one of "
+        "them with --format\n"
+    )
+    assert not path.exists()
+    assert shop.run("export", *shop.rows(), "-f", "md", "-o", str(path)).returncode == 0
+
+
 def test_file_name_selects_the_format(shop: Home, tmp_path: Path) -> None:
     for name, start in (("a.html", "<!doctype html>"), ("a.json", '{"schema"'), ("a.txt", "# Fix")):
         path = tmp_path / name

@@ -97,8 +97,12 @@ def test_session_and_here_filter_sessions(shop: Home) -> None:
 def test_list_contains_exactly_the_sessions_that_a_search_can_find(shop: Home) -> None:
     """With and without the full-text index."""
     times = sorted(entry.started or 0 for id in shop.rows() for entry in shop.manifest(id).entries)
-    cases = [Filters(since=times[3]), Filters(until=times[2]), Filters(since=times[2], tool="any")]
-    cases += [Filters(model="haiku"), Filters(branch="main"), Filters(subagents="exclude")]
+    cases = [
+        Filters(since=times[3]),
+        Filters(until=times[2]),
+        Filters(since=times[2], tools=("any",)),
+    ]
+    cases += [Filters(models=("haiku",)), Filters(branches=("main",)), Filters(subagents="exclude")]
     for is_indexed in (True, False):
         for filters in cases:
             request = Request((" ", "e"), "literal", filters=filters, limit=0)

@@ -135,6 +135,18 @@ CASES: tuple[tuple[str, list[str]], ...] = (
     ("--max-sessions 2", ["codex:0", "web:0"]),
     ("--max-sessions 1 --source claude-code -p src/shop", ["agent:0"]),
     ("--max-sessions 99", EVERY),
+    # Repeated filters are alternatives.
+    ("-p src/api -p tools", ["api:0", "codex:0"]),
+    ("-p nowhere -p tools", ["codex:0"]),
+    ("--tool bash --tool READ", ["api:0", "shop:1"]),
+    ("--tool Nonesuch --tool any", ["api:0", "codex:0", "shop:1"]),
+    ("--source codex --source claude-code", EVERY),
+    ("--branch feature/json --branch main", EVERY),
+    ("--model-name sonnet --model-name gpt", ["api:0", "codex:0"]),
+    # Surfaces
+    ("--surface prompt", ["agent:0", "codex:0", "shop:0", "web:0"]),
+    ("--surface answer", ["api:0"]),
+    ("--surface full -t assistant", ["api:0"]),
     # Combinations
     ("-p src --tool any -t tool --source claude-code -s 1w", ["api:0"]),
 )

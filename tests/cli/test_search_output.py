@@ -256,3 +256,16 @@ def test_json_parses_back_to_the_text(home: Home) -> None:
     done = home.run("--json", "needle")
     assert not CONTROL.search(done.stdout)
     assert json.loads(done.stdout)["results"][0]["messages"][0]["content"] == f"needle {NASTY}"
+
+
+def test_ids_of_the_turns_of_a_long_session(home: Home) -> None:
+    """The first ids come from the full-text index, the others from the manifest."""
+    file = home.claude(1)
+    for number in range(30):
+        file.turn(f"zebra {number}", "Seen.")
+    file.write()
+    home.index()
+    stored = [entry.turn.hex() for entry in home.manifest(file.id).entries]
+    results = home.json("zebra", "-n", "0")["results"]
+    assert {hit["turn"]: hit["id"] for hit in results} == dict(enumerate(stored))
+    assert all(f"zebra {hit['turn']}" in str(hit["messages"]) for hit in results)

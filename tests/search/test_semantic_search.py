@@ -90,7 +90,7 @@ def ask(home: Home, filters: Filters = Filters(), **fields: object) -> Answer:  
 
 @pytest.mark.usefixtures("method")
 def test_filter_that_keeps_one_project_finds_its_turn(crowd: Home) -> None:
-    answer = ask(crowd, Filters(project="garden"), limit=3)
+    answer = ask(crowd, Filters(projects=("garden",)), limit=3)
     assert [hit.place for hit in answer.hits] == [Place("needle11-x", 0)]
 
 

@@ -220,12 +220,9 @@ def test_type_filter_finds_words_of_one_side_only(
 
 
 def has_words(words: Sequence[str], query: str) -> bool:
-    """Return whether `words` has the words of a query, in sequence if it is a phrase.
-
-    CJK characters do not interrupt a phrase of other words.
-    """
+    """Return whether `words` has the words of a query, as written if it is a phrase."""
     if query.startswith('"'):
-        return query.strip('"') in " ".join(word for word in words if word != "検索")
+        return query.strip('"') in " ".join(words)
     return {*query.split()} <= {*words}
 
 

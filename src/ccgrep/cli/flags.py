@@ -77,8 +77,8 @@ NO_WAIT = Option(
 )
 SOURCE = Option(
     ("--source",),
-    "limit to sessions of one agent",
-    "AGENT",
+    "limit to sessions of this agent",
+    "AGENT…",
     ("claude-code", "claude_code", "codex"),
 )
 ROOT = Option(
@@ -122,6 +122,9 @@ CONTEXT = (
     Option(("-B", "--before-context"), "also print the previous N turns", "N"),
     Option(("-C", "--context"), "also print N turns before and after", "N"),
 )
+TURN_LIMIT = Option(
+    ("-n", "--limit"), "print at most N turns of each REF. 0, the default, means all.", "N"
+)
 TURN_PARTS = (
     Option(("--tools",), "include tool calls"),
     Option(("--thinking",), "include thinking"),
@@ -130,8 +133,8 @@ FILTERS = (
     Option(
         ("-p", "--project"),
         "limit to projects whose path contains STR. A STR that starts with a dash may also be the "
-        "name of a folder in ~/.claude/projects.",
-        "STR",
+        "name of a folder in ~/.claude/projects. Repeated filters are alternatives.",
+        "STR…",
         completion="project",
     ),
     Option(("--here",), "limit to the project of the current directory"),
@@ -145,7 +148,7 @@ FILTERS = (
     Option(
         ("--tool",),
         "limit to turns that used this tool. `any` means any tool.",
-        "NAME",
+        "NAME…",
         completion="tool",
     ),
     SOURCE,
@@ -155,11 +158,11 @@ FILTERS = (
         "REF…",
         completion="session",
     ),
-    Option(("--branch",), "limit to turns on this git branch", "NAME", completion="branch"),
+    Option(("--branch",), "limit to turns on this git branch", "NAME…", completion="branch"),
     Option(
         ("--model-name",),
         "limit to turns answered by a model whose name contains STR",
-        "STR",
+        "STR…",
         completion="model",
     ),
     Option(
@@ -189,6 +192,9 @@ TYPE = Option(
     "KIND…",
     ("user", "assistant", "tool", "thinking"),
 )
+PICK_LIMIT = Option(
+    ("-n", "--limit"), "offer at most N turns or commands. The default is 100 turns.", "N"
+)
 SEARCH_OPTIONS = (
     Option(
         ("-e", "--regexp"),
@@ -212,9 +218,9 @@ SEARCH_OPTIONS = (
     Option(("--hybrid",), "rank by words and meaning together"),
     Option(
         ("--surface",),
-        "compare only this part of each turn with the query. For --semantic and --hybrid. Here "
-        "`answer` is the last answer and `full` is all answers, which ccgrep embeds only if the "
-        "setting `surfaces` includes it.",
+        "search only this part of each turn. For --semantic and --hybrid, `answer` is the last "
+        "answer and `full` is all answers, which ccgrep embeds only if the setting `surfaces` "
+        "includes it. For words, -F and -E both are all answers.",
         "PART…",
         ("prompt", "answer", "full"),
     ),
@@ -280,7 +286,8 @@ SEARCH_OPTIONS = (
     ),
     Option(
         ("--timeout",),
-        "stop a -F or -E search after this many seconds. The default is 5. 0 means no limit.",
+        "stop a -F or -E search after this many seconds of CPU time. The default is 5. 0 means no "
+        "limit.",
         "SECONDS",
     ),
 )
@@ -324,6 +331,7 @@ _TABLE = (
             TYPE,
             *FILTERS,
             DOCUMENTS,
+            PICK_LIMIT,
             NO_REDACT,
             NO_REFRESH,
         ),
@@ -399,6 +407,7 @@ _TABLE = (
                 "terminal, and all otherwise.",
                 "N",
             ),
+            FULL_ID,
             COLOR,
             NO_REDACT,
             NO_REFRESH,
@@ -419,6 +428,7 @@ _TABLE = (
         (
             *TURN_PARTS,
             *CONTEXT,
+            TURN_LIMIT,
             Option(
                 ("--raw",),
                 "print turns as they are stored. The output has one JSON object per line.",
@@ -463,6 +473,7 @@ _TABLE = (
                 completion="file",
             ),
             *TURN_PARTS,
+            TURN_LIMIT,
             NO_REDACT,
             NO_REFRESH,
         ),
@@ -759,7 +770,14 @@ _TABLE = (
         "SESSION:TURN:RULE:FINGERPRINT for each. It never prints the secret itself. The "
         "fingerprint is the start of the secret's SHA-256, so that equal secrets have equal "
         "fingerprints. secrets finds only known formats.",
-        (*FILTERS, FULL_ID, QUIET, NO_REFRESH, JSON),
+        (
+            *FILTERS,
+            Option(("-n", "--limit"), "print at most N secrets. 0, the default, means all.", "N"),
+            FULL_ID,
+            QUIET,
+            NO_REFRESH,
+            JSON,
+        ),
         examples=(
             ("ccgrep secrets --since 30d", "find the secrets of the last month"),
             ("ccgrep secrets | cut -d: -f3 | sort | uniq -c", "count them by kind"),

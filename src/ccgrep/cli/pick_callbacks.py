@@ -15,15 +15,16 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.flags import COMMANDS, FILTERS, TYPE
+from ccgrep.cli.flags import COMMANDS, FILTERS, PICK_LIMIT, TYPE
 from ccgrep.cli.parse import parse, value_name
 from ccgrep.errors import CcgrepError
 from ccgrep.output import preview
 from ccgrep.output.pick_row import SEPARATOR, record_of
+from ccgrep.settings import home_dir
 from ccgrep.text import one_line
 
 DIRECTORY = "CCGREP_PICK"
-_LIMIT = "100"
+_LIMIT = 100
 _HEADERS = {
     "--words": "by words   ^T by meaning  ^R resume  ^Y copy REF  ^O open in browser",
     "--semantic": "by meaning   ^T by words  ^R resume  ^Y copy REF  ^O open in browser",
@@ -74,7 +75,7 @@ class State:
 def filter_words(arguments: SimpleNamespace) -> list[str]:
     """Return the filters of `pick` as words of a search command line."""
     words = []
-    for option in (TYPE, *FILTERS):
+    for option in (TYPE, *FILTERS, PICK_LIMIT):
         value = getattr(arguments, value_name(option))
         name = option.names[-1]
         if not option.value:
@@ -112,8 +113,8 @@ def _print_hits(context: Context, state: State, query: str) -> None:
     from ccgrep.cli.commands import search  # noqa: PLC0415 - only with a query
     from ccgrep.cli.pick_printer import PickPrinter  # noqa: PLC0415
 
-    words = [*state.options, state.mode]
-    words += ["--color=always", "--no-refresh", "-n", _LIMIT, "-e", query]
+    words = ["-n", str(_LIMIT), *state.options, state.mode]
+    words += ["--color=always", "--no-refresh", "-e", query]
     search.run(parse(COMMANDS["search"], words), context, None, PickPrinter)
 
 
@@ -128,7 +129,8 @@ def _print_recent(context: Context, state: State) -> None:
     config = context.config()
     page = pick_page(context)
     filters = parse_filters(arguments, context, config, documents="exclude")
-    for turn in recent_turns(config, filters):
+    limit = _LIMIT if arguments.limit is None else arguments.limit
+    for turn in recent_turns(config, filters, limit):
         text = record_line.plain_snippet(turn.text, record_line.WIDTH)
         record = record_line.format_record(turn.short_id, turn.turn, 0.0, text, page.style)
         parts = make_snippet(turn.text, (), page.text_width)
@@ -184,14 +186,14 @@ def _open(context: Context, ref: str) -> None:
     from ccgrep.cli.commands import export  # noqa: PLC0415 - only for Ctrl-O
 
     environment = context.environment
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     directory = os.path.join(cache, "ccgrep", "pages")
     os.makedirs(directory, exist_ok=True)
     session = ref.partition(":")[0]
     path = os.path.join(directory, f"{session}.html")
     export.run(
-        SimpleNamespace(ref=[session], format="html", output=path, tools=True, thinking=False),
+        parse(COMMANDS["export"], [session, "--tools", f"--output={path}"]),
         context,
         None,
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from ccgrep.cli.settings_files import Edit, apply, diff, edit_json, edit_toml, read_text
 from ccgrep.errors import UsageError
+from ccgrep.settings import home_dir
 from ccgrep.text import one_line
 
 Change = Callable[[dict[str, Any]], None]
@@ -26,7 +27,7 @@ def setup_claude(
     environment: Mapping[str, str], is_dry: bool, is_removal: bool, has_hook: bool
 ) -> Iterator[str]:
     """Install or remove the skill, the server and the optional hook for Claude Code."""
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     directory = environment.get("CLAUDE_CONFIG_DIR")
     servers = os.path.join(directory or home, ".claude.json")
     directory = directory or os.path.join(home, ".claude")
@@ -43,7 +44,7 @@ def setup_codex(
     """Install or remove the skill and the server for Codex."""
     if has_hook:
         raise UsageError("Codex has no hooks: use --hook only with `ccgrep setup claude`")
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     directory = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
     program, *rest = _command(environment)
     # JSON strings and lists are valid TOML.

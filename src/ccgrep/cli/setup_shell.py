@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ccgrep.cli.generate import COMPLETIONS, completions, keys
 from ccgrep.cli.settings_files import BLOCK, mark_block, read_text
 from ccgrep.ops.save_file import write_bytes
+from ccgrep.settings import home_dir
 from ccgrep.text import one_line
 
 _OWN_PREFIX = "# ccgrep"
@@ -42,7 +43,7 @@ def setup_shell(environment: Mapping[str, str], is_dry: bool, is_removal: bool) 
 
 
 def targets(shell: str, environment: Mapping[str, str]) -> list[Target]:
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     config = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     if shell == "fish":
         return [

@@ -164,7 +164,8 @@ class IngestRun:
         known = {task.found.path for task in tasks if task.known is not None}
         self._is_large = is_large(tasks)
         new: list[FileResult] = []
-        deadline = committed + (self._options.budget_s or float("inf"))
+        # CPU time, so that a busy machine does not leave out transcripts.
+        deadline = time.process_time() + (self._options.budget_s or float("inf"))
         for reply in read_files(self._order_tasks(tasks), self._options.workers):
             if isinstance(reply, Batch):
                 self.report.new_objects += self._add_frames(reply)
@@ -179,7 +180,8 @@ class IngestRun:
             files_done += 1
             done += sizes[reply.path]
             self._on_progress(Progress(reply.path, files_done, len(tasks), done, total))
-            if time.monotonic() > deadline:
+            deadline -= reply.worker_s
+            if time.process_time() > deadline:
                 break
             if time.monotonic() - committed > self._options.commit_every_s:
                 self._publish()

@@ -234,10 +234,10 @@ class Tools(NamedTuple):
         self, project: str | None, since: str | None, tool: str | None, source: str | None
     ) -> Filters:
         return Filters(
-            project=project,
+            projects=(project,) if project else (),
             since=self.parse_time(since) if since else None,
-            source=_SOURCES[source] if source else None,
-            tool=tool,
+            sources=(_SOURCES[source],) if source else (),
+            tools=(tool,) if tool else (),
             subagents=self.config.subagents,
             only_ids=self._served_sessions(),
         )

@@ -17,7 +17,6 @@ from ccgrep.stats.shell import script_of
 from ccgrep.store.lifecycle import open_store
 from ccgrep.text import one_line
 
-_MAX_TURNS = 100
 _MAX_COMMAND_TURNS = 5000
 
 
@@ -31,12 +30,12 @@ class RecentTurn(NamedTuple):
     started: int
 
 
-def recent_turns(config: Config, filters: Filters) -> Iterator[RecentTurn]:
-    """Yield the most recent turns that pass the filters, the newest first."""
+def recent_turns(config: Config, filters: Filters, limit: int) -> Iterator[RecentTurn]:
+    """Yield the most recent turns that pass the filters, the newest first; 0 is no limit."""
     reader = open_current_reader(config.store_dir)
     if reader is None:
         return
-    hits = _newest_hits(reader, filters, _MAX_TURNS)
+    hits = _newest_hits(reader, filters, limit)
     turns = [reader.stored_at(hit.address) for hit in hits]
     short = short_ids((session for (session, _), _ in turns), reader.session_ids)
     for hit, ((session, number), stored) in zip(hits, turns, strict=True):

@@ -14,17 +14,20 @@ DISCUSSION_SCORE = 0.5
 
 
 class Filters(NamedTuple):
-    """Which turns to search; a turn must pass every filter that is set."""
+    """Which turns to search; a turn must pass every filter that is set.
 
-    project: str | None = None
+    The values of one filter are alternatives.
+    """
+
+    projects: tuple[str, ...] = ()
     here: str | None = None  # a directory in, above or below a project
     since: int | None = None
     until: int | None = None
-    source: SourceName | None = None
+    sources: tuple[SourceName, ...] = ()
     sessions: tuple[str, ...] | None = None  # REFs
-    tool: str | None = None
-    branch: str | None = None
-    model: str | None = None
+    tools: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     subagents: Inclusion = "include"
     documents: Inclusion = "include"  # project memory and plans
     max_sessions: int = 0
@@ -50,7 +53,7 @@ class Request(NamedTuple):
     needs_total: bool = True  # otherwise the search may stop at the limit
     surfaces: tuple[str, ...] = ()  # for semantic search; empty for the default
     alpha: float | None = None  # the weight of the semantic score in a hybrid search
-    deadline: float | None = None  # of time.monotonic()
+    deadline: float | None = None  # of time.process_time(), for exact searches
     is_mode_chosen: bool = False  # by ccgrep: without a model, words answer
 
 

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from ccgrep.semantic.embedding import EmbedProgress
 
 
+_MAX_READ_CHARS = 16 * 1024 * 1024
+
+
 class FoundHit(NamedTuple):
     """A hit with what is needed to show it. `texts` are where to look for the match."""
 
@@ -68,6 +71,8 @@ class Searcher:
         self._texts, self._newest, self.is_whole = index
         self._turns: TurnReader | None = None
         self._is_loss_reported = False
+        self._read_texts: dict[tuple[Place, TextKind], str] = {}
+        self._read_chars = 0
 
     def without_side_effects(self) -> Searcher:
         """Return a searcher of the same index that neither embeds nor warns."""
@@ -107,7 +112,9 @@ class Searcher:
         except (ModelError, ImportError):
             if not request.is_mode_chosen:
                 raise
-            return self._run(request._replace(mode="words"))
+            from ccgrep.search.default_mode import limit_to_surfaces  # noqa: PLC0415 - rare
+
+            return self._run(limit_to_surfaces(request._replace(mode="words")))
         return answer, _word_finder(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:
@@ -133,7 +140,7 @@ class Searcher:
         is_strict = answer.tier == "all" and not answer.relaxed and not request.per_session
         if not is_strict or request.excludes_own_output or not isinstance(self._texts, TextReader):
             return None
-        from ccgrep.search.word_search import count_complete  # noqa: PLC0415 - imported already
+        from ccgrep.search.word_candidates import count_complete  # noqa: PLC0415 - on a terminal
 
         return count_complete(self._texts, request)
 
@@ -220,7 +227,7 @@ class Searcher:
         """Return how many turns have each word of a request, whatever else they have."""
         if not isinstance(self._texts, TextReader):
             return {}
-        from ccgrep.search.word_search import count_words  # noqa: PLC0415 - only without hits
+        from ccgrep.search.word_candidates import count_words  # noqa: PLC0415 - only without hits
 
         return count_words(self._texts, request)
 
@@ -246,7 +253,11 @@ class Searcher:
             from ccgrep.search.turn_reader import TurnReader  # noqa: PLC0415
             from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-            self._turns = TurnReader(open_store(self._config.store_dir), self._warn_of_loss)
+            store = open_store(self._config.store_dir)
+            if isinstance(self._texts, TextReader):
+                self._turns = TurnReader(store, self._warn_of_loss, self._texts.turn_key)
+            else:
+                self._turns = TurnReader(store, self._warn_of_loss)
         return self._turns
 
     def _warn_of_loss(self, error: StoreError) -> None:
@@ -257,8 +268,10 @@ class Searcher:
 
     def _field_text(self, place: Place, field: str) -> str:
         """Return the text that a field of the index was built from."""
-        if field in ("said", "user", "assistant"):
+        if field in ("said", "user", "assistant", "title"):
             stored = self.stored(place)
+            if field == "title":
+                return stored.title if stored else ""
             sides = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
             return sides[field] if field in sides else "\n".join(sides.values())
         from ccgrep.fulltext.document import field_text  # noqa: PLC0415
@@ -267,10 +280,17 @@ class Searcher:
         return field_text(turn, field) if turn is not None else ""
 
     def turn_text(self, place: Place, kind: TextKind) -> str:
+        """Return a text of a turn. Some are kept, because the output needs them again."""
+        if (place, kind) in self._read_texts:
+            return self._read_texts[place, kind]
         from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
         turn = self.turn(place)
-        return turn_text(turn, kind) if turn is not None else ""
+        text = turn_text(turn, kind) if turn is not None else ""
+        if self._read_chars < _MAX_READ_CHARS:
+            self._read_texts[place, kind] = text
+            self._read_chars += len(text)
+        return text
 
 
 def _find_matches(texts: Iterable[tuple[str, str]], finder: MatchFinder) -> list[MatchedText]:

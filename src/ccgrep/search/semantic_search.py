@@ -19,7 +19,7 @@ from ccgrep.fulltext.reader import TextReader
 from ccgrep.search.request import Answer, Embedded, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.semantic_rank import Limits, find_limits, search_semantic
-from ccgrep.search.word_search import score_words
+from ccgrep.search.word_candidates import score_words
 from ccgrep.semantic import embedding, multilingual
 from ccgrep.semantic.configured_model import find_model, find_scale, make_model_dir, verify_once
 from ccgrep.semantic.embedder import Embedder, make_embedder

@@ -107,6 +107,7 @@ def embed(
     writer = VectorWriter(store, directory)
     loader = _TextLoader(store)
     started = saved = time.monotonic()
+    started_cpu = time.thread_time()  # This thread computes too, while the others of numpy do.
     unsaved: list[Batch] = []
     done, size = 0, _FIRST_TEXTS if budget_s is not None else _TEXTS_AT_ONCE
     left = iter(texts)
@@ -116,7 +117,8 @@ def embed(
             done += len(part)
             seconds = time.monotonic() - started
             on_progress(EmbedProgress(done, len(texts), seconds))
-            if budget_s is not None and seconds * (done + size) / done > budget_s:
+            used = time.thread_time() - started_cpu
+            if budget_s is not None and used * (done + size) / done > budget_s:
                 break
             if time.monotonic() - saved > _SAVE_EVERY_S:
                 _save(writer, unsaved)

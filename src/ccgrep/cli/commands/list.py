@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+from msgspec.structs import replace
+
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
@@ -22,6 +24,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0
+    if arguments.full_id:
+        sessions = [replace(one, short_id=one.row.session.id) for one in sessions]
     style = context.style_for(arguments.color)
     width = context.width if context.is_terminal else None
     context.write_lines(list_lines(sessions, context.now_ms, width, style))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import islice
 from types import SimpleNamespace
 from typing import NoReturn
 
@@ -115,7 +116,8 @@ def _fzf_command(query: str, width: int) -> list[str]:
 def _pick_command(arguments: SimpleNamespace, context: Context) -> int:
     """Let the user pick a shell command that an agent ran. fzf prints it."""
     config = context.config()
-    commands = past_commands(config, parse_filters(arguments, context, config))
+    found = past_commands(config, parse_filters(arguments, context, config))
+    commands = islice(found, arguments.limit or None)
     query = " ".join(arguments.pattern)
     words = ["fzf", "--no-multi", "--scheme=history", "--prompt=command> ", f"--query={query}"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, env=context.environment) as fzf:

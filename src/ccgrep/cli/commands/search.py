@@ -18,7 +18,7 @@ from ccgrep.light_typing import SimpleNamespace as Arguments
 from ccgrep.ops.search import Result, search
 from ccgrep.output import record_line
 from ccgrep.refresh.background import BackgroundRefresh
-from ccgrep.search.default_mode import set_default_mode
+from ccgrep.search.default_mode import limit_to_surfaces, set_default_mode
 from ccgrep.search.request import SEMANTIC_MODES, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.text import one_line
@@ -80,8 +80,6 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     if not is_own:
         filters = filters._replace(except_ids=find_callers(context.environment, config))
     mode = _mode(arguments)
-    if arguments.files_without_match and (arguments.json or arguments.jsonl):
-        raise UsageError("-L prints session ids, not JSON: leave out --json or --jsonl")
     timeout_s = config.timeout_s if arguments.timeout is None else _seconds(arguments.timeout)
     types: list[TextKind] = arguments.type or []
     request = Request(
@@ -100,36 +98,24 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         needs_total=arguments.json,
         surfaces=tuple(dict.fromkeys(arguments.surface or ())),
         alpha=_alpha(arguments.alpha),
-        deadline=time.monotonic() + timeout_s if timeout_s and not _is_ranked(mode) else None,
+        deadline=time.process_time() + timeout_s if timeout_s else None,
     )
-    if mode != "words" or arguments.words or arguments.all or arguments.no_index:
-        return request
-    return set_default_mode(request, config.mode, config.store_dir)
+    is_fixed = mode != "words" or arguments.words or arguments.all or arguments.no_index
+    if not is_fixed:
+        request = set_default_mode(request, config.mode, config.store_dir)
+    return request if request.mode in SEMANTIC_MODES else limit_to_surfaces(request)
 
 
 def _mode(arguments: Arguments) -> Mode:
-    if arguments.extended_regexp and arguments.fixed_strings:
-        raise UsageError("-E and -F cannot be combined: use one of them")
-    # -v and -o need exact matches.
-    is_exact = arguments.fixed_strings or arguments.only_matching or arguments.invert_match
-    is_ranked_by_meaning = arguments.semantic or arguments.hybrid
-    for option in ("all", "words"):
-        if getattr(arguments, option) and (
-            is_ranked_by_meaning or is_exact or arguments.extended_regexp
-        ):
-            raise UsageError(
-                f"--{option} cannot be combined with --semantic, --hybrid, -F, -E, -o or -v: "
-                "use one of them"
-            )
-    if is_ranked_by_meaning:
-        if is_exact or arguments.extended_regexp or (arguments.semantic and arguments.hybrid):
-            raise UsageError(
-                "--semantic and --hybrid cannot be combined with each other, -F, -E, -o or -v: "
-                "use one of them"
-            )
-        return "semantic" if arguments.semantic else "hybrid"
+    """Return the mode that the options name. `conflicts` excludes that they name two."""
+    if arguments.semantic:
+        return "semantic"
+    if arguments.hybrid:
+        return "hybrid"
     if arguments.extended_regexp:
         return "regex"
+    # -v and -o need exact matches.
+    is_exact = arguments.fixed_strings or arguments.only_matching or arguments.invert_match
     return "literal" if is_exact else "words"
 
 
@@ -162,10 +148,13 @@ def _patterns(arguments: Arguments) -> list[str]:
 
 def _seconds(text: str) -> float:
     try:
-        return max(float(text), 0.0)
+        seconds = float(text)
     except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
         problem = f"invalid value '{one_line(text)}' for --timeout"
-        raise UsageError(f"{problem}: use a number of seconds") from None
+        raise UsageError(f"{problem}: use a number of seconds, or 0 for no limit")
+    return seconds
 
 
 def _limit(arguments: Arguments, mode: Mode, config: Config) -> int:

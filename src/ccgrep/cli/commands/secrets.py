@@ -1,5 +1,6 @@
 """ccgrep secrets: find secrets in the store."""
 
+from itertools import islice
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
@@ -23,7 +24,7 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
             shared_bar().count(done, total, "scanning for secrets")
 
     try:
-        for secret in find_secrets(config, filters, on_turn):
+        for secret in islice(find_secrets(config, filters, on_turn), arguments.limit or None):
             found.append(secret)
             if not arguments.json:
                 shared_bar().close()

@@ -22,21 +22,15 @@ from ccgrep.output.turn_parts import Include
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.text import one_line
 
-_FORMATS = ("json", "raw", "save")
-
 
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
-    if sum(bool(getattr(arguments, name)) for name in _FORMATS) > 1:
-        raise UsageError("--json, --raw and --save cannot be combined: use one of them")
-    if arguments.budget is not None and (arguments.raw or arguments.save):
-        raise UsageError("--budget cannot limit --raw or --save: leave it out")
     config = context.config()
     around = parse_context(arguments)
     refs = arguments.ref
     finish_refresh(refresh)
     if len(refs) == 1 and (content := read_blob(config, refs[0])) is not None:
         return _write_blob(content, context)
-    shown = (show(config, ref, *around) for ref in refs)
+    shown = (show(config, ref, *around, arguments.limit or 0) for ref in refs)
     if arguments.save:
         include = Include(arguments.tools, arguments.thinking)
         for one in shown:
