@@ -46,6 +46,22 @@ class SearchOptions(NamedTuple):
     warn: Callable[[str], None] = lambda _: None
 
 
+class _LossWarning:
+    """Warns once that the answer is incomplete.
+
+    Not a method of the searcher, whose reader holds it: a cycle would keep the index open.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._is_reported = False
+
+    def __call__(self, error: StoreError) -> None:
+        if not self._is_reported:
+            self._is_reported = True
+            self._warn(f"some turns cannot be read: {error}")
+
+
 class Searcher:
     """Answers requests from a full-text index, or from the store alone."""
 
@@ -57,7 +73,7 @@ class Searcher:
         self.embedded: Embedded | None = None
         self._texts, self._newest, self.is_whole = index
         self._turns: TurnReader | None = None
-        self._is_loss_reported = False
+        self._on_lost = _LossWarning(self._options.warn)
 
     def run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request; leave out hits in ccgrep's own output if the request says so."""
@@ -174,7 +190,7 @@ class Searcher:
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415 - only without an index
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-        return StoreScan(open_store(self._config.store_dir), filters, self._warn_of_loss)
+        return StoreScan(open_store(self._config.store_dir), filters, self._on_lost)
 
     def title(self, session: str) -> str:
         first = self._texts.stored(session, 0)
@@ -192,14 +208,8 @@ class Searcher:
             from ccgrep.search.turn_reader import TurnReader  # noqa: PLC0415
             from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-            self._turns = TurnReader(open_store(self._config.store_dir), self._warn_of_loss)
+            self._turns = TurnReader(open_store(self._config.store_dir), self._on_lost)
         return self._turns
-
-    def _warn_of_loss(self, error: StoreError) -> None:
-        """Warn once that the answer is incomplete."""
-        if not self._is_loss_reported:
-            self._is_loss_reported = True
-            self._options.warn(f"some turns cannot be read: {error}")
 
     def _field_text(self, place: Place, field: str) -> str:
         """Return the text that a field of the index was built from."""
