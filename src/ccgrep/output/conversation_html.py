@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
+from ccgrep.output.conversation_text import LOST, session_facts, session_notes
 from ccgrep.output.formatting import local_time
 from ccgrep.output.safe_html import (
     highlighting_css,
@@ -21,7 +21,7 @@ from ccgrep.output.safe_html import (
     render_markdown,
     render_plain,
 )
-from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
+from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, one_line
 
 _IMAGES = {

@@ -6,11 +6,11 @@ lines that describe a session.
 
 from collections.abc import Callable, Iterator
 
-from ccgrep.model import Blob, Note, Session, Text, Thinking, Turn
+from ccgrep.model import Note, Session, Text, Thinking, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.formatting import byte_size, local_time
+from ccgrep.output.formatting import local_time
 from ccgrep.output.style import Style
-from ccgrep.output.turn_parts import Include, summary_line, turn_mark
+from ccgrep.output.turn_parts import Include, blob_line, summary_line, turn_mark
 from ccgrep.text import clip, escape, one_line
 
 LOST = "(this turn is lost: run `ccgrep fsck --repair`)"
@@ -98,9 +98,3 @@ def _content_lines(turn: Turn, include: Include, style: Style) -> Iterator[str]:
             yield f"  {one_line(summary_line(part))}"
             if part.result is not None:
                 yield from (f"  {blob_line(blob)}" for blob in part.result.blobs)
-
-
-def blob_line(blob: Blob) -> str:
-    """Return a line such as `[image: png, 84 KB, @86fa2311d1]`, with the REF of the bytes."""
-    kind = one_line(blob.media_type).replace("/", ": ", 1) or "payload"
-    return f"[{kind}, {byte_size(blob.size)}, @{blob.sha256[:10]}]"

@@ -40,13 +40,14 @@ def update(
     changed: list[str] | None,
     feedback: Feedback,
     report: Callable[[Refreshed], object],
+    is_always_bounded: bool = False,
 ) -> None:
     """Ingest the changed transcripts, and report as soon as they can be searched.
 
     If `changed` is None, or holds a transcript that did more than grow, scan all roots.
     """
     if not changed or not ingest_grown(config, changed, report):
-        report(refresh(config, feedback))
+        report(refresh(config, feedback, is_always_bounded))
 
 
 def bring_up_to_date(config: Config, feedback: Feedback) -> None:
@@ -56,9 +57,10 @@ def bring_up_to_date(config: Config, feedback: Feedback) -> None:
         update(config, changed, feedback, lambda _: None)
 
 
-def refresh(config: Config, feedback: Feedback) -> Refreshed:
+def refresh(config: Config, feedback: Feedback, is_always_bounded: bool = False) -> Refreshed:
     """Scan the roots and ingest what changed, within the time budget; the first time, everything.
 
+    With `is_always_bounded`, the first time keeps to the time budget too.
     If another process holds the lock or the disk is full, warn and leave the store as it is.
     """
     is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
@@ -69,7 +71,9 @@ def refresh(config: Config, feedback: Feedback) -> Refreshed:
         )
     options = make_options(config, _WAIT_S)
     if not is_first:
-        options = replace(options, budget_s=config.refresh_budget_s, kinds=None)
+        options = replace(options, kinds=None)
+    if not is_first or is_always_bounded:
+        options = replace(options, budget_s=config.refresh_budget_s)
     try:
         store = create_store(config.store_dir)
         if store.was_exposed:

@@ -25,6 +25,16 @@ def set_default_mode(request: Request, mode: DefaultMode, store_dir: str) -> Req
     return request
 
 
+def set_best_mode(request: Request, mode: DefaultMode, store_dir: str) -> Request:
+    """Return a request for an agent, which asks with words where a person asks a question.
+
+    In the mode `auto`, it is ranked by words and meaning if turns are embedded.
+    """
+    if mode == "auto" and not request.types and request.limit and _has_vectors(store_dir):
+        return request._replace(mode="hybrid", is_mode_chosen=True)
+    return set_default_mode(request, mode, store_dir)
+
+
 def _has_vectors(store_dir: str) -> bool:
     folder = os.path.join(store_dir, "vectors")
     try:
