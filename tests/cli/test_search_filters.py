@@ -72,7 +72,8 @@ NAMES = {"shop1111": "shop", "agent-a1": "agent", "api22222": "api", "web44444":
 def found(home: Home, *arguments: str, cwd: Path | None = None, stdin: str = "") -> list[str]:
     """Return the matching turns, sorted."""
     done = home.run("-n", "0", *arguments, cwd=cwd, input=stdin)
-    assert (done.returncode, done.stderr) == (0 if done.stdout else 1, ""), done.stderr
+    assert done.returncode == (0 if done.stdout else 1), done.stderr
+    assert bool(done.stderr) == (not done.stdout)  # Only a search without hits says why.
     rows = [line.split(":") for line in done.stdout.splitlines()]
     return sorted(f"{NAMES.get(row[0], 'codex')}:{row[1]}" for row in rows)
 

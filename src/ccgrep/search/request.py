@@ -96,6 +96,7 @@ class Embedded(NamedTuple):
 
     texts: int
     total: int
+    outside: int = 0  # turns outside the window that have no vectors
 
 
 class Coverage(NamedTuple):

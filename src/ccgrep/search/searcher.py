@@ -186,6 +186,21 @@ class Searcher:
             return sorted(self._texts.value_counts("session", "", query))
         return sorted({place.session for _, place, _ in self._scan(filters).turns()})
 
+    def count_turns(self, filters: Filters) -> int | None:
+        """Return how many turns pass the filters, or None without an index."""
+        if not isinstance(self._texts, TextReader):
+            return None
+        query = filter_clauses(self._texts, filters).apply(self._texts.everything())
+        return self._texts.count(query)
+
+    def count_words(self, request: Request) -> dict[str, int]:
+        """Return how many turns have each word of a request, whatever else they have."""
+        if not isinstance(self._texts, TextReader):
+            return {}
+        from ccgrep.search.word_search import count_words  # noqa: PLC0415 - only without hits
+
+        return count_words(self._texts, request)
+
     def _scan(self, filters: Filters) -> StoreScan:
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415 - only without an index
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415

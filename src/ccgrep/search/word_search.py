@@ -147,6 +147,24 @@ def has_known_word(reader: TextReader, request: Request) -> bool:
     return bool(required) and bool(reader.search(search.discussion_query(required), 1))
 
 
+def count_words(reader: TextReader, request: Request) -> dict[str, int]:
+    """Return how many turns have each word of the request; no words if it is only one.
+
+    Phrases are left out, because not every field has the positions of words.
+    """
+    queries = _parse_patterns(reader, request)
+    units = dict.fromkeys(unit for units in queries for unit in content_units(units))
+    if len(units) < 2:
+        return {}
+    search = _WordSearch(reader, request)
+    counted = {
+        unit.typed: search.typed_query([Requirement([unit], 1)])
+        for unit in units
+        if not unit.is_phrase
+    }
+    return {word: reader.count(search.clauses.apply(query)) for word, query in counted.items()}
+
+
 def _parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
     queries = (parse(text, reader.stems, reader.tokens) for text in request.patterns)
     return [units for units in queries if units]
@@ -303,10 +321,13 @@ class _WordSearch:
 
     def names_query(self, required: list[Requirement]) -> Query:
         """Return a query for turns that have all units, anywhere but in machine text."""
+        return self._reader.combine(self.typed_query(required), [], self._machine)
+
+    def typed_query(self, required: list[Requirement]) -> Query:
+        """Return a query for turns that have all units in the requested kinds of text."""
         types = self._request.types
         fields = tuple(f for kind in types for f in _FIELDS[kind]) or _ALL_FIELDS
-        query = self._query(required, lambda unit: self._in_any(fields, unit))
-        return self._reader.combine(query, [], self._machine)
+        return self._query(required, lambda unit: self._in_any(fields, unit))
 
     def _typed_bands(self, required: list[Requirement]) -> list[Band]:
         fields = tuple(field for kind in self._request.types for field in _FIELDS[kind])

@@ -49,17 +49,18 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
         _explain(result, context)
     budget = Budget(arguments.budget)
     printer = _Printer(arguments, context, budget)
+    is_miss = not (result.answer.hits or result.answer.is_cut_short)
     if arguments.files_without_match:
         code = 0 if printer.print_sessions_without_hit(request, result) else 1
     elif arguments.quiet:
         code = 0 if result.answer.hits else 1
     else:
+        if is_miss:
+            result = _add_near_miss(result, request)
         printer.print(request, result)
         code = 0 if result.answer.hits else 1
-        if code and request.mode == "words" and context.is_terminal and not arguments.json:
-            _print_similar(printer, context, config, request)
-        if code and arguments.pattern and context.is_error_terminal:
-            _suggest_command(arguments.pattern, context)
+        if is_miss:
+            _explain_miss(arguments, context, request, result, printer)
     if note := budget.note():
         context.warn(f"{note}, or `ccgrep show SESSION:TURN` to read one hit")
     return 2 if result.answer.is_cut_short else code
@@ -193,27 +194,46 @@ def _explain(result: Result, context: Context) -> None:
         context.warn(f"{place}  score {record_line.format_score(hit.score)}{parts}")
 
 
-def _suggest_command(words: list[str], context: Context) -> None:
-    """Suggest the command that the user may have meant by a pattern without hits."""
-    from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - only if nothing matched
+def _add_near_miss(result: Result, request: Request) -> Result:
+    from ccgrep.search.near_miss import find_near_miss  # noqa: PLC0415 - only if nothing matched
 
-    if question := suggest_command(words[0], words[1:]):
-        context.warn(f"no turn matches{question}")
+    miss = find_near_miss(result.searcher, request, result.answer, result.coverage.embedded)
+    return result._replace(near_miss=miss)
 
 
-def _print_similar(printer: _Printer, context: Context, config: Config, request: Request) -> None:
-    """Print semantic hits after a word search without hits, if turns are embedded."""
+def _explain_miss(
+    arguments: Arguments, context: Context, request: Request, result: Result, printer: _Printer
+) -> None:
+    """Say in one line what was searched and what nearly matched; then print similar turns."""
+    from ccgrep.output.near_miss_text import near_miss_text  # noqa: PLC0415 - nothing matched
+
+    assert result.near_miss is not None
+    line = near_miss_text(result.near_miss)
+    if arguments.pattern and context.is_error_terminal:
+        from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - nothing matched
+
+        line += suggest_command(arguments.pattern[0], arguments.pattern[1:])
+    similar = None
+    if request.mode == "words" and context.is_terminal and not arguments.json:
+        similar = _search_similar(context, context.config(model=arguments.model), request)
+    if similar is None:
+        context.warn(line)
+    else:
+        context.warn(f"{line}; the closest in meaning:")
+        printer.print(request, similar)
+
+
+def _search_similar(context: Context, config: Config, request: Request) -> Result | None:
+    """Return the turns that are closest in meaning, or None if there are none."""
     if not os.path.isdir(os.path.join(config.store_dir, "vectors")):
-        return
+        return None
     context.prepare_encoders()
     request = request._replace(mode="semantic", limit=_SUGGESTIONS)
     try:
         result = search(config, request, SearchOptions())
     except CcgrepError:
-        return  # The user did not ask for it, so a missing model is not an error.
-    if result.answer.hits:
-        context.warn("no turn has these words; the closest in meaning:")
-        printer.print(request, result)
+        return None  # The user did not ask for it, so a missing model is not an error.
+    return result if result.answer.hits else None
 
 
 class _Printer:
