@@ -143,7 +143,7 @@ def _preview(context: Context, query: str, line: str) -> Iterator[str]:
     match = window.find_snippet(rows, snippet)
     if match is None:
         # The match may be in a tool call or in thinking.
-        rows = window.split_rows(conversation_lines(shown, Include(True, True), style))
+        rows = window.split_rows(conversation_lines(shown, Include(True, True, True), style))
         match = window.find_snippet(rows, snippet)
     if match is None and snippet:
         yield window.highlight_words(snippet, query, style)

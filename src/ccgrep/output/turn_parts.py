@@ -20,6 +20,7 @@ class Include(NamedTuple):
 
     tools: bool = False
     thinking: bool = False
+    full: bool = False  # complete outputs of tools in text, instead of their first lines
 
     def parts(self, turn: Turn) -> Iterator[Note | Text | Thinking | ToolCall]:
         """Yield what follows the prompt of a turn."""

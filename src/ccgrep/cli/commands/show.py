@@ -28,6 +28,8 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         raise UsageError("--json, --raw and --save cannot be combined: use one of them")
     if arguments.budget is not None and (arguments.raw or arguments.save):
         raise UsageError("--budget cannot limit --raw or --save: leave it out")
+    if arguments.full and any(getattr(arguments, name) for name in _FORMATS):
+        raise UsageError("--full is for text: --json, --raw and --save print complete outputs")
     config = context.config()
     around = parse_context(arguments)
     refs = read_refs(arguments.ref)
@@ -80,6 +82,7 @@ def _page(
 ) -> None:
     # A cut line could end inside a color sequence.
     style = context.style_for("never" if arguments.budget is not None else arguments.color)
+    width = context.width if context.is_terminal else None
     continuations: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -87,9 +90,9 @@ def _page(
             if position:
                 yield ""
             turns: list[int] = []
-            whole = conversation_lines(
-                one, Include(arguments.tools, arguments.thinking), style, turns.append
-            )
+            is_full = arguments.full
+            include = Include(arguments.tools or is_full, arguments.thinking, is_full)
+            whole = conversation_lines(one, include, style, turns.append, width)
             for line in whole:
                 yield line
                 if budget.left_out and not continuations:
