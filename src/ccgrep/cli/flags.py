@@ -382,11 +382,17 @@ _TABLE = (
         "list sessions, most recent first",
         "Prints one session per line: id, age, project, number of turns, title. If standard "
         "output is not a terminal, tabs separate the fields. Filters select turns: a session is "
-        "listed if it has a turn that passes them.",
+        "listed if it has a turn that passes them. Sub-agents are counted with the session that "
+        "started them (`+3 sub-agents`), unless --subagents or --tree is given.",
         (
             *FILTERS,
             DOCUMENTS,
             Option(("--tree",), "print sub-agents and forks below the session they come from"),
+            Option(
+                ("--include-self",),
+                "include the session that runs this command. When an agent lists sessions, ccgrep "
+                "leaves out the agent's own.",
+            ),
             Option(
                 ("-n", "--limit"),
                 "print at most N sessions, or trees. 0 means all. The default is 20 on a "
@@ -411,6 +417,11 @@ _TABLE = (
         "through a pager ($PAGER, or else less).",
         (
             *TURN_PARTS,
+            Option(
+                ("--full",),
+                "print the complete output of each tool instead of its first lines. Implies "
+                "--tools.",
+            ),
             *CONTEXT,
             Option(
                 ("--raw",),

@@ -21,12 +21,14 @@ from ccgrep.mcp.arguments import (
 from ccgrep.mcp.project_filter import find_project_sessions
 from ccgrep.mcp.turn_fields import turn_fields
 from ccgrep.ops.list import ListedSession, list_sessions
-from ccgrep.ops.search import search
+from ccgrep.ops.search import Result, search
 from ccgrep.ops.show import Conversation, show_range
 from ccgrep.output.formatting import iso_time
+from ccgrep.output.near_miss_text import near_miss_text
 from ccgrep.output.record_line import snippet_parts
 from ccgrep.paths import last_name
 from ccgrep.search.default_mode import set_best_mode
+from ccgrep.search.near_miss import find_near_miss
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import FoundHit, SearchOptions
 from ccgrep.text import clean
@@ -43,6 +45,15 @@ _MODES: dict[str, DefaultMode] = {
 _INCLUSIONS: dict[str, Inclusion] = {
     "fold": "include", "include": "include", "exclude": "exclude", "only": "only",
 }  # fmt: skip
+_SPELLING = {
+    "sessions": "session_id",
+    "kind": "use type={}",
+    "one_word": "which are the results",
+    "words": "use mode=lexical",
+    "filters": "leave out {}",
+    "window": "which `ccgrep index --embed-all` embeds",
+}
+"""The advice for a search without hits, in terms of this tool."""
 
 Fields = dict[str, Any]
 Warn = Callable[[str], None]
@@ -87,27 +98,36 @@ class Tools(NamedTuple):
         request = set_best_mode(request, wanted, self.config.store_dir)
         options = SearchOptions(embed_pending=True, warn=warn)
 
-        def search_in(session_id: str | None) -> list[FoundHit]:
-            nonlocal tier
+        def search_in(session_id: str | None) -> tuple[list[FoundHit], str]:
             sessions = (session_id,) if session_id is not None else None
             filters = request.filters._replace(sessions=sessions)
-            result = search(self.config, request._replace(filters=filters), options)
-            tier = result.answer.tier
-            return result.found(types)
+            result, tier = self._search(request._replace(filters=filters), options)
+            return result.found(types), tier
 
+        found: list[FoundHit] = []
         tier = None
         try:
             if asked.session_id is None:
-                found = search_in(None)
+                found, tier = search_in(None)
             else:
-                found = self._resolving(asked.session_id, search_in)
+                found, tier = self._resolving(asked.session_id, search_in)
         except NotFoundError as error:
             warn(str(error))
-            found = []
         hits = found[start:]
         items = [_hit_fields(hit) for hit in hits[: asked.limit]]
         results, rest = reply.fit_items(items, start, start + len(hits))
         return {"results": results, "tier": tier, **_cursor_fields(rest)}
+
+    def _search(self, request: Request, options: SearchOptions) -> tuple[Result, str]:
+        """Search; without a hit, search for the rarest word alone, and note what would match."""
+        result = search(self.config, request, options)
+        if result.answer.hits:
+            return result, result.answer.tier
+        miss = find_near_miss(result.searcher, request, result.answer, result.coverage.embedded)
+        options.warn(near_miss_text(miss, _SPELLING))
+        if miss.change != "one_word":
+            return result, result.answer.tier
+        return search(self.config, request._replace(patterns=miss.names), options), "some"
 
     def list_conversations(self, asked: ListArguments) -> Fields:
         (start,) = _parse_cursor(asked.cursor)

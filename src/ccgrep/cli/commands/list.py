@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from ccgrep.cli.calling_session import find_callers, is_agent
 from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.ops.list import list_sessions
@@ -14,8 +15,12 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     filters = parse_filters(arguments, context, config, documents="exclude")
+    is_own = arguments.include_self or arguments.session or not is_agent(context.environment)
+    if not is_own:
+        filters = filters._replace(except_ids=find_callers(context.environment, config))
+    is_folded = arguments.subagents is None and config.subagents == "include"
     limit = config.list_limit if is_cut else arguments.limit or 0
-    sessions = list_sessions(config, filters, limit, arguments.tree)
+    sessions = list_sessions(config, filters, limit, arguments.tree, is_folded)
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0
