@@ -1,7 +1,9 @@
 """Measures what `ccgrep mcp` costs the real clients, and checks that they offer its tools.
 
 Each client runs alternately with and without the server, in two homes of its own. The first request
-to the model must offer the four tools. One more run calls a tool: the model must get its reply.
+to the model must offer the server: the four tools by Claude Code, their namespace by Codex, which
+defers the tools of every server until the model searches for them. One more run calls a tool: the
+model must get its reply, and Codex must have found the four tools.
 """
 
 import json
@@ -29,10 +31,14 @@ _COMMANDS: dict[Client, list[str]] = {
     "claude": ["claude", "-p", "--dangerously-skip-permissions", "--"],
     "codex": ["codex", "exec", "--"],
 }
-_NAMES: dict[Client, Call] = {
-    "claude": Call("mcp__ccgrep__search_conversations", {"query": "numbat"}),
-    "codex": Call("search_conversations", {"query": "numbat"}, namespace="mcp__ccgrep"),
+_CALLS: dict[Client, tuple[Call, ...]] = {
+    "claude": (Call("mcp__ccgrep__search_conversations", {"query": "numbat"}),),
+    "codex": (
+        Call("tool_search", {"query": "search list read past conversations turn", "limit": 4}),
+        Call("search_conversations", {"query": "numbat"}, namespace="mcp__ccgrep"),
+    ),
 }
+_OFFERED = {"claude": [f"mcp__ccgrep__{name}" for name in TOOLS], "codex": ["mcp__ccgrep"]}
 
 
 class Place(NamedTuple):
@@ -82,14 +88,14 @@ def measure(scratch: Path, clients: Clients, runs: int) -> int:
             times[False].append(without.run(HELLO)[0])
             seconds, requests = with_server.run(HELLO)
             times[True].append(seconds)
-            offered += _offers_tools(requests[0])
-        _, (_, second) = with_server.run(SEARCH)
-        is_answered = r"\"results\"" in json.dumps(second)
+            offered += _has_all(requests[0], _OFFERED[client])
+        *_, last = with_server.run(SEARCH)[1]
+        is_answered = _has_all(last, [*TOOLS, '\\"results\\"'])
         bare, served = statistics.median(times[False]), statistics.median(times[True])
         print(
             f"{client}: median of {runs} runs {bare:.2f} s without the server, {served:.2f} s with "
-            f"it, {served - bare:+.2f} s; tools in the first request of {offered} of {runs}; "
-            f"reply of a tool {'' if is_answered else 'not '}seen by the model",
+            f"it, {served - bare:+.2f} s; offered in the first request of {offered} of {runs}; "
+            f"the model {'got' if is_answered else 'did not get'} the four tools and a reply",
             flush=True,
         )
         failures += served - bare > LIMIT_S or offered < runs or not is_answered
@@ -97,16 +103,16 @@ def measure(scratch: Path, clients: Clients, runs: int) -> int:
     return 1 if failures else 0
 
 
-def _offers_tools(body: Any) -> bool:
-    tools = json.dumps(body)
-    return all(name in tools for name in TOOLS)
+def _has_all(body: Any, texts: list[str]) -> bool:
+    whole = json.dumps(body)
+    return all(text in whole for text in texts)
 
 
 def _open(
     scratch: Path, clients: Clients, client: Client, stub: StubServer, has_server: bool
 ) -> Place:
     name = f"{client}-start-{'with' if has_server else 'without'}"
-    asked = turn(SEARCH, (_NAMES[client],), "it is in the zoo")
+    asked = turn(SEARCH, *((call,) for call in _CALLS[client]), "it is in the zoo")
     scenario = Scenario(name, client, (Session("main", (turn(HELLO, "hello"), asked)),))
     world = World(scratch / "runs" / name, clients, scenario, stub.url(scenario))
     if has_server:
