@@ -110,9 +110,10 @@ def _item(part: Part, number: str) -> dict[str, Any] | None:
                 "call_id": f"call_{number}",
             }
         case Call("tool_search", input):
-            call = {"type": "tool_search_call", "execution": "client", "arguments": input}
             return {
-                **call,
+                "type": "tool_search_call",
+                "execution": "client",
+                "arguments": input,
                 "status": "completed",
                 "id": f"tsc_{number}",
                 "call_id": f"call_{number}",

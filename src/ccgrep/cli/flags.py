@@ -637,8 +637,9 @@ _TABLE = (
         "mcp",
         "run an MCP server on standard input and output",
         "Offers an agent the tools search_conversations, list_conversations, read_turn and "
-        "read_conversation. They give the same answers as the command line. The server ingests "
-        "changes while it runs, and exits when standard input is closed. `ccgrep setup` registers "
+        "read_conversation. They give the same answers as the command line. Each call ingests "
+        "changes first. With `pip install 'ccgrep[mcp]'`, the server also ingests them as they "
+        "happen. It exits when standard input is closed. `ccgrep setup` registers "
         "it with an agent. The server redacts secrets even if the setting `redact` is never.",
         (Option(("--no-redact",), "show secrets to the agent"),),
         (

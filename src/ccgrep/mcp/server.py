@@ -33,6 +33,7 @@ from ccgrep.mcp.jsonrpc import (
 )
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
+_MAX_REPORTS = 20  # of the progress of one call
 
 OnProgress = Callable[[int, int], None]
 """Is told how much of how much is done."""
@@ -219,9 +220,10 @@ class Server:
 
         def report(done: int, total: int) -> None:
             nonlocal last
-            if token is None or call.is_cancelled or done <= last:
-                return  # The specification demands that progress increases.
-            last = done
+            step = done * _MAX_REPORTS // max(total, 1)
+            if token is None or call.is_cancelled or step <= last:
+                return  # The specification demands that progress increases, without a flood.
+            last = step
             params = {"progressToken": token, "progress": done, "total": total}
             self._send(encode_notification("notifications/progress", params))
 
