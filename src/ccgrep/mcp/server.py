@@ -1,16 +1,13 @@
-"""Serves the tools on standard input and output, until standard input is closed.
+"""Answers the messages of a client: one line in, at most one line out.
 
-The main thread reads messages and answers at once what costs nothing. One worker thread runs the
-tools, one call at a time: two searches at once take twice the memory and are no faster. So a
+The caller's thread is answered at once if that costs nothing. One worker thread runs the tools, one
+call at a time: two searches at once take twice the memory and are no faster. So a
 client can ping the server, or cancel a call, while a tool runs.
 
 Start-up is what an agent waits for. The tools are imported by the first call.
 """
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Protocol
@@ -98,6 +95,9 @@ class Server:
     def receive(self, line: bytes) -> None:
         """Answer a line, now or after the calls before it."""
         try:
+            if len(line) > MAX_LINE_BYTES:
+                error = f"a message must have at most {MAX_LINE_BYTES:,} bytes"
+                raise RpcError(INVALID_REQUEST, error)
             texts = parse_line(line)
             if isinstance(texts, list) and (self._version != protocol.BATCH_VERSION or not texts):
                 raise RpcError(INVALID_REQUEST, "batches are not supported: send one message")
@@ -228,42 +228,3 @@ class Server:
             self._send(encode_notification("notifications/progress", params))
 
         return report
-
-
-def serve(open_tools: Callable[[], Toolbox], after_call: Callable[[], None]) -> None:
-    """Answer the client on standard input and output."""
-    # Whatever prints to standard output would break the protocol, so that becomes standard error.
-    output = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    lock = Lock()
-
-    def send(message: bytes) -> None:
-        # A client that is gone closed standard input too: the loop below ends.
-        with lock, suppress(BrokenPipeError):
-            _write(output.fileno(), message + b"\n")
-
-    server = Server(send, open_tools, after_call)
-    for line in _read_lines():
-        if line is None:
-            error = f"a message must have at most {MAX_LINE_BYTES:,} bytes"
-            send(encode_error(RpcError(INVALID_REQUEST, error)))
-        elif line.strip():
-            server.receive(line)
-    server.finish()
-
-
-def _read_lines() -> Iterator[bytes | None]:
-    """Yield the lines of standard input; None stands for one that is too long."""
-    while line := sys.stdin.buffer.readline(MAX_LINE_BYTES):
-        if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
-            yield line
-            continue
-        while (rest := sys.stdin.buffer.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
-            pass
-        yield None
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

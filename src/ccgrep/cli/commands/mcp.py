@@ -7,14 +7,20 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.stdio_lines import claim_output, read_lines
 from ccgrep.config import Config
-from ccgrep.mcp.server import Toolbox, serve
+from ccgrep.mcp.server import MAX_LINE_BYTES, Server, Toolbox
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
     watcher = _Watcher(config, context.warn)
-    serve(lambda: _open_tools(config, arguments.glob, context), watcher.start)
+    server = Server(
+        claim_output(), lambda: _open_tools(config, arguments.glob, context), watcher.start
+    )
+    for line in read_lines(MAX_LINE_BYTES):
+        server.receive(line)
+    server.finish()
     return 0
 
 
