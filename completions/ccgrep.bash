@@ -196,6 +196,7 @@ _ccgrep_options() {
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 --tree$'\t''print sub-agents and forks below the session they come from'
+                --include-self$'\t''include the session that runs this command'
                 -n$'\t''print at most N sessions, or trees'
                 --limit$'\t''print at most N sessions, or trees'
                 --full-id$'\t''print whole session ids'
@@ -212,6 +213,7 @@ _ccgrep_options() {
             candidates=(
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
+                --full$'\t''print the complete output of each tool instead of its first lines'
                 -A$'\t''also print the next N turns'
                 --after-context$'\t''also print the next N turns'
                 -B$'\t''also print the previous N turns'

@@ -74,11 +74,17 @@ def test_show_tools_renders_calls_compactly(shop: Home) -> None:
         "thinking: The clock may be off.",
         "assistant: I'll investigate the authentication.",
         "  [Bash] git status",
+        "    clean",
         "  [Read] src/auth/handler.ts",
+        "    code",
         "  [Write] a.txt (5 chars)",
+        "    ok",
         "  [Grep] jwt (failed)",
+        "    none",
         "  [Task] Explore look",
+        "    x",
         "  [WebFetch]",
+        "    x",
         "assistant: Fixed: the token expired too early.",
     ]
 

@@ -216,3 +216,32 @@ def test_list_on_a_terminal_is_limited_and_reports_the_limit(home: Home) -> None
     assert len(on_terminal(home, "list", "-n0", NO_COLOR="1").splitlines()) == 23
     assert len(on_terminal(home, "list", CCGREP_LIST_LIMIT="5").splitlines()) == 6
     assert len(home.run("list").stdout.splitlines()) == 23
+
+
+def test_subagents_are_folded_under_the_session_that_started_them(shop: Home) -> None:
+    ids = ids_by_prompt(shop)
+    assert listed(shop) == ["codex", "other", "deeper", "fork", "main"]
+    sessions = {one["id"]: one["subagent_count"] for one in shop.json("list")["sessions"]}
+    assert sessions[ids["main"]] == 2
+    assert sum(sessions.values()) == 2
+    lines = shop.run("list").stdout.splitlines()
+    assert [line.split("\t")[4] for line in lines][-1] == "(+2 sub-agents) main"
+    lines = shop.run("list", "--subagents", "only").stdout.splitlines()
+    label = f"(sub-agent of {ids['main'][:8]})"
+    assert [line.split("\t")[4] for line in lines] == [f"{label} agent-2", f"{label} agent-1"]
+    # A sub-agent is listed if the session that started it is not.
+    assert listed(shop, "--session", ids["agent-1"]) == ["agent-1"]
+
+
+def test_list_leaves_out_the_calling_session(shop: Home) -> None:
+    ids = ids_by_prompt(shop)
+    variables = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": ids["main"]}
+
+    def ask(*options: str) -> list[str]:
+        done = shop.run("list", "--subagents", "include", *options, env=variables)
+        return [line.split("\t")[4].rpartition(") ")[2] for line in done.stdout.splitlines()]
+
+    others = ["codex", "other", "deeper", "fork"]
+    assert ask() == others
+    assert sorted(ask("--include-self")) == sorted([*others, "agent-2", "agent-1", "main"])
+    assert ask("--session", ids["main"]) == ["main"]

@@ -99,7 +99,7 @@ def test_pick_starts_with_the_pattern_and_filters(terminal: Terminal, tmp_path: 
 def test_preview_scrolls_to_the_match(terminal: Terminal) -> None:
     start(terminal, "ccgrep pick zebra")
     shown = terminal.wait(lambda screen: " lines above" in screen)
-    assert "│ and the zebra at the end" in shown
+    assert "│     and the zebra at the end" in shown
     row = next(line for line in shown.splitlines() if "…" in line)
     assert re.search(r"\w+ work +….*answer and the zebra at the end", row), row
     assert "Session aaaaaaaa-first" in shown

@@ -21,6 +21,7 @@ from ccgrep.cli import main
 from ccgrep.config import make_config
 from ccgrep.errors import CcgrepError
 from ccgrep.semantic import vectors
+from ccgrep.mcp.arguments import SearchArguments
 from ccgrep.mcp.tools import Tools
 import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.list
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
@@ -33,13 +34,14 @@ config = make_config(os.environ)
 semantic_search._open_query_encoder(make_embedder(config, find_model(config)))
 
 def call_mcp(query):
-    tools = Tools(make_config(os.environ), None, int, frozenset)
+    tools = Tools(make_config(os.environ), None, int, frozenset, lambda *_: None)
+    notes = []
     try:
-        made = tools.search_conversations(query, include_self=True)
+        made = tools.search_conversations(SearchArguments(query, include_self=True), notes.append)
     except CcgrepError as error:
         sys.stderr.write(str(error))
         return 2
-    sys.stderr.write(" ".join(made.pop("notes", [])))
+    sys.stderr.write(" ".join(notes))
     for hit in made["results"]:
         print(hit["session_id"], hit["turn_number"], hit["score"], hit["snippet"], sep=":")
     return 0

@@ -396,11 +396,17 @@ _TABLE = (
         "list sessions, most recent first",
         "Prints one session per line: id, age, project, number of turns, title. If standard "
         "output is not a terminal, tabs separate the fields. Filters select turns: a session is "
-        "listed if it has a turn that passes them.",
+        "listed if it has a turn that passes them. Sub-agents are counted with the session that "
+        "started them (`+3 sub-agents`), unless --subagents or --tree is given.",
         (
             *FILTERS,
             DOCUMENTS,
             Option(("--tree",), "print sub-agents and forks below the session they come from"),
+            Option(
+                ("--include-self",),
+                "include the session that runs this command. When an agent lists sessions, ccgrep "
+                "leaves out the agent's own.",
+            ),
             Option(
                 ("-n", "--limit"),
                 "print at most N sessions, or trees. 0 means all. The default is 20 on a "
@@ -427,6 +433,11 @@ _TABLE = (
         "through a pager ($PAGER, or else less).",
         (
             *TURN_PARTS,
+            Option(
+                ("--full",),
+                "print the complete output of each tool instead of its first lines. Implies "
+                "--tools.",
+            ),
             *CONTEXT,
             TURN_LIMIT,
             Option(
@@ -647,8 +658,9 @@ _TABLE = (
         "mcp",
         "run an MCP server on standard input and output",
         "Offers an agent the tools search_conversations, list_conversations, read_turn and "
-        "read_conversation. They give the same answers as the command line. The server ingests "
-        "changes while it runs, and exits when standard input is closed. `ccgrep setup` registers "
+        "read_conversation. They give the same answers as the command line. Each call ingests "
+        "changes first. With `pip install 'ccgrep[mcp]'`, the server also ingests them as they "
+        "happen. It exits when standard input is closed. `ccgrep setup` registers "
         "it with an agent. The server redacts secrets even if the setting `redact` is never.",
         (Option(("--no-redact",), "show secrets to the agent"),),
         (

@@ -152,7 +152,7 @@ def _preview(context: Context, query: str, row: str) -> Iterator[str]:
     match = preview.find_match(rows, snippet, find)
     if match is None:
         # The match may be in a tool call or in thinking.
-        rows = preview.split_rows(conversation_lines(shown, Include(True, True), style))
+        rows = preview.split_rows(conversation_lines(shown, Include(True, True, True), style))
         match = preview.find_match(rows, snippet, find)
     if match is None and snippet:
         yield preview.highlight(snippet, find, style)

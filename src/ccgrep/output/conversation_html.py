@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.conversation_text import (
-    LOST,
-    blob_line,
-    resume_line,
-    session_facts,
-    session_notes,
-)
+from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
 from ccgrep.output.formatting import AGENTS, local_time
 from ccgrep.output.safe_html import (
     highlighting_css,
@@ -26,7 +20,7 @@ from ccgrep.output.safe_html import (
     render_line,
     render_markdown,
 )
-from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
+from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, one_line
 
 _IMAGES = {

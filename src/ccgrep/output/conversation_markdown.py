@@ -9,15 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from ccgrep.model import Blob, Note, Session, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.conversation_text import (
-    LOST,
-    blob_line,
-    resume_line,
-    session_facts,
-    session_notes,
-)
+from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
 from ccgrep.output.formatting import AGENTS, local_time
-from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
+from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, escape, one_line, redact
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")

@@ -41,18 +41,20 @@ def update(
     changed: list[str] | None,
     feedback: Feedback,
     report: Callable[[Refreshed], object],
+    is_always_bounded: bool = False,
 ) -> None:
     """Ingest the changed transcripts, and report as soon as they can be searched.
 
     If `changed` is None, or holds a transcript that did more than grow, scan all roots.
     """
     if not changed or not ingest_grown(config, changed, report, feedback.warn):
-        report(refresh(config, feedback))
+        report(refresh(config, feedback, is_always_bounded))
 
 
-def refresh(config: Config, feedback: Feedback) -> Refreshed:
+def refresh(config: Config, feedback: Feedback, is_always_bounded: bool = False) -> Refreshed:
     """Scan the roots and ingest what changed, within the time budget; the first time, everything.
 
+    With `is_always_bounded`, the first time keeps to the time budget too.
     If another process holds the lock or the disk is full, warn and leave the store as it is.
     """
     is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
@@ -64,7 +66,9 @@ def refresh(config: Config, feedback: Feedback) -> Refreshed:
     # The first time there is nothing to answer from: wait for a process that builds the store.
     options = make_options(config, _FIRST_WAIT_S if is_first else _WAIT_S)
     if not is_first:
-        options = replace(options, budget_s=config.refresh_budget_s, kinds=None)
+        options = replace(options, kinds=None)
+    if not is_first or is_always_bounded:
+        options = replace(options, budget_s=config.refresh_budget_s)
     try:
         store = create_store(config.store_dir)
         if store.was_exposed:

@@ -43,6 +43,16 @@ def limit_to_surfaces(request: Request) -> Request:
     return request._replace(types=types, surfaces=())
 
 
+def set_best_mode(request: Request, mode: DefaultMode, store_dir: str) -> Request:
+    """Return a request for an agent, which asks with words where a person asks a question.
+
+    In the mode `auto`, it is ranked by words and meaning if turns are embedded.
+    """
+    if mode == "auto" and not request.types and request.limit and _has_vectors(store_dir):
+        return request._replace(mode="hybrid", is_mode_chosen=True)
+    return set_default_mode(request, mode, store_dir)
+
+
 def _has_vectors(store_dir: str) -> bool:
     folder = os.path.join(store_dir, "vectors")
     try:

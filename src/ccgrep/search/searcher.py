@@ -59,6 +59,22 @@ class SearchOptions(NamedTuple):
     on_embed: Callable[[EmbedProgress], None] = lambda _: None
 
 
+class _LossWarning:
+    """Warns once that the answer is incomplete.
+
+    Not a method of the searcher, whose reader holds it: a cycle would keep the index open.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._is_reported = False
+
+    def __call__(self, error: StoreError) -> None:
+        if not self._is_reported:
+            self._is_reported = True
+            self._warn(f"some turns cannot be read: {error}")
+
+
 class Searcher:
     """Answers requests from a full-text index, or from the store alone."""
 
@@ -70,7 +86,7 @@ class Searcher:
         self.embedded: Embedded | None = None
         self._texts, self._newest, self.is_whole = index
         self._turns: TurnReader | None = None
-        self._is_loss_reported = False
+        self._on_lost = _LossWarning(self._options.warn)
         self._read_texts: dict[tuple[Place, TextKind], str] = {}
         self._read_chars = 0
 
@@ -235,7 +251,7 @@ class Searcher:
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415 - only without an index
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-        return StoreScan(open_store(self._config.store_dir), filters, self._warn_of_loss)
+        return StoreScan(open_store(self._config.store_dir), filters, self._on_lost)
 
     def title(self, session: str) -> str:
         first = self._texts.stored(session, 0)
@@ -255,16 +271,10 @@ class Searcher:
 
             store = open_store(self._config.store_dir)
             if isinstance(self._texts, TextReader):
-                self._turns = TurnReader(store, self._warn_of_loss, self._texts.turn_key)
+                self._turns = TurnReader(store, self._on_lost, self._texts.turn_key)
             else:
-                self._turns = TurnReader(store, self._warn_of_loss)
+                self._turns = TurnReader(store, self._on_lost)
         return self._turns
-
-    def _warn_of_loss(self, error: StoreError) -> None:
-        """Warn once that the answer is incomplete."""
-        if not self._is_loss_reported:
-            self._is_loss_reported = True
-            self._options.warn(f"some turns cannot be read: {error}")
 
     def _field_text(self, place: Place, field: str) -> str:
         """Return the text that a field of the index was built from."""

@@ -37,6 +37,24 @@ def walk_trees(store: Store, rows: Sequence[Row], limit: int) -> Iterator[tuple[
                 stack += ((child, depth + 1) for child in reversed(below))
 
 
+def find_tops(rows: Sequence[Row], ids: Collection[str]) -> dict[str, str]:
+    """Map each session to the outermost of itself and its ancestors that is in `ids`.
+
+    A session that has none there is mapped to itself. Only sub-agents have ancestors.
+    """
+    parents = {row.session.id: row.session.parent for row in rows if row.session.kind == "subagent"}
+    tops = {}
+    for row in rows:
+        id = top = row.session.id
+        seen = {""}
+        while id not in seen:
+            seen.add(id)
+            top = id if id in ids else top
+            id = parents.get(id, "")
+        tops[row.session.id] = top
+    return tops
+
+
 def add_descendants(
     row: Row, rows: Sequence[Row], chosen: dict[str, Row], with_superseded: bool = False
 ) -> None:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
+from ccgrep.cli.calling_session import find_callers, is_agent
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
@@ -18,9 +19,13 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     config = context.config()
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     filters = parse_filters(arguments, context, config, documents="exclude")
+    is_own = arguments.include_self or arguments.session or not is_agent(context.environment)
+    if not is_own:
+        filters = filters._replace(except_ids=find_callers(context.environment, config))
+    is_folded = arguments.subagents is None and config.subagents == "include"
     finish_refresh(refresh)
     limit = config.list_limit if is_cut else arguments.limit or 0
-    sessions = list_sessions(config, filters, limit, arguments.tree)
+    sessions = list_sessions(config, filters, limit, arguments.tree, is_folded)
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0

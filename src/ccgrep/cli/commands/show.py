@@ -77,6 +77,7 @@ def _page(
 ) -> None:
     # A cut line could end inside a color sequence.
     style = context.style_for("never" if arguments.budget is not None else arguments.color)
+    width = context.width if context.is_terminal else None
     continuations: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -84,9 +85,9 @@ def _page(
             if position:
                 yield ""
             turns: list[int] = []
-            whole = conversation_lines(
-                one, Include(arguments.tools, arguments.thinking), style, turns.append
-            )
+            is_full = arguments.full
+            include = Include(arguments.tools or is_full, arguments.thinking, is_full)
+            whole = conversation_lines(one, include, style, turns.append, width)
             for line in whole:
                 yield line
                 if budget.left_out and not continuations:
