@@ -104,6 +104,6 @@ def test_record_and_block_show_the_line_of_an_output_that_has_all_words(home: Ho
     home.index()
     for query in ("econnrefused", "postgres econnrefused"):
         record = home.run(query, "--width", "50").stdout
-        assert record == "aaaaaaaa:0:0.500:…FATAL: postgres econnrefused line 501 line 502…\n"
+        assert record == "aaaaaaaa:0:0.500:…FATAL: postgres econnrefused line 501 line 502 l…\n"
         shown = on_terminal(home, query, NO_COLOR="1").splitlines()
         assert "  tool: …FATAL: postgres econnrefused" in shown

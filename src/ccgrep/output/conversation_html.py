@@ -30,7 +30,7 @@ _IMAGES = {
     b"RIFF": "image/webp",
 }
 _MAX_TURNS_WITHOUT_CONTENTS = 3
-_TITLE_COLUMNS = 80  # The stylesheet cuts a title that is longer than one line of the window.
+_TITLE_COLUMNS = 200  # The stylesheet shows one line of it.
 _STYLESHEET = os.path.join(os.path.dirname(__file__), "conversation.css")
 
 

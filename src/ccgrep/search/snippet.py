@@ -288,9 +288,10 @@ def _snippet_start(text: str, match: int, width: int) -> int:
     tail = max(len(text) - width, 0)
     if tail < match and columns(text[tail:]) <= width:
         return _word_start(text, min(tail, max(match - width // 4, 0)))
-    at = max(match - width // 4, 0)
-    line = text.rfind("\n", at, match) + 1
-    return line if at and line else _word_start(text, at)
+    line = text.rfind("\n", max(match - width // 2, 0), match) + 1
+    if line and columns(text[line:match]) <= width // 2:
+        return line
+    return _word_start(text, max(match - width // 4, 0))
 
 
 def _word_start(text: str, at: int) -> int:
