@@ -32,7 +32,7 @@ CONFLICTS = {
         "--embed-all --embed-since",
         "-q -v",
     ),
-    "show": ("--json --raw --save", "--budget | --raw --save"),
+    "show": ("--json --raw --save", "--budget | --raw --save", "--full | --json --raw --save"),
     "stats": ("--settings | --json",),
     "restore": ("--versions | --version --to --dry-run --force",),
     "setup": ("--remove | --hook",),
