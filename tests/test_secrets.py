@@ -155,7 +155,7 @@ def test_redaction_is_idempotent() -> None:
         assert redact(once) == once
 
 
-WITHOUT_PREFIX = {"discord bot", "airtable"}
+WITHOUT_PREFIX = {"discord bot"}
 """Families whose secrets have no prefix by which a truncated one could be recognized."""
 
 

@@ -183,7 +183,7 @@ RULES: tuple[Rule, ...] = (
          f"(?:{'|'.join(map(_word, 'fo1_ fm1a_ fm1r_ fm2_'.split()))})"
          + _at_least(30, "[A-Za-z0-9+/=_-]"), checks.is_dashed_key),
     Rule("airtable-token", ("pat",),
-         rf"{_word('pat')}{_ALNUM}{{14}}\." + _at_least(60, _HEX),
+         rf"{_word('pat')}{_ALNUM}{{14}}\.({_at_least(60, _HEX)})",
          checks.is_varied, checks.has_airtable),
     Rule("password-hash", ("$",), _CRYPT, checks.is_key, checks.has_crypt),
     Rule("docker-auth", ('"auth',),
@@ -225,10 +225,10 @@ RULES: tuple[Rule, ...] = (
          rf"{checks.ASSIGN}(?=({_VALUE}))", checks.is_named_random, checks.has_assigned),
 )
 # fmt: on
-_LITERALS = {
-    literal: [rule for rule in RULES if literal in rule.literals]
-    for literal in dict.fromkeys(literal for rule in RULES for literal in rule.literals)
-}
+_LITERALS: dict[str, list[Rule]] = {}
+for _rule in RULES:
+    for _literal in _rule.literals:
+        _LITERALS.setdefault(_literal, []).append(_rule)
 
 
 def find(text: str) -> list[Secret]:

@@ -224,8 +224,8 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "fly macaroon": ("fly-token", _prefixed("fm" + "2_lJPECAAAAAAA", _ALNUM, 120), "FlyV1 {}"),
     "airtable": (
         "airtable-token",
-        lambda r: f"pat{_mixed(14)(r)}." + "".join(r.choices(_HEX, k=64)),
-        "{}",
+        lambda r: "".join(r.choices(_HEX, k=64)),
+        "pa" + "tOn8Rm9Mz3Ub8Kv.{}",
     ),
     "sshpass": ("password", _mixed(14), "sshpass -p '{}' ssh root@db.example.com"),
     "mysql": ("password", _mixed(14), "mysqldump -h db -u root -p{} shop"),

@@ -26,7 +26,7 @@ _MIXED = (
     rf"((?:{_PLAIN}[A-Za-z0-9]+(?:\.[0-9]+)*)?)[A-Za-z0-9]*+"
 )
 _BEYOND_ASCII = "([^\x00-\x7f]+)"
-_LONG = rf"[A-Za-z0-9\x80-\U0010ffff]{{{MAX_WORD_CHARS // 4},}}"
+_LONG = rf"[^\x00-/:-@\[-`{{-\x7f]{{{MAX_WORD_CHARS // 4},}}"
 _SPACED = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
 

@@ -11,7 +11,6 @@ import time
 
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
-from ccgrep.hashing import load_openssl
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
@@ -113,6 +112,8 @@ def indexed_candidates(
     query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
     documents = reader.search(clauses.apply(query))
     if len(documents) > _MANY_DOCUMENTS and not set(types) <= set(DEFAULT_TYPES):
+        from ccgrep.hashing import load_openssl  # noqa: PLC0415 - imports typing
+
         load_openssl()  # Objects of the store are hashed.
     for document in documents:
         session_and_turn, said = reader.discussion_at(document.address)

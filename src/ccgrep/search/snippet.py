@@ -27,7 +27,8 @@ _STEP = 64  # characters to look at together
 _MAX_NAME_GAP = 100  # between a secret and the name that identifies it
 _MAX_SECRET = 8192
 _MAX_KEY = 32768
-_KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
+_KEYS = (("-----BEGIN ", "-----END "), ("Private-Lines:", "Private-MAC:"))
+"""How a private key of several lines begins and ends, in PEM and of PuTTY."""
 
 
 class Span(NamedTuple):
@@ -273,10 +274,11 @@ def _redaction_range(text: str, start: int, end: int) -> tuple[int, int]:
     low = max(low, start - _MAX_SECRET, 0)
     ends = [text.find(space, high, high + _MAX_SECRET) for space in " \n"]
     high = min((at for at in ends if at >= 0), default=high + _MAX_SECRET)
-    if (key := text.rfind(_KEY_BEGIN, max(start - _MAX_KEY, 0), start)) >= 0:
-        low = min(low, key)
-    if (key := text.rfind(_KEY_BEGIN, low, end)) >= 0:
-        high = max(high, text.find(_KEY_END, key, key + _MAX_KEY) + _MAX_NAME_GAP)
+    for key_begin, key_end in _KEYS:
+        if (key := text.rfind(key_begin, max(start - _MAX_KEY, 0), start)) >= 0:
+            low = min(low, key)
+        if (key := text.rfind(key_begin, low, end)) >= 0:
+            high = max(high, text.find(key_end, key, key + _MAX_KEY) + _MAX_NAME_GAP)
     return low, high
 
 
