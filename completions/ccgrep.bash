@@ -284,6 +284,7 @@ _ccgrep_options() {
                 --by$'\t''group by project, model, day or week'
                 --suggest$'\t''suggest permission rules that are safe to allow'
                 --settings$'\t''print the rules for Claude Code'"'"'s settings.json'
+                --include-reviewed$'\t''also print the exact commands that you have reviewed'
                 -n$'\t''print at most N lines of each kind'
                 --limit$'\t''print at most N lines of each kind'
                 -q$'\t''print only errors'

@@ -198,6 +198,7 @@ complete -c ccgrep -n '__ccgrep_is stats' -l max-sessions -x -d 'limit to the N 
 complete -c ccgrep -n '__ccgrep_is stats' -l by -x -a 'project model day week' -d 'group by project, model, day or week'
 complete -c ccgrep -n '__ccgrep_is stats' -l suggest -d 'suggest permission rules that are safe to allow'
 complete -c ccgrep -n '__ccgrep_is stats' -l settings -d 'print the rules for Claude Code\'s settings.json'
+complete -c ccgrep -n '__ccgrep_is stats' -l include-reviewed -d 'also print the exact commands that you have reviewed'
 complete -c ccgrep -n '__ccgrep_is stats' -s n -l limit -x -d 'print at most N lines of each kind'
 complete -c ccgrep -n '__ccgrep_is stats' -s q -l quiet -d 'print only errors'
 complete -c ccgrep -n '__ccgrep_is stats' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'

@@ -520,6 +520,11 @@ _TABLE = (
                 "print the rules for Claude Code's settings.json. For `stats bash --suggest`.",
             ),
             Option(
+                ("--include-reviewed",),
+                "also print the exact commands that you have reviewed. For `--settings`. They run "
+                "the project's own code or tools, so read the list first.",
+            ),
+            Option(
                 ("-n", "--limit"),
                 "print at most N lines of each kind. 0 means all. The default is 10 on a "
                 "terminal, and all otherwise.",
