@@ -90,6 +90,7 @@ def test_edited_settings_keep_values_style_and_mode_and_get_a_backup(
     setup(home, "claude", "--hook")
     settings = json.loads(path.read_text(encoding="utf-8"))
     (event,) = settings["hooks"].pop("SessionEnd")
+    assert settings.pop("permissions") == {"allow": ["Skill(ccgrep)"]}
     assert event["hooks"][0]["command"].endswith("&")
     assert settings == SETTINGS
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -107,6 +108,8 @@ ODD_SETTINGS = (
     "",
     '{"hooks": {}, "mcpServers": {}}',
     '{"hooks": {"SessionEnd": []}, "x": {}}',
+    '{"permissions": {"allow": [], "deny": []}}',
+    '{"permissions": {}}',
     '{"e": 1.50, "s": "\\u00e9\\/"}\r\n',
 )
 
@@ -161,7 +164,7 @@ def test_remove_finds_hooks_of_an_earlier_version_and_another_path(home: Home) -
 def test_recall_adds_hooks_only_if_asked(home: Home) -> None:
     path = home.directory / ".claude" / "settings.json"
     setup(home, "claude")
-    assert not path.exists()
+    assert json.loads(path.read_text()) == {"permissions": {"allow": ["Skill(ccgrep)"]}}
     setup(home, "claude", "--recall")
     hooks = json.loads(path.read_text())["hooks"]
     assert sorted(hooks) == ["SessionEnd", "SessionStart", "UserPromptSubmit"]

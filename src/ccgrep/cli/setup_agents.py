@@ -25,7 +25,9 @@ _INSTALLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "integrati
 _CLONED = os.path.join(__file__, *[os.pardir] * 4, "integrations")
 _IN_SKILL = re.compile(r"(?m)(^    |`|Bash\()ccgrep (?=[a-z])")
 """Where the skill names the command."""
-_HOOKS = {"hook": ("session-end.json",), "recall": ("session-end.json", "recall.json")}
+_HOOKS = {"": (), "hook": ("session-end.json",), "recall": ("session-end.json", "recall.json")}
+_RULE = f"Skill({_NAME})"
+"""Lets the agent load the skill, whose `allowed-tools` then allow read-only commands."""
 
 
 class Options(NamedTuple):
@@ -49,13 +51,15 @@ def setup_claude(environment: Mapping[str, str], options: Options) -> Iterator[s
         edits = [
             _skill(directory, None),
             _restore_json(servers, _remove_server),
-            _restore_json(settings, _remove_hooks),
+            _restore_json(settings, _remove_settings),
         ]
     else:
-        edits = [_skill(directory, command), edit_json(servers, _add_server(command))]
-        names = "recall" if options.has_recall else "hook" if options.has_hook else ""
-        if names:
-            edits.append(edit_json(settings, _add_hooks(_HOOKS[names], command)))
+        wanted = "recall" if options.has_recall else "hook" if options.has_hook else ""
+        edits = [
+            _skill(directory, command),
+            edit_json(servers, _add_server(command)),
+            edit_json(settings, _add_settings(_HOOKS[wanted], command)),
+        ]
     yield from _apply_all(edits, options, directory)
 
 
@@ -147,20 +151,20 @@ def _skill(directory: str, command: list[str] | None) -> Edit:
 
 
 def _restore_json(path: str, change: Change) -> Edit:
-    return settings_files.restore(edit_json(path, change), _read_settings)
+    def read(text: str) -> object:
+        """Return settings to compare: without what is ccgrep's, and without empty sections."""
+        try:
+            settings = json.loads(text) if text.strip() else {}
+        except ValueError:
+            return text
+        change(settings)
+        for section in ("hooks", "mcpServers", "permissions"):
+            if isinstance(settings.get(section), dict):
+                values = {name: one for name, one in settings.pop(section).items() if one}
+                settings |= {section: values} if values else {}
+        return settings
 
-
-def _read_settings(text: str) -> object:
-    """Return settings for a comparison. Setup may have removed a section that was empty before."""
-    try:
-        settings = json.loads(text) if text.strip() else {}
-    except ValueError:
-        return text
-    hooks = settings.get("hooks")
-    if isinstance(hooks, dict):
-        settings["hooks"] = {event: entries for event, entries in hooks.items() if entries}
-    sections = ("hooks", "mcpServers")
-    return {name: one for name, one in settings.items() if one or name not in sections}
+    return settings_files.restore(edit_json(path, change), read)
 
 
 def _add_server(command: list[str]) -> Change:
@@ -185,8 +189,11 @@ def _plugin_hooks(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from ((event, entry) for entry in entries)
 
 
-def _add_hooks(names: tuple[str, ...], command: list[str]) -> Change:
+def _add_settings(names: tuple[str, ...], command: list[str]) -> Change:
     def change(settings: dict[str, Any]) -> None:
+        rules = settings.setdefault("permissions", {}).setdefault("allow", [])
+        if _RULE not in rules:
+            rules.append(_RULE)
         for name in names:
             for event, entry in _plugin_hooks(name):
                 purpose = _purpose(entry)
@@ -202,17 +209,25 @@ def _add_hooks(names: tuple[str, ...], command: list[str]) -> Change:
     return change
 
 
-def _remove_hooks(settings: dict[str, Any]) -> None:
+def _remove_settings(settings: dict[str, Any]) -> None:
+    rules = settings.get("permissions", {}).get("allow", [])
+    if _RULE in rules:
+        rules.remove(_RULE)
+        _drop_if_empty(settings, "permissions", "allow")
     for event, entry in (hook for name in _HOOKS["recall"] for hook in _plugin_hooks(name)):
         entries = settings.get("hooks", {}).get(event, [])
         kept = [one for one in entries if _purpose(one) != _purpose(entry)]
         if len(kept) == len(entries):
             continue
         settings["hooks"][event] = kept
-        if not kept:
-            del settings["hooks"][event]
-        if not settings["hooks"]:
-            del settings["hooks"]
+        _drop_if_empty(settings, "hooks", event)
+
+
+def _drop_if_empty(settings: dict[str, Any], section: str, name: str) -> None:
+    if not settings[section][name]:
+        del settings[section][name]
+    if not settings[section]:
+        del settings[section]
 
 
 def _purpose(entry: Any) -> list[str]:
