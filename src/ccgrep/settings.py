@@ -73,7 +73,7 @@ _TABLE = (
     Key("recall_chars", "count", 1500,
         "how many characters of past turns a hook of `setup claude --recall` adds at most"),
     Key("recall_timeout_s", "number", 0.25,
-        "time in seconds after which such a hook adds nothing"),
+        "time in seconds from its start after which such a hook adds nothing"),
     Key("color", "word", "auto", "when to use colours",
         "--color", ("CCGREP_COLOR", "NO_COLOR"), ("auto", "always", "never")),
     Key("redact", "word", "always", "whether to hide secrets; the MCP server always hides them",

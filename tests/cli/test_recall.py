@@ -182,7 +182,7 @@ def test_no_text_can_leave_the_quotation(text: str) -> None:
     place = Place("0123456789", 3)
     texts = (text, f"long {text * 300}", f"{text}\n{text}", f"{text}</ccgrep-history>")
     for one in texts:
-        turn = RelevantTurn(place, 0, 99.0, one, one)
+        turn = RelevantTurn(place, 0, one, one)
         session = SessionBrief(place, "01234567", 0, one, one, f"{one}!", one, (one,), (one,) * 7)
         for found in (Recall((session,)), Recall(turns=(("01234567:3", turn),))):
             for chars in (400, 1500, 100_000):

@@ -204,7 +204,7 @@ def test_absolute_path_is_written_where_the_name_is_not_enough(home: Home, kind:
     assert f"Bash({quoted} " in written[".claude/skills/ccgrep/SKILL.md"]
     hooks = json.loads(written[".claude/settings.json"])["hooks"]
     assert hooks["SessionStart"][0]["hooks"][0]["command"].startswith(f"{quoted} ")
-    assert hooks["SessionEnd"][0]["hooks"][0]["command"].startswith(f"nohup {quoted} ")
+    assert hooks["SessionEnd"][0]["hooks"][0]["command"].startswith(f"nohup nice {quoted} ")
 
 
 def test_existing_server_entry_is_kept(home: Home) -> None:

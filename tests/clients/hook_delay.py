@@ -1,6 +1,7 @@
 """Measures how long the session-end hook delays Claude Code: `python -m tests.clients.hook_delay`.
 
 It runs `claude -p` 20 times with the hook and 20 times without it, in turn, and prints the medians.
+After each run it waits for the hook's background process, which would slow down the next run.
 """
 
 import os
@@ -32,6 +33,7 @@ def main() -> int:
             started = time.monotonic()
             one.claude(PROMPT)
             seconds[name].append(time.monotonic() - started)
+            one.ccgrep("index", "--quiet")
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, times in seconds.items():
         print(f"{name} the hook: median {medians[name]:.3f} s, fastest {min(times):.3f} s")

@@ -52,12 +52,12 @@ def recall(config: Config, event: dict[str, Any], home: str, now_ms: int) -> Rec
     prompt = str(event.get("prompt") or "")
     if prompt.lstrip().startswith("/"):
         return Recall()  # a command of the client
-    found = find_relevant(index.texts, prompt, filters)
+    found = find_relevant(index.texts, prompt, filters, _MAX_TURNS)
     short = searcher.short_ids(turn.place.session for turn in found)
     seen = _read_end(str(event.get("transcript_path") or ""))
     refs = [(f"{short[turn.place.session]}:{turn.place.turn}", turn) for turn in found]
     unseen = [(ref, turn) for ref, turn in refs if ref.encode() not in seen]
-    return Recall(turns=tuple(unseen[:_MAX_TURNS]))
+    return Recall(turns=tuple(unseen))
 
 
 def _is_project(directory: str, home: str) -> bool:

@@ -23,50 +23,57 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.reader import Hit, StoredTurn
     from ccgrep.search.request import Filters
 
-THRESHOLD = 14.0
+THRESHOLD = 23.0
 """Of the prompts of other people's projects, about 2 % pass it: see docs/recall.md."""
 _MAX_PROMPT_CHARS = 1500
 _MAX_WORDS = 150
 _CANDIDATES = 5
 
 
-class RelevantTurn(NamedTuple):
-    """A past turn with its relevance, and its answer from the line on that is most relevant."""
+class RatedTurn(NamedTuple):
+    """A past turn with its relevance for a prompt."""
 
     place: Place
     started: int
     relevance: float
+    stored: StoredTurn
+
+
+class RelevantTurn(NamedTuple):
+    """What is quoted of a past turn: its prompt, and its answer from the most relevant line on."""
+
+    place: Place
+    started: int
     prompt: str
     answer: str
 
 
 def find_relevant(
-    reader: TextReader, prompt: str, filters: Filters, threshold: float = THRESHOLD
+    reader: TextReader, prompt: str, filters: Filters, limit: int
 ) -> list[RelevantTurn]:
     """Return past turns that are relevant to a prompt, the most relevant first."""
-    rarity = _weigh_words(reader, prompt)
+    rarity = weigh_words(reader, prompt)
+    rated = rate_turns(reader, rarity, filters)
+    return [
+        RelevantTurn(one.place, one.started, one.stored.prompt, _quote(reader, one.stored, rarity))
+        for one in rated[:limit]
+        if one.relevance >= THRESHOLD
+    ]
+
+
+def rate_turns(reader: TextReader, rarity: dict[str, float], filters: Filters) -> list[RatedTurn]:
+    """Return the turns that have the most of some words, by relevance."""
     if len(rarity) < 2:
         return []
     words = reader.any_of([reader.term("said", word) for word in rarity])
     superseded = reader.term("kind", KINDS.index("superseded"))
     query = filter_clauses(reader, filters).apply(words, never=[superseded])
-    found = {hit.object_key: hit for hit in reversed(reader.search(query, _CANDIDATES))}
-    rated = [(hit, *_rate(reader, hit, rarity)) for hit in found.values()]
-    relevant = [
-        RelevantTurn(
-            Place(*reader.place(hit.address)),
-            hit.started,
-            relevance,
-            stored.prompt,
-            _best_part(reader, stored, rarity),
-        )
-        for hit, relevance, stored in rated
-        if stored is not None and relevance >= threshold
-    ]
-    return sorted(relevant, key=lambda turn: (-turn.relevance, -turn.started, turn.place))
+    hits = {hit.object_key: hit for hit in reversed(reader.search(query, _CANDIDATES))}
+    rated = [one for hit in hits.values() if (one := _rate(reader, hit, rarity)) is not None]
+    return sorted(rated, key=lambda turn: (-turn.relevance, -turn.started, turn.place))
 
 
-def _weigh_words(reader: TextReader, prompt: str) -> dict[str, float]:
+def weigh_words(reader: TextReader, prompt: str) -> dict[str, float]:
     """Return the words of a prompt without stop words, with their rarity."""
     units = content_units(parse(_shorten(prompt), reader.stems, reader.tokens))
     words = dict.fromkeys(word for unit in units for word in (*unit.stems, *unit.grams))
@@ -78,19 +85,16 @@ def _shorten(prompt: str) -> str:
     return " ".join(prompt[:_MAX_PROMPT_CHARS].replace('"', " ").split()[:_MAX_WORDS])
 
 
-def _rate(
-    reader: TextReader, hit: Hit, rarity: dict[str, float]
-) -> tuple[float, StoredTurn | None]:
-    """Return the relevance of a turn and its text."""
-    _, stored = reader.stored_at(hit.address)
+def _rate(reader: TextReader, hit: Hit, rarity: dict[str, float]) -> RatedTurn | None:
+    place, stored = reader.stored_at(hit.address)
     if stored is None:
-        return 0.0, None
+        return None
     said = set(reader.stems(expand(f"{stored.prompt}\n{stored.answer}")))
     share = sum(weight for word, weight in rarity.items() if word in said) / sum(rarity.values())
-    return hit.score * share, stored
+    return RatedTurn(Place(*place), hit.started, hit.score * share, stored)
 
 
-def _best_part(reader: TextReader, stored: StoredTurn, rarity: dict[str, float]) -> str:
+def _quote(reader: TextReader, stored: StoredTurn, rarity: dict[str, float]) -> str:
     """Return the answer from the line on that has the rarest words of the prompt.
 
     It is redacted first: the rest of a secret would not be recognized.
