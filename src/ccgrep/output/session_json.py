@@ -1,4 +1,4 @@
-"""JSON fields of sessions and conversations, for `list`, `brief`, `show`, `export` and `search`."""
+"""JSON fields of sessions and conversations, for `list`, `show`, `export` and `search`."""
 
 from typing import Any
 
@@ -9,7 +9,6 @@ from ccgrep.ops.list import ListedSession
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.turn_parts import Include, summarize
-from ccgrep.search.session_brief import SessionBrief
 
 
 def _session_fields(session: Session) -> dict[str, Any]:
@@ -55,26 +54,6 @@ def _listed_fields(item: ListedSession) -> dict[str, Any]:
         "session_path": row.files[0].path if row.files else None,
         "is_gone": row.is_gone,
         **({"depth": item.depth} if item.depth is not None else {}),
-    }
-
-
-def brief_fields(sessions: list[SessionBrief]) -> dict[str, Any]:
-    return {
-        "sessions": [
-            {
-                "session_id": one.place.session,
-                "short_id": one.short_id,
-                "turn": one.place.turn,
-                "timestamp": iso_time(one.started),
-                "project": one.project,
-                "title": one.title,
-                "prompt": one.prompt,
-                "answer": one.answer or None,
-                "decisions": one.decisions,
-                "open": one.todos,
-            }
-            for one in sessions
-        ]
     }
 
 

@@ -6,9 +6,9 @@ from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import refresh_now
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.ops.brief import make_brief
+from ccgrep.output.brief_json import brief_fields
 from ccgrep.output.brief_text import brief_lines
 from ccgrep.output.json_document import encode_document
-from ccgrep.output.session_json import brief_fields
 
 _SESSIONS = 5
 
