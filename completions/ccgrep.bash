@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget) return 0 ;;
+        search | pick | index | status | list | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget) return 0 ;;
     esac
     return 1
 }
@@ -17,6 +17,7 @@ _ccgrep_commands() {
         index$'\t''ingest new and changed transcripts'
         status$'\t''show what is indexed and what is out of date'
         list$'\t''list sessions, most recent first'
+        brief$'\t''print what was worked on, decided and left open'
         show$'\t''print a session or a turn as a conversation'
         export$'\t''export sessions as Markdown, HTML or JSON'
         blame$'\t''list the turns that read or changed a file'
@@ -209,6 +210,32 @@ _ccgrep_options() {
                 --help$'\t''print help'
             )
             ;;
+        brief)
+            candidates=(
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of this agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                -n$'\t''print at most N sessions'
+                --limit$'\t''print at most N sessions'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
         show)
             candidates=(
                 --tools$'\t''include tool calls'
@@ -298,6 +325,7 @@ _ccgrep_options() {
                 --by$'\t''group by project, model, day or week'
                 --suggest$'\t''suggest permission rules that are safe to allow'
                 --settings$'\t''print the rules for Claude Code'"'"'s settings.json'
+                --include-reviewed$'\t''also print the exact commands that you have reviewed'
                 -n$'\t''print at most N lines of each kind'
                 --limit$'\t''print at most N lines of each kind'
                 -q$'\t''print only errors'
@@ -362,6 +390,7 @@ _ccgrep_options() {
                 --dry-run$'\t''print what would change, but write nothing'
                 --remove$'\t''remove what setup installed'
                 --hook$'\t''also ingest each Claude Code session when it ends'
+                --recall$'\t''also add relevant past turns to new sessions and prompts'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -431,7 +460,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit)
             kind=
             ;;
         search:--surface)
@@ -452,36 +481,36 @@ _ccgrep_values() {
                 thinking
             )
             ;;
-        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | blame:-p | blame:--project | stats:-p | stats:--project | secrets:-p | secrets:--project)
+        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | brief:-p | brief:--project | blame:-p | blame:--project | stats:-p | stats:--project | secrets:-p | secrets:--project)
             kind=project
             ;;
-        search:--tool | pick:--tool | list:--tool | blame:--tool | stats:--tool | secrets:--tool)
+        search:--tool | pick:--tool | list:--tool | brief:--tool | blame:--tool | stats:--tool | secrets:--tool)
             kind=tool
             ;;
-        search:--source | pick:--source | index:--source | list:--source | blame:--source | stats:--source | secrets:--source)
+        search:--source | pick:--source | index:--source | list:--source | brief:--source | blame:--source | stats:--source | secrets:--source)
             candidates=(
                 claude-code
                 claude_code
                 codex
             )
             ;;
-        search:--session | pick:--session | list:--session | blame:--session | stats:--session | secrets:--session)
+        search:--session | pick:--session | list:--session | brief:--session | blame:--session | stats:--session | secrets:--session)
             kind=session
             ;;
-        search:--branch | pick:--branch | list:--branch | blame:--branch | stats:--branch | secrets:--branch)
+        search:--branch | pick:--branch | list:--branch | brief:--branch | blame:--branch | stats:--branch | secrets:--branch)
             kind=branch
             ;;
-        search:--model-name | pick:--model-name | list:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
+        search:--model-name | pick:--model-name | list:--model-name | brief:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
             kind=model
             ;;
-        search:--subagents | search:--documents | pick:--subagents | pick:--documents | list:--subagents | list:--documents | blame:--subagents | stats:--subagents | secrets:--subagents)
+        search:--subagents | search:--documents | pick:--subagents | pick:--documents | list:--subagents | list:--documents | brief:--subagents | blame:--subagents | stats:--subagents | secrets:--subagents)
             candidates=(
                 include
                 only
                 exclude
             )
             ;;
-        search:--color | search:--colour | list:--color | list:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
+        search:--color | search:--colour | list:--color | list:--colour | brief:--color | brief:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
             candidates=(
                 auto
                 always

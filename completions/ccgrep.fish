@@ -3,7 +3,7 @@
 function __ccgrep_is -d 'Test whether the command line runs this command'
     set -l words (commandline -opc)
     set -l command search
-    if set -q words[2]; and contains -- $words[2] search pick index status list show export blame stats restore resume mcp model settings setup completions fsck gc secrets forget
+    if set -q words[2]; and contains -- $words[2] search pick index status list brief show export blame stats restore resume mcp model settings setup completions fsck gc secrets forget
         set command $words[2]
     end
     test $command = $argv[1]
@@ -24,6 +24,7 @@ complete -c ccgrep -n __ccgrep_is_first -a pick -d 'search interactively with fz
 complete -c ccgrep -n __ccgrep_is_first -a index -d 'ingest new and changed transcripts'
 complete -c ccgrep -n __ccgrep_is_first -a status -d 'show what is indexed and what is out of date'
 complete -c ccgrep -n __ccgrep_is_first -a list -d 'list sessions, most recent first'
+complete -c ccgrep -n __ccgrep_is_first -a brief -d 'print what was worked on, decided and left open'
 complete -c ccgrep -n __ccgrep_is_first -a show -d 'print a session or a turn as a conversation'
 complete -c ccgrep -n __ccgrep_is_first -a export -d 'export sessions as Markdown, HTML or JSON'
 complete -c ccgrep -n __ccgrep_is_first -a blame -d 'list the turns that read or changed a file'
@@ -149,6 +150,23 @@ complete -c ccgrep -n '__ccgrep_is list' -l no-redact -d 'print secrets instead 
 complete -c ccgrep -n '__ccgrep_is list' -l no-refresh -d 'do not ingest changed transcripts first'
 complete -c ccgrep -n '__ccgrep_is list' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is list' -s h -l help -d 'print help'
+complete -c ccgrep -n '__ccgrep_is brief' -s p -l project -x -k -a '(__ccgrep_live project)' -d 'limit to projects whose path contains STR'
+complete -c ccgrep -n '__ccgrep_is brief' -l here -d 'limit to the project of the current directory'
+complete -c ccgrep -n '__ccgrep_is brief' -s s -l since -x -d 'limit to turns that started at TIME or later'
+complete -c ccgrep -n '__ccgrep_is brief' -l until -x -d 'limit to turns that started at TIME or earlier'
+complete -c ccgrep -n '__ccgrep_is brief' -l tool -x -k -a '(__ccgrep_live tool)' -d 'limit to turns that used this tool'
+complete -c ccgrep -n '__ccgrep_is brief' -l source -x -a 'claude-code claude_code codex' -d 'limit to sessions of this agent'
+complete -c ccgrep -n '__ccgrep_is brief' -l session -x -k -a '(__ccgrep_live session)' -d 'limit to one session'
+complete -c ccgrep -n '__ccgrep_is brief' -l branch -x -k -a '(__ccgrep_live branch)' -d 'limit to turns on this git branch'
+complete -c ccgrep -n '__ccgrep_is brief' -l model-name -x -k -a '(__ccgrep_live model)' -d 'limit to turns answered by a model whose name contains STR'
+complete -c ccgrep -n '__ccgrep_is brief' -l subagents -x -a 'include only exclude' -d 'include or exclude sub-agents, or show only them'
+complete -c ccgrep -n '__ccgrep_is brief' -l max-sessions -x -d 'limit to the N most recent sessions'
+complete -c ccgrep -n '__ccgrep_is brief' -s n -l limit -x -d 'print at most N sessions'
+complete -c ccgrep -n '__ccgrep_is brief' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'
+complete -c ccgrep -n '__ccgrep_is brief' -l no-redact -d 'print secrets instead of [redacted:NAME]'
+complete -c ccgrep -n '__ccgrep_is brief' -l no-refresh -d 'do not ingest changed transcripts first'
+complete -c ccgrep -n '__ccgrep_is brief' -l json -d 'print one JSON object'
+complete -c ccgrep -n '__ccgrep_is brief' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is show' -l tools -d 'include tool calls'
 complete -c ccgrep -n '__ccgrep_is show' -l thinking -d 'include thinking'
 complete -c ccgrep -n '__ccgrep_is show' -l full -d 'print the complete output of each tool instead of its first lines'
@@ -209,6 +227,7 @@ complete -c ccgrep -n '__ccgrep_is stats' -l max-sessions -x -d 'limit to the N 
 complete -c ccgrep -n '__ccgrep_is stats' -l by -x -a 'project model day week' -d 'group by project, model, day or week'
 complete -c ccgrep -n '__ccgrep_is stats' -l suggest -d 'suggest permission rules that are safe to allow'
 complete -c ccgrep -n '__ccgrep_is stats' -l settings -d 'print the rules for Claude Code\'s settings.json'
+complete -c ccgrep -n '__ccgrep_is stats' -l include-reviewed -d 'also print the exact commands that you have reviewed'
 complete -c ccgrep -n '__ccgrep_is stats' -s n -l limit -x -d 'print at most N lines of each kind'
 complete -c ccgrep -n '__ccgrep_is stats' -s q -l quiet -d 'print only errors'
 complete -c ccgrep -n '__ccgrep_is stats' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'
@@ -243,6 +262,7 @@ complete -c ccgrep -n '__ccgrep_is settings' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is setup' -l dry-run -d 'print what would change, but write nothing'
 complete -c ccgrep -n '__ccgrep_is setup' -l remove -d 'remove what setup installed'
 complete -c ccgrep -n '__ccgrep_is setup' -l hook -d 'also ingest each Claude Code session when it ends'
+complete -c ccgrep -n '__ccgrep_is setup' -l recall -d 'also add relevant past turns to new sessions and prompts'
 complete -c ccgrep -n '__ccgrep_is setup' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is setup' -n 'not __ccgrep_is_first' -x -a 'claude codex shell'
 complete -c ccgrep -n '__ccgrep_is completions' -l keys -d 'include the keys that `ccgrep setup shell` installs'

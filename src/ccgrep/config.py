@@ -38,6 +38,8 @@ class Config(NamedTuple):
     subagents: Inclusion
     timeout_s: float
     refresh_budget_s: float
+    recall_chars: int
+    recall_timeout_s: float
     color: str
     redact: str
     pager: str

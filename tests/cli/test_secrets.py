@@ -95,6 +95,8 @@ SURFACES: dict[str, tuple[str, ...]] = {
     "list": ("list", "-n0"),
     "tree": ("list", "--tree"),
     "list as JSON": ("list", "--json"),
+    "brief": ("brief", "-n0"),
+    "brief as JSON": ("brief", "-n0", "--json"),
     "blame": ("blame", "notes.md"),
     "blame as JSON": ("blame", "notes.md", "--json"),
     "stats": ("stats", "-n0"),

@@ -71,6 +71,7 @@ class Home:
             # On a busy machine, the default limits would stop a refresh or a search.
             "CCGREP_REFRESH_BUDGET_S": "600",
             "CCGREP_TIMEOUT_S": "0",
+            "CCGREP_RECALL_TIMEOUT_S": "600",
         }
 
     @property

@@ -35,7 +35,7 @@ CONFLICTS = {
     "show": ("--json --raw --save", "--budget | --raw --save", "--full | --json --raw --save"),
     "stats": ("--settings | --json",),
     "restore": ("--versions | --version --to --dry-run --force",),
-    "setup": ("--remove | --hook",),
+    "setup": ("--remove | --hook --recall",),
 }
 
 

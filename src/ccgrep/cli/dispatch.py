@@ -17,8 +17,8 @@ from ccgrep.text import one_line, set_redaction
 if TYPE_CHECKING:
     from typing import Any
 
-_PICK = "__pick"
-"""The command that fzf calls. It is not in the table, because nobody types it."""
+_PICK, _RECALL = "__pick", "__recall"
+"""The commands that fzf and a hook call. They are not in the table, because nobody types them."""
 
 
 def run(typed: list[str]) -> int:
@@ -41,6 +41,8 @@ def run(typed: list[str]) -> int:
 def _dispatch(typed: list[str], context: Context) -> int:
     if not typed or typed[0] in ("-h", "--help"):
         return _print_overview(typed, context)
+    if typed[0] == _RECALL:  # It reads the settings itself: for a hook, no error is a failure.
+        return _call("ccgrep.cli.recall_hook", typed[1:], context)
     if typed[0] == _PICK:
         set_redaction(not context.shows_secrets(False))
         return _call("ccgrep.cli.pick_callbacks", typed[1:], context)

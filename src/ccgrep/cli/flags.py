@@ -427,6 +427,30 @@ _TABLE = (
         common=tuple("-p --here --since --until --tree -n --json".split()),
     ),
     Command(
+        "brief",
+        "print what was worked on, decided and left open",
+        "Prints a block for each recent session: the REF of its last turn, age, project and "
+        "title, then the last prompt, the final answer, decisions, and open items of a TODO "
+        "list. All of it is quoted, no model writes it: a decision is a sentence with words such "
+        "as `decided` or `going with`, in one of the last five turns.",
+        (
+            *FILTERS,
+            Option(
+                ("-n", "--limit"), "print at most N sessions. 0 means all. The default is 5.", "N"
+            ),
+            COLOR,
+            NO_REDACT,
+            NO_REFRESH,
+            JSON,
+        ),
+        examples=(
+            ("ccgrep brief --here", "see where you left off in this project"),
+            ("ccgrep brief -p shopfront -n 0", "see all sessions of a project"),
+        ),
+        exit_status=((0, "a session was found"), (1, "no session was found")),
+        common=tuple("-p --here --since --until -n --json".split()),
+    ),
+    Command(
         "show",
         "print a session or a turn as a conversation",
         "Prints a session, or one turn of it, as a conversation. Long output on a terminal goes "
@@ -549,6 +573,11 @@ _TABLE = (
             Option(
                 ("--settings",),
                 "print the rules for Claude Code's settings.json. For `stats bash --suggest`.",
+            ),
+            Option(
+                ("--include-reviewed",),
+                "also print the exact commands that you have reviewed. For `--settings`. They run "
+                "the project's own code or tools, so read the list first.",
             ),
             Option(
                 ("-n", "--limit"),
@@ -712,16 +741,22 @@ _TABLE = (
         "install ccgrep into an agent or a shell, or remove it",
         "`ccgrep setup claude` and `ccgrep setup codex` install a skill that tells the agent when "
         "and how to search, and register the MCP server. They print a diff of each change, keep a "
-        "backup of each settings file, and never touch a file that does not parse. `ccgrep setup "
-        "shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G inserts the REF "
-        "of a turn that you pick, Alt-G a command that an agent ran. It adds one marked block "
-        "each to ~/.bashrc and ~/.zshrc.",
+        "backup of each settings file until --remove, and never touch a file that does not parse. "
+        "`ccgrep setup shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G "
+        "inserts the REF of a turn that you pick, Alt-G a command that an agent ran. It adds one "
+        "marked block each to ~/.bashrc and ~/.zshrc.",
         (
             Option(("--dry-run",), "print what would change, but write nothing"),
             Option(("--remove",), "remove what setup installed"),
             Option(
                 ("--hook",),
                 "also ingest each Claude Code session when it ends. For `ccgrep setup claude`.",
+            ),
+            Option(
+                ("--recall",),
+                "also add relevant past turns to new sessions and prompts. For `ccgrep setup "
+                "claude`. Hooks quote at most 1,500 characters (the setting `recall_chars`) of "
+                "this project's past turns, and nothing if nothing is relevant. Implies --hook.",
             ),
         ),
         (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell")),),
