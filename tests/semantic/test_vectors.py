@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ccgrep.semantic import vector_writer, vectors
+from ccgrep.semantic.similarity_scale import SimilarityScale
 from ccgrep.semantic.vector_files import CheckedFiles, damaged_files, model_dir
 from ccgrep.semantic.vector_writer import Batch, VectorWriter
 from ccgrep.semantic.vectors import Vectors
@@ -429,3 +430,21 @@ def test_nearest_are_those_of_exact_comparisons(store: Store, directory: str, li
         assert similarities == pytest.approx(best[right].tolist(), abs=1e-6)
         # Rounding may swap texts that are equally near.
         assert all(abs(best[key] - found[key].similarity) < 1e-6 for key in found)
+
+
+def test_texts_that_are_all_similar_do_not_widen_the_background(
+    store: Store, directory: str
+) -> None:
+    """The typical similarities of this scale are 0 and 0.2, those of the texts are 0.7 to 0.8."""
+    query = random_vectors(1)[0]
+    other = random_vectors(60, seed=2)
+    other -= (other @ query)[:, None] * query
+    other /= np.linalg.norm(other, axis=1)[:, None]
+    near = np.linspace(0.7, 0.8, 60, dtype=np.float32)[:, None]
+    writer = VectorWriter(store, directory)
+    scale = SimilarityScale(0.05, 0.55)
+    assert Vectors(directory).background(query, scale) == pytest.approx((0.1, 0.1))
+    writer.add(batch(range(1, 61), near * query + np.sqrt(1 - near**2) * other))
+    mean, spread = Vectors(directory).background(query, scale)
+    assert mean == pytest.approx((60 * 0.75 + 100 * 0.1) / 160, abs=1e-3)
+    assert 0.03 < spread < 0.1

@@ -107,15 +107,22 @@ class Vectors:
         return dict(ranked[:limit])
 
     def background(self, query: NDArray[np.float32], scale: SimilarityScale) -> Background:
-        """Return how similar the texts are to a query, by a sample that is always the same."""
+        """Return how similar the texts are to a query, by a sample that is always the same.
+
+        The distance between the typical and the actual mean does not count as deviation: some
+        models find all texts of a store more similar than typical ones.
+        """
         step = max(self.count // _SAMPLE, 1)
-        parts = [
+        samples = [
             segment.similarities(query, np.arange(0, segment.count, step))
             for segment in self.segments
         ]
         typical = np.array([scale.at(position) for position in _TYPICAL_POSITIONS], np.float32)
-        sample = np.concatenate([np.resize(typical, _TYPICAL_TEXTS), *parts])
-        return Background(float(sample.mean()), float(sample.std()))
+        actual = np.concatenate(samples) if samples else typical
+        weights = (actual.size, _TYPICAL_TEXTS)
+        mean = np.average((actual.mean(), typical.mean()), weights=weights)
+        variance = np.average((actual.var(), typical.var()), weights=weights)
+        return Background(float(mean), float(variance**0.5))
 
     def of(self, keys: Iterable[int], query: NDArray[np.float32]) -> dict[int, Match]:
         """Return the best match of each of these texts that is embedded."""
