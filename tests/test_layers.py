@@ -102,6 +102,7 @@ ONE_IMPORTER = {
     "mcp_types": set(),
     "mmap": {"semantic/safetensors.py", "store/tally_files.py"},
     "multiprocessing": {"worker_pool.py"},
+    "numkong": {"semantic/vector_files.py"},
     "numpy": {"semantic/", "stats/", "search/semantic_search.py"},
     "onnx": {"semantic/int8_bert.py"},
     "onnxruntime": {"semantic/int8_bert.py"},

@@ -172,7 +172,7 @@ def test_full_text_index_of_another_engine_is_rebuilt_from_objects(
         segment = path.name.partition("-")[0]
         path.unlink()
         path.with_name(f"{segment}-{sha256(data).hexdigest()[:32]}.hnsw").write_bytes(data)
-    before = "from ccgrep.semantic import vectors; vectors._MAX_WITHOUT_GRAPHS = 0"
+    before = "from ccgrep.semantic import vectors; vectors.MAX_WITHOUT_GRAPHS = 0"
     commands = [QUERIES[0], QUERIES[-1], ["index", "--json"]]
     found, near, indexed = run_many(home, commands, before)
     assert (found.code, found.out) == (right.code, right.out)

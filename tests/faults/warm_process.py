@@ -25,11 +25,12 @@ from ccgrep.mcp.arguments import SearchArguments
 from ccgrep.mcp.tools import Tools
 import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.list
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
-import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
+import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally
+import numkong, usearch.index
 from ccgrep.search import semantic_search
 from ccgrep.semantic.configured_model import find_model
 from ccgrep.semantic.embedder import make_embedder
-vectors._MAX_WITHOUT_GRAPHS = 0  # use graphs, however few vectors there are
+vectors.MAX_WITHOUT_GRAPHS = 0  # use graphs, however few vectors there are
 config = make_config(os.environ)
 semantic_search._open_query_encoder(make_embedder(config, find_model(config)))
 

@@ -416,7 +416,9 @@ def test_semantic_search_finds_what_the_command_line_finds(shop: Home, mode: str
     expected = [json.loads(line) for line in done.stdout.splitlines()]
     assert expected, done.stderr
 
-    async def work(server: ServerClient) -> list[tuple[str, int]]:
-        return await server.search(query, mode=mode)
-
-    assert run_with_server(shop, work) == [(hit["session_id"], hit["turn"]) for hit in expected]
+    found = run_with_server(
+        shop, lambda server: server.call("search_conversations", query=query, mode=mode)
+    )
+    assert [(hit["session_id"], hit["turn_number"], hit["parts"]) for hit in found["results"]] == [
+        (hit["session_id"], hit["turn"], hit["parts"]) for hit in expected
+    ]

@@ -263,11 +263,13 @@ def _listed_fields(item: ListedSession) -> Fields:
 
 
 def _hit_fields(found: FoundHit) -> Fields:
+    parts = {name: round(value, 4) for name, value in found.hit.parts}
     return {
         "session_id": found.hit.place.session,
         "project": reply.clean_field(last_name(found.stored.project)),
         "turn_number": found.hit.place.turn,
         "score": round(found.hit.score, 4),
+        **({"parts": parts} if len(parts) > 1 else {}),
         "snippet": _snippet(found),
         "timestamp": iso_time(found.hit.started or None),
     }
