@@ -698,3 +698,14 @@ def test_model_with_other_arguments_is_a_usage_error(tmp_path: Path) -> None:
     done = Home(tmp_path / "home").run("model", "list", "x")
     assert done.returncode == 2
     assert "use `ccgrep model`, `ccgrep model list` or `ccgrep model pull NAME`" in done.stderr
+
+
+@pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
+def test_unknown_hash_is_not_similar_to_other_hashes(home: Home, mode: str) -> None:
+    home.embed = "auto"
+    file = home.claude()
+    file.turn("the build id is 4d1e6b7a90 qxzz", "noted: 4d1e6b7a90 qxzz kkvw 77ab01ff93")
+    file.write()
+    home.index()
+    assert home.run(mode, "8f3a9c1e77 qqqq zzkxv", "--no-redact").returncode == 1
+    assert home.run(mode, "what identifies the build").returncode == 0

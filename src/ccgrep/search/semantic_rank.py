@@ -177,9 +177,11 @@ def _hit_keys(
 def _is_answered(reader: TextReader, request: Request, turns: Iterable[_ScoredTurn]) -> bool:
     """Return whether any turn is near, for queries without known words by a higher limit."""
     is_known = has_known_word(reader, request)
+    # To the first model, an unknown number or hash is similar to any other.
+    by_first = is_known or not any(map(str.isdigit, "".join(request.patterns)))
     by_second = all(map(_is_sentence, request.patterns))
     return any(
-        turn.first.is_sure
+        (by_first and turn.first.is_sure)
         or (is_known and turn.first.is_near)
         or (by_second and turn.second.is_sure)
         for turn in turns
