@@ -36,8 +36,18 @@ NOW_S = 1_794_744_000  # 2026-11-15 12:00 UTC, when the output in the README was
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """The example as the user's home, with a file that its transcripts mention."""
-    home = Home(tmp_path_factory.mktemp("readme") / "home")
+    return make_example(tmp_path_factory.mktemp("readme") / "home")
+
+
+@pytest.fixture(scope="module")
+def unchanged_example(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """An example in which no command has added, restored or deleted a session."""
+    return make_example(tmp_path_factory.mktemp("unchanged") / "home")
+
+
+def make_example(directory: Path) -> Home:
+    """Return the example as the user's home, with a file that its transcripts mention."""
+    home = Home(directory)
     shutil.copytree(EXAMPLE, home.directory, dirs_exist_ok=True)
     for path in home.directory.rglob("*.jsonl"):
         text = path.read_text(encoding="utf-8")
@@ -116,8 +126,10 @@ def test_interactive_commands_work(
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN)
-def test_output_shown_in_the_readme_is_real(example: Home, command: str, shown: str) -> None:
-    printed = run(example, command).stdout.splitlines()
+def test_output_shown_in_the_readme_is_real(
+    unchanged_example: Home, command: str, shown: str
+) -> None:
+    printed = run(unchanged_example, command).stdout.splitlines()
     for line in shown.splitlines():
         text = line[4:].rstrip("…").rstrip()
         assert any(other.startswith(text) for other in printed)
