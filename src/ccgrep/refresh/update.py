@@ -63,8 +63,10 @@ def refresh(config: Config, feedback: Feedback, is_always_bounded: bool = False)
             "no transcripts found: neither ~/.claude nor ~/.codex exists; "
             "run `ccgrep index --root DIR` to ingest another directory"
         )
-    # The first time there is nothing to answer from: wait for a process that builds the store.
-    options = make_options(config, _FIRST_WAIT_S if is_first else _WAIT_S)
+    # The first time there is nothing to answer from: wait for a process that builds the store,
+    # unless the answer has to come in time.
+    is_patient = is_first and not is_always_bounded
+    options = make_options(config, _FIRST_WAIT_S if is_patient else _WAIT_S)
     if not is_first:
         options = replace(options, kinds=None)
     if not is_first or is_always_bounded:
