@@ -11,11 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, LostRaceError
-from ccgrep.model import ObjectId
+from ccgrep.model import ObjectId, Session
 from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import (
     NO_SNAPSHOT,
+    Manifest,
     Row,
     Shard,
     Snapshot,
@@ -101,20 +102,34 @@ def _without_bytes(file: SourceFile) -> SourceFile:
     return replace(file, parts=(), parts_crc=0)
 
 
+def find_forgotten(store: Store, keys: Collection[bytes]) -> list[Row]:
+    """Return the sessions that one of the keys describes."""
+    return [row for row in store.rows() if is_forgotten(row.session, store.manifest(row), keys)]
+
+
+def is_forgotten(session: Session, manifest: Manifest, keys: Collection[bytes]) -> bool:
+    base_id = session.id.partition("~")[0]
+    first = manifest.entries[0].turn if manifest.entries else None
+    names = filter(None, (base_id, session.parent))
+    return conversation_key(base_id, first) in keys or any(forgotten_key(n) in keys for n in names)
+
+
 def forget(
     store: Store,
     rows: Collection[Row],
     now_ms: int,
     forget_lines: Callable[[Commit, Collection[bytes]], tuple[SourceFile, ...]],
+    keys: Collection[bytes] = (),
 ) -> None:
     """Remove sessions from the snapshot, and record keys that prevent ingesting them again.
 
+    `keys` are recorded too: they come from another machine.
     `forget_lines` returns the hints without the lines of forgotten sessions. The next
     `collect_garbage` deletes their bytes. Until then the snapshot says that it must run.
     """
     ids = {row.session.id for row in rows}
     with Commit(store) as commit:
-        forgotten = set(commit.snapshot.forgotten)
+        forgotten = {*commit.snapshot.forgotten, *keys}
         others = [row for row in store.rows(commit.snapshot) if row.session.id not in ids]
         kept_ids = {row.base_id for row in others}
         kept_paths = {file.path for row in others for file in row.files}

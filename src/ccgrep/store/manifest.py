@@ -76,13 +76,25 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
     side_files: ObjectId | None = None
 
 
+class Provenance(Struct, frozen=True, array_like=True):
+    """Where a session of another machine comes from: that machine, and its id there.
+
+    `changed` is when that machine shared this version, in milliseconds of its own clock.
+    """
+
+    machine: str
+    session: str
+    changed: int
+
+
 class Row(Struct, frozen=True, omit_defaults=True):
     """A session in a snapshot.
 
     `files[0]` is the transcript that the turns come from; the others are copies of it. `versions`
     are earlier contents of its files, the oldest first, and `side_files` names the object with the
     files that belong to the transcript. `is_superseded` marks the old content of a transcript that
-    was rewritten.
+    was rewritten. A session of another machine has `provenance`; its files are not on this one, so
+    that `files` are at most copies of its beginning.
     """
 
     session: Session
@@ -92,6 +104,7 @@ class Row(Struct, frozen=True, omit_defaults=True):
     is_superseded: bool = False
     versions: tuple[SourceFile, ...] = ()
     side_files: ObjectId | None = None
+    provenance: Provenance | None = None
 
     @property
     def base_id(self) -> str:
