@@ -5,6 +5,11 @@ from pathlib import Path
 from ccgrep.model import Turn
 from ccgrep.ops.remote import add_remote, export_key, read_exported_key
 from ccgrep.ops.sync import SyncOptions, SyncReport, sync
+from ccgrep.remote.local import find_remote
+from ccgrep.remote.remote import Remote
+from ccgrep.store.machines import read_machines
+from ccgrep.store.objects import unpack_frame
+from ccgrep.store.pack import Pack
 from tests.helpers.extras import require_remote
 from tests.helpers.homes import Home
 
@@ -53,6 +58,27 @@ class Fleet:
             for number in range(len(self.homes)):
                 self.homes[number].index()
                 self.sync(number)
+
+    def remote(self, number: int = 0) -> Remote:
+        return find_remote(str(self.homes[number].store_dir), "r").open()
+
+    def head_path(self, number: int) -> Path:
+        """Return the file in which a machine's head is."""
+        own = read_machines(str(self.homes[number].store_dir)).own
+        return self.folder / "heads" / f"{self.remote().head_name(own)}.age"
+
+    def held_bytes(self) -> bytes:
+        """Return the contents of all objects in the packs of the remote."""
+        remote = self.remote()
+        directory = self.directory / "unpacked"
+        directory.mkdir(exist_ok=True)
+        contents = b""
+        for name in remote.list().packs:
+            hash, content = remote.read_pack(name)
+            (directory / f"pack-{hash}.pack").write_bytes(content)
+            for _, frame in Pack(str(directory), hash).scan():
+                contents += unpack_frame(frame)
+        return contents
 
     def files(self, folder: str = "") -> list[Path]:
         return sorted(path for path in (self.folder / folder).rglob("*") if path.is_file())

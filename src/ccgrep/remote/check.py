@@ -4,7 +4,8 @@ from msgspec import Struct, field
 
 from ccgrep.errors import CorruptError, UntrustedError
 from ccgrep.remote.export import list_needed
-from ccgrep.remote.remote import Remote
+from ccgrep.remote.head import Head
+from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.storage import MissingFileError
 from ccgrep.store import fsio
 from ccgrep.store.pack import Pack, pack_path
@@ -49,19 +50,25 @@ def check_remote(remote: Remote, reads_data: bool = False) -> RemoteCheck:
             report.missing.append(f"packs/{name}{remote.key.suffix}, which '{head.name}' lists")
     if reads_data:
         with fsio.temporary_dir() as directory:
-            store = Store(directory)
-            fsio.make_dir(store.pack_dir)
-            fsio.make_dir(store.tmp_dir)
-            for name in sorted(listing.packs):
-                report.objects += _read_pack(remote, name, store, report)
-            sessions = {session.manifest: (session, head) for head in heads for session in head.sessions}
-            for id, (session, head) in sessions.items():
-                try:
-                    for needed in list_needed(id, store.read):
-                        store.read(needed)
-                except CorruptError:
-                    report.missing.append(f"objects of session {session.id} of '{head.name}'")
+            _read_data(remote, listing, heads, Store(directory), report)
     return report
+
+
+def _read_data(
+    remote: Remote, listing: Listing, heads: list[Head], store: Store, report: RemoteCheck
+) -> None:
+    """Fetch every pack into a temporary store, and follow every session to its objects."""
+    for directory in (store.pack_dir, store.tmp_dir):
+        fsio.make_dir(directory)
+    for name in sorted(listing.packs):
+        report.objects += _read_pack(remote, name, store, report)
+    holders = {shared.manifest: (shared.id, head) for head in heads for shared in head.sessions}
+    for manifest, (id, head) in holders.items():
+        try:
+            for needed in list_needed(manifest, store.read):
+                store.read(needed)
+        except CorruptError:
+            report.missing.append(f"objects of session {id} of '{head.name}'")
 
 
 def _read_pack(remote: Remote, name: str, store: Store, report: RemoteCheck) -> int:

@@ -27,7 +27,7 @@ def delete_unlisted(remote: Remote, listing: Listing, before: float) -> CollectR
         try:
             used.update(remote.read_head(name).packs)
         except UntrustedError as error:
-            raise UntrustedError(f"{error}: nothing is deleted while a head is unreadable") from None
+            raise UntrustedError(f"{error}: delete it or repair it first") from None
     unlisted = [name for name in listing.packs if name not in used]
     old = [name for name in unlisted if listing.packs[name].modified < before]
     unfinished = [

@@ -1,6 +1,6 @@
 """A head: what one machine has, in one file of the remote that only this machine writes.
 
-    a zstd frame of a Head in canonical msgpack, signed and encrypted (`keys.py`)
+a zstd frame of a Head in canonical msgpack, signed and encrypted (`keys.py`)
 """
 
 import msgspec

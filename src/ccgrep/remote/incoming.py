@@ -46,21 +46,21 @@ class Incoming:
     def add_to(self, commit: Commit, id: ObjectId) -> None:
         """Add an object to a commit, unless the store has it."""
         if id not in commit.store:
-            commit.add(self._find(id))
+            commit.add(self.find(id))
 
-    def read(self, commit: Commit, id: ObjectId) -> bytes:
-        """Return the content of an object, from the store, the commit or a pack."""
+    def read(self, store: Store | Commit, id: ObjectId) -> bytes:
+        """Return the content of an object, from the store or commit, else from a pack."""
         try:
-            return commit.read(id)
+            return store.read(id)
         except MissingObjectError:
-            return unpack_frame(self._find(id))
+            return unpack_frame(self.find(id))
 
     def discard(self) -> None:
         """Delete the packs: their sessions are merged."""
         self._store.close()
         fsio.remove_tree(self._local.incoming)
 
-    def _find(self, id: ObjectId) -> Frame:
+    def find(self, id: ObjectId) -> Frame:
         """Return an object. If its pack is known but was deleted here, fetch it again."""
         try:
             return self._store.read_frame(id)

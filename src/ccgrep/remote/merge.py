@@ -143,5 +143,3 @@ class SessionMerge:
 
 def _turns(entries: Iterable[Entry]) -> list[ObjectId]:
     return [entry.turn for entry in entries]
-
-

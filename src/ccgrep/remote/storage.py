@@ -95,7 +95,7 @@ class FolderStorage:
 def _raise(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
         raise StorageError(
-            f"cannot read {error.filename} ({error.strerror}): check that it is mounted and readable"
+            f"cannot read {error.filename} ({error.strerror}): check that it is mounted"
         ) from error
 
 
