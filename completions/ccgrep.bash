@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget) return 0 ;;
+        search | pick | index | status | list | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
     esac
     return 1
 }
@@ -32,6 +32,10 @@ _ccgrep_commands() {
         gc$'\t''merge packs and delete unreferenced objects'
         secrets$'\t''find secrets in the store'
         forget$'\t''delete sessions for good'
+        remote$'\t''add, list or remove remotes, and manage their keys'
+        push$'\t''write this machine'"'"'s sessions to a remote'
+        pull$'\t''fetch the sessions of other machines from a remote'
+        sync$'\t''pull, then push'
     )
 }
 
@@ -72,6 +76,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of one machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''print at most N hits'
@@ -137,6 +142,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of one machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
@@ -189,6 +195,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of one machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 --tree$'\t''print sub-agents and forks below the session they come from'
@@ -253,6 +260,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of one machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N turns'
                 --limit$'\t''print at most N turns'
@@ -280,6 +288,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of one machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --by$'\t''group by project, model, day or week'
                 --suggest$'\t''suggest permission rules that are safe to allow'
@@ -361,6 +370,8 @@ _ccgrep_options() {
         fsck)
             candidates=(
                 --repair$'\t''rebuild what is damaged'
+                --remote$'\t''check a remote instead: every head, and that the packs it lists exist'
+                --read-data$'\t''also read every pack of the remote'
                 --root$'\t''read transcripts below DIR instead of the default directories'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
@@ -370,6 +381,8 @@ _ccgrep_options() {
             ;;
         gc)
             candidates=(
+                --remote$'\t''clean up a remote instead'
+                --grace$'\t''keep unreferenced packs of the remote for this many days'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
@@ -390,6 +403,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of one machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --full-id$'\t''print whole session ids'
                 -q$'\t''print only errors'
@@ -408,12 +422,63 @@ _ccgrep_options() {
                 --help$'\t''print help'
             )
             ;;
+        remote)
+            candidates=(
+                --endpoint$'\t''use this server instead of the cloud'"'"'s own'
+                --key$'\t''use the key in FILE, which `ccgrep remote key export` wrote'
+                --no-encryption$'\t''store everything in plain text'
+                --machine-name$'\t''the name of this machine'
+                --new-id$'\t''also give this machine a new id, because another one uses the same'
+                --public$'\t''export only the public half: such a machine can push, but cannot read'
+                --passphrase$'\t''protect the exported key with a passphrase'
+                --remote$'\t''the remote of the key, if there are several'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        push)
+            candidates=(
+                --dry-run$'\t''print what would be written, and write nothing'
+                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        pull)
+            candidates=(
+                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        sync)
+            candidates=(
+                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
     esac
 }
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | remote:--endpoint | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
             kind=
             ;;
         search:--surface)
@@ -463,6 +528,9 @@ _ccgrep_values() {
                 exclude
             )
             ;;
+        search:--machine | pick:--machine | list:--machine | blame:--machine | stats:--machine | secrets:--machine)
+            kind=machine
+            ;;
         search:--color | search:--colour | list:--color | list:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
             candidates=(
                 auto
@@ -477,7 +545,7 @@ _ccgrep_values() {
                 json
             )
             ;;
-        export:-o | export:--output)
+        export:-o | export:--output | remote:--key)
             kind=file
             ;;
         stats:--by)
@@ -493,6 +561,9 @@ _ccgrep_values() {
                 claude
                 codex
             )
+            ;;
+        fsck:--remote | gc:--remote | remote:--remote)
+            kind=remote
             ;;
         *) return 1 ;;
     esac
@@ -544,6 +615,25 @@ _ccgrep_arguments() {
             ;;
         forget)
             kind=ref
+            ;;
+        remote)
+            candidates=(
+                add
+                list
+                status
+                remove
+                rename-machine
+                key
+            )
+            ;;
+        push)
+            kind=remote
+            ;;
+        pull)
+            kind=remote
+            ;;
+        sync)
+            kind=remote
             ;;
     esac
 }

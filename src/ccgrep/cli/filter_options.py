@@ -27,6 +27,11 @@ def parse_filters(
         times = (arguments.since, arguments.until)
         since, until = (parse_when(text, context.now_ms) if text else None for text in times)
     sessions = read_refs(arguments.session) if arguments.session else None
+    only_ids, except_ids = None, frozenset[str]()
+    if arguments.machine:
+        from ccgrep.ops.machines import select_sessions  # noqa: PLC0415 - rare
+
+        only_ids, except_ids = select_sessions(config, arguments.machine)
     return Filters(
         project=arguments.project,
         here=os.getcwd() if arguments.here else None,
@@ -40,6 +45,8 @@ def parse_filters(
         subagents=arguments.subagents or config.subagents,
         documents=vars(arguments).get("documents") or documents,
         max_sessions=max(arguments.max_sessions or 0, 0),
+        only_ids=only_ids,
+        except_ids=except_ids,
     )
 
 

@@ -11,7 +11,19 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Literal
 
-    Completion = Literal["", "ref", "session", "project", "tool", "branch", "model", "file", "dir"]
+    Completion = Literal[
+        "",
+        "ref",
+        "session",
+        "project",
+        "tool",
+        "branch",
+        "model",
+        "machine",
+        "remote",
+        "file",
+        "dir",
+    ]
 
 
 class Option(NamedTuple):
@@ -169,6 +181,12 @@ FILTERS = (
         "WHICH",
         ("include", "only", "exclude"),
     ),
+    Option(
+        ("--machine",),
+        "limit to sessions of one machine. NAME is one that `ccgrep remote status` prints.",
+        "NAME",
+        completion="machine",
+    ),
     Option(("--max-sessions",), "limit to the N most recent sessions", "N"),
 )
 """The options that select turns. `cli.filter_options` parses them."""
@@ -179,6 +197,11 @@ DOCUMENTS = Option(
     "WHICH",
     ("include", "only", "exclude"),
 )
+REMOTE_NAME = Argument("REMOTE", "a remote; all of them if omitted", "?", completion="remote")
+LIMIT_RATE = Option(
+    ("--limit-rate",), "transfer at most RATE bytes per second, such as 500k or 2M", "RATE"
+)
+DRY_RUN_PUSH = Option(("--dry-run",), "print what would be written, and write nothing")
 MODEL = Option(
     ("--model",), "use this embedding model, given by name or directory", "NAME", completion="dir"
 )
@@ -725,6 +748,13 @@ _TABLE = (
                 ("--repair",),
                 "rebuild what is damaged. Reads lost turns again from their transcripts.",
             ),
+            Option(
+                ("--remote",),
+                "check a remote instead: every head, and that the packs it lists exist",
+                "NAME",
+                completion="remote",
+            ),
+            Option(("--read-data",), "also read every pack of the remote. For --remote."),
             ROOT,
             NO_WAIT,
             JSON,
@@ -732,6 +762,7 @@ _TABLE = (
         examples=(
             ("ccgrep fsck", "check the store for damage"),
             ("ccgrep fsck --repair", "repair the store"),
+            ("ccgrep fsck --remote home --read-data", "check every object of a remote"),
         ),
         exit_status=((0, "the store is intact"), (1, "turns are lost")),
     ),
@@ -739,8 +770,27 @@ _TABLE = (
         "gc",
         "merge packs and delete unreferenced objects",
         "Merges small packs into larger ones and deletes objects that no session refers to.",
-        (NO_WAIT, JSON),
-        examples=(("ccgrep gc", "clean up; never necessary"),),
+        (
+            Option(
+                ("--remote",),
+                "clean up a remote instead. Pulls and pushes first, then deletes packs that no "
+                "machine refers to.",
+                "NAME",
+                completion="remote",
+            ),
+            Option(
+                ("--grace",),
+                "keep unreferenced packs of the remote for this many days. The default is 7. A "
+                "push that is under way has such packs. For --remote.",
+                "N",
+            ),
+            NO_WAIT,
+            JSON,
+        ),
+        examples=(
+            ("ccgrep gc", "clean up; never necessary"),
+            ("ccgrep gc --remote home", "free space in a remote"),
+        ),
     ),
     Command(
         "secrets",
@@ -761,10 +811,113 @@ _TABLE = (
         "forget",
         "delete sessions for good",
         "Deletes a session and its sub-agents from the store, and never ingests them again. Turns "
-        "that another session shares remain there. The transcript itself is not deleted.",
+        "that another session shares remain there. The transcript itself is not deleted. The next "
+        "`ccgrep sync` deletes the session from remotes, and every other machine forgets it too.",
         (NO_WAIT, JSON),
         (REFS,),
         examples=(("ccgrep forget f8a5fac0", "delete a session from the store"),),
+    ),
+    Command(
+        "remote",
+        "add, list or remove remotes, and manage their keys",
+        "A remote is storage that your machines share: a folder, a bucket, or a directory of "
+        "another host. `remote add NAME URL` makes one, or joins one that another machine made. "
+        "`remote list` prints the remotes. `remote status [NAME]` prints the machines, when they "
+        "pushed last, and which have not yet forgotten what others forgot. `remote remove NAME` "
+        "makes this machine forget a remote, which stays as it is. `remote rename-machine NAME` "
+        "gives this machine another name. `remote key show` prints the public half of the key, "
+        "`remote key export [FILE]` the whole key for the next machine, and `remote key import "
+        "FILE` replaces the key. Everything in a remote is encrypted by default. Needs `pip "
+        "install 'ccgrep[remote]'`.",
+        (
+            Option(("--endpoint",), "use this server instead of the cloud's own", "URL"),
+            Option(
+                ("--key",),
+                "use the key in FILE, which `ccgrep remote key export` wrote. For `add`.",
+                "FILE",
+                completion="file",
+            ),
+            Option(
+                ("--no-encryption",),
+                "store everything in plain text. Whoever can read the storage can read all "
+                "sessions. For `add`.",
+            ),
+            Option(
+                ("--machine-name",),
+                "the name of this machine. The default is its host name. For `add`.",
+                "NAME",
+            ),
+            Option(
+                ("--new-id",),
+                "also give this machine a new id, because another one uses the same. For "
+                "`rename-machine`.",
+            ),
+            Option(
+                ("--public",),
+                "export only the public half: such a machine can push, but cannot read",
+            ),
+            Option(
+                ("--passphrase",),
+                "protect the exported key with a passphrase. Asks for it, or takes it from "
+                "CCGREP_PASSPHRASE.",
+            ),
+            Option(
+                ("--remote",),
+                "the remote of the key, if there are several. For `key`.",
+                "NAME",
+                completion="remote",
+            ),
+            JSON,
+        ),
+        (
+            Argument(
+                "WORDS",
+                "what to do: `add NAME URL`, `list`, `status [NAME]`, `remove NAME`, "
+                "`rename-machine NAME`, or `key show`, `key export [FILE]`, `key import FILE`",
+                "+",
+                ("add", "list", "status", "remove", "rename-machine", "key"),
+            ),
+        ),
+        examples=(
+            ("ccgrep remote add home file:///mnt/nas/cc", "share sessions over a folder"),
+            ("ccgrep remote add work s3://bucket/cc --key key.txt", "join a bucket"),
+            ("ccgrep remote key export key.txt", "take the key to the next machine"),
+            ("ccgrep remote status", "see which machines pushed when"),
+        ),
+        common=tuple("--endpoint --key --no-encryption --public --passphrase --json".split()),
+    ),
+    Command(
+        "push",
+        "write this machine's sessions to a remote",
+        "Ingests changed transcripts, then writes what the remote lacks. Sessions that any "
+        "machine has forgotten are deleted here first. An interrupted push leaves nothing "
+        "half-visible, and the next one continues.",
+        (DRY_RUN_PUSH, LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
+        (REMOTE_NAME,),
+        examples=(("ccgrep push home --dry-run", "see how much a push would write"),),
+        exit_status=((0, "success"), (1, "something of the remote was refused")),
+    ),
+    Command(
+        "pull",
+        "fetch the sessions of other machines from a remote",
+        "Reads what changed in the remote since the last pull, verifies it, and adds the sessions "
+        "of other machines to the store. A session that exists on several machines is one "
+        "session: the longer version wins, and versions that differ are kept as forks.",
+        (LIMIT_RATE, NO_WAIT, QUIET, JSON),
+        (REMOTE_NAME,),
+        examples=(
+            ("ccgrep pull && ccgrep flaky login --machine desktop", "search another machine"),
+        ),
+        exit_status=((0, "success"), (1, "something of the remote was refused")),
+    ),
+    Command(
+        "sync",
+        "pull, then push",
+        "Does what `ccgrep pull` and `ccgrep push` do. `ccgrep setup sync` runs it regularly.",
+        (LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
+        (REMOTE_NAME,),
+        examples=(("ccgrep sync", "exchange sessions with all remotes"),),
+        exit_status=((0, "success"), (1, "something of the remote was refused")),
     ),
 )
 COMMANDS = {command.name: command for command in _TABLE}

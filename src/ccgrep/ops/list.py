@@ -11,15 +11,20 @@ from ccgrep.search.request import Filters
 from ccgrep.search.searcher import Searcher
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.lineage import walk_trees
+from ccgrep.store.machines import name_machine, read_machines
 from ccgrep.store.manifest import Row
 
 
 class ListedSession(Struct, frozen=True):
-    """A session with its shortest unambiguous id, and its depth if listed as a tree."""
+    """A session with its shortest unambiguous id, and its depth if listed as a tree.
+
+    `row.provenance` tells whether it came from another machine.
+    """
 
     row: Row
     short_id: str
     depth: int | None = None
+    machine: str = ""  # its name, or "" if there never was a remote
 
 
 def list_sessions(
@@ -41,12 +46,18 @@ def list_sessions(
     if passing is not None:
         listed = [row for row in listed if row.session.id in passing]
     listed.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
+    nodes: list[tuple[Row, int | None]]
     if is_tree:
         nodes = read_consistently(
-            config.store_dir, lambda store: list(walk_trees(store, listed, limit))
+            config.store_dir, lambda store: [*walk_trees(store, listed, limit)]
         )
-        return [ListedSession(row, short[row.session.id], depth) for row, depth in nodes]
-    return [ListedSession(row, short[row.session.id]) for row in listed[: limit or None]]
+    else:
+        nodes = [(row, None) for row in listed[: limit or None]]
+    machines = read_machines(config.store_dir)
+    return [
+        ListedSession(row, short[row.session.id], depth, name_machine(machines, row))
+        for row, depth in nodes
+    ]
 
 
 def _passing_sessions(config: Config, filters: Filters) -> set[str] | None:

@@ -43,6 +43,7 @@ class SyncOptions(Struct, frozen=True):
     is_full: bool = False
     is_dry_run: bool = False
     wait_s: float = 10.0
+    limit_rate: int | None = None  # bytes per second
 
 
 Progress = Callable[[str, int, int], None]
@@ -69,7 +70,7 @@ def _sync(
     report = SyncReport(local.name)
     store = create_store(config.store_dir)
     with local.lock(options.wait_s):
-        remote = local.open()
+        remote = local.open(options.limit_rate)
         listing = remote.list()
         if not options.is_dry_run:
             report.forgotten = _forget(config, local, remote, listing, store, report, options)

@@ -53,6 +53,7 @@ def _listed_fields(item: ListedSession) -> dict[str, Any]:
         "short_id": item.short_id,
         "session_path": row.files[0].path if row.files else None,
         "is_gone": row.is_gone,
+        "machine": item.machine or None,
         **({"depth": item.depth} if item.depth is not None else {}),
     }
 

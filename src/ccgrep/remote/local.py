@@ -17,7 +17,7 @@ from ccgrep.model import ObjectId
 from ccgrep.remote.head import SharedSession
 from ccgrep.remote.keys import NO_KEY, Key, format_key, parse_key
 from ccgrep.remote.remote import Remote
-from ccgrep.remote.storage import Storage, open_storage
+from ccgrep.remote.storage import Storage, ThrottledStorage, open_storage
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lock import WriterLock
@@ -146,10 +146,15 @@ class LocalRemote:
             text = file.read()
         return parse_key(text) if text else NO_KEY
 
-    def open(self) -> Remote:
-        """Open the remote, and check that it is one of this key."""
-        config = self.read_config()
-        remote = Remote(open_wrapped(config), self.read_key())
+    def open(self, limit_rate: int | None = None) -> Remote:
+        """Open the remote, and check that it is one of this key.
+
+        `limit_rate` is the number of bytes to transfer per second, on average.
+        """
+        storage = open_wrapped(self.read_config())
+        if limit_rate is not None:
+            storage = ThrottledStorage(storage, limit_rate)
+        remote = Remote(storage, self.read_key())
         remote.check()
         return remote
 

@@ -6,6 +6,7 @@ a file exists completely or not at all.
 
 import os
 import stat
+import time
 from typing import NamedTuple, Protocol
 
 from ccgrep.errors import CcgrepError, RemoteError
@@ -90,6 +91,38 @@ class FolderStorage:
         if any(part in ("", ".", "..") for part in path.split("/")):
             raise StorageError(f"invalid path '{path}' in the remote")
         return os.path.join(self._directory, *path.split("/"))
+
+
+class ThrottledStorage:
+    """A storage that transfers a limited number of bytes per second, on average."""
+
+    def __init__(self, storage: Storage, rate: int) -> None:
+        self._storage = storage
+        self._rate = rate
+        self._free_at = 0.0
+
+    def list(self) -> list[ListedFile]:
+        return self._storage.list()
+
+    def get(self, path: str) -> bytes:
+        self._wait()
+        data = self._storage.get(path)
+        self._count(data)
+        return data
+
+    def put(self, path: str, data: bytes) -> None:
+        self._wait()
+        self._storage.put(path, data)
+        self._count(data)
+
+    def delete(self, path: str) -> None:
+        self._storage.delete(path)
+
+    def _wait(self) -> None:
+        time.sleep(max(self._free_at - time.monotonic(), 0.0))
+
+    def _count(self, data: bytes) -> None:
+        self._free_at = max(self._free_at, time.monotonic()) + len(data) / self._rate
 
 
 def _raise(error: OSError) -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError
 from ccgrep.store import fsio
+from ccgrep.store.manifest import Row
 
 
 class Machines(Struct, frozen=True):
@@ -29,6 +30,11 @@ class Machines(Struct, frozen=True):
         """Return the ids of the machines with that name or id; "" is this one."""
         ids = {id for id, name in self.names.items() if typed in (id, name)}
         return {"" if id == self.own else id for id in ids}
+
+
+def name_machine(machines: Machines, row: Row | None) -> str:
+    """Return the name of the machine that a session came from, or "" if it is not known."""
+    return machines.name(row.provenance.machine if row is not None and row.provenance else "")
 
 
 def read_machines(store_dir: str) -> Machines:

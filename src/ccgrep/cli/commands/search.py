@@ -71,7 +71,8 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     # --session may name the calling session.
     is_own = arguments.include_self or bool(arguments.session) or not is_agent(context.environment)
     if not is_own:
-        filters = filters._replace(except_ids=find_callers(context.environment, config))
+        callers = find_callers(context.environment, config)
+        filters = filters._replace(except_ids=filters.except_ids | callers)
     mode = _mode(arguments)
     if arguments.files_without_match and (arguments.json or arguments.jsonl):
         raise UsageError("-L prints session ids, not JSON: leave out --json or --jsonl")
