@@ -16,15 +16,20 @@ from ccgrep.store.gc import GcReport
 from ccgrep.store.lifecycle import list_old_stores, new_store_dir, open_store
 from ccgrep.store.lineage import add_descendants
 from ccgrep.store.lock import lock_vectors
+from ccgrep.store.machines import read_machines
 from ccgrep.store.manifest import Row
 
 
 class ForgetReport(Struct, frozen=True):
-    """The deleted sessions. `set_aside` lists old stores, which may still hold them."""
+    """The deleted sessions. `set_aside` lists old stores, which may still hold them.
+
+    `machines` are other machines, which forget them when they sync next.
+    """
 
     sessions: tuple[str, ...]
     report: GcReport
     set_aside: tuple[str, ...]
+    machines: tuple[str, ...] = ()
 
 
 def gc(config: Config, wait_s: float = 10.0) -> GcReport:
@@ -54,4 +59,6 @@ def forget(config: Config, refs: list[str], wait_s: float = 10.0) -> ForgetRepor
         store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000, forget_lines)
         report = collect_garbage(config, store)
     set_aside = tuple(list_old_stores(config.store_dir))
-    return ForgetReport(tuple(sorted(chosen)), report, set_aside)
+    machines = read_machines(config.store_dir)
+    others = sorted(name for id, name in machines.names.items() if id != machines.own)
+    return ForgetReport(tuple(sorted(chosen)), report, set_aside, tuple(others))

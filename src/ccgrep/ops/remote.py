@@ -171,15 +171,25 @@ def rename_machine(config: Config, name: str, is_new_id: bool = False) -> Machin
     return machines
 
 
-def export_key(
-    config: Config, name: str | None, is_public: bool = False, passphrase: str | None = None
-) -> str:
-    """Return the key of a remote as text, locked with the passphrase if there is one."""
+def describe_key(config: Config, name: str | None) -> list[str]:
+    """Return the id and the public half of a key, which reveal nothing."""
+    key = _find_key(config, name)
+    return [f"id {key.id}", f"recipient {key.recipient}"]
+
+
+def _find_key(config: Config, name: str | None) -> Key:
     local = find_remote(config.store_dir, name)
     key = local.read_key()
     if not key.is_encrypted:
         raise UsageError(f"the remote '{local.name}' is not encrypted: it has no key")
-    text = format_key(key, is_public)
+    return key
+
+
+def export_key(
+    config: Config, name: str | None, is_public: bool = False, passphrase: str | None = None
+) -> str:
+    """Return the key of a remote as text, locked with the passphrase if there is one."""
+    text = format_key(_find_key(config, name), is_public)
     return lock_text(text, passphrase) if passphrase is not None else text
 
 

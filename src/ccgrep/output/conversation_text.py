@@ -25,6 +25,8 @@ def conversation_lines(
     """Yield the conversation; call `on_turn` with each turn's number before its first line."""
     if conversation.session is not None:
         yield from _session_lines(conversation.session, conversation.is_gone, style)
+        if conversation.machine:
+            yield f"Machine: {one_line(conversation.machine)}"
     for placed in conversation.turns:
         on_turn(placed.number)
         yield ""

@@ -68,6 +68,7 @@ def conversation_fields(conversation: Conversation, include: Include) -> dict[st
         **(_session_fields(conversation.session) if conversation.session else {}),
         "session_path": conversation.path or None,
         "is_gone": conversation.is_gone,
+        **({"machine": conversation.machine} if conversation.machine else {}),
         "turns": [_turn_fields(placed) for placed in conversation.turns],
         "messages": messages,
     }

@@ -16,12 +16,16 @@ def read_tombstones(
 ) -> dict[bytes, str]:
     """Return the keys that this machine has not applied yet, with their names.
 
-    A machine that cannot read tombstones compares their names with those of its own sessions.
+    These include its own: a `forget` that was killed has recorded keys, but deleted nothing. A
+    machine that cannot read tombstones compares their names with those of its own sessions.
     """
-    new = listing.tombstones.keys() - set(state.applied)
+    known = set(state.applied)
+    own = {key: remote.tombstone_name(key) for key in store.snapshot().forgotten}
+    found = {key: name for key, name in own.items() if name not in known}
+    new = listing.tombstones.keys() - known - set(own.values())
     if not remote.key.can_read:
-        return {key: name for key, name in _own_names(remote, store).items() if name in new}
-    found = {}
+        names = _own_names(remote, store) if new else {}
+        return found | {key: name for key, name in names.items() if name in new}
     for name in sorted(new):
         try:
             found[remote.read_tombstone(name)] = name
@@ -45,8 +49,8 @@ def apply_tombstones(store: Store, keys: dict[bytes, str], now_ms: int) -> int:
 
     The snapshot says that their bytes are still there, until garbage is collected.
     """
-    if keys.keys() <= set(store.snapshot().forgotten):
-        return 0
     rows = gc.find_forgotten(store, keys.keys())
+    if not rows and keys.keys() <= set(store.snapshot().forgotten):
+        return 0
     gc.forget(store, rows, now_ms, forget_lines, keys.keys())
     return len(rows)

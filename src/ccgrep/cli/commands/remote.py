@@ -94,7 +94,7 @@ def _rename(arguments: SimpleNamespace, context: Context, words: list[str]) -> N
 def _run_key(arguments: SimpleNamespace, context: Context, words: list[str]) -> int:
     config = context.config()
     if words == ["show"]:
-        context.write(ops.export_key(config, arguments.remote, is_public=True).rstrip())
+        context.write_lines(ops.describe_key(config, arguments.remote))
     elif words[:1] == ["export"] and len(words) <= 2:
         passphrase = _ask_passphrase(context, is_new=True) if arguments.passphrase else None
         text = ops.export_key(config, arguments.remote, arguments.public, passphrase)
