@@ -70,6 +70,7 @@ MAY_IMPORT = {
         "config",
         "ingest",
         "ops",
+        "remote",
         "search",
         "settings",
         "stats",

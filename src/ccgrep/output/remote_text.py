@@ -6,8 +6,10 @@ from typing import Any
 import msgspec
 
 from ccgrep.ops.remote import RemoteInfo, RemoteStatus
-from ccgrep.ops.sync import CollectReport, RemoteCheck, SyncReport
+from ccgrep.ops.sync import SyncReport
 from ccgrep.output.formatting import byte_size, iso_time, pluralize, short_age
+from ccgrep.remote.check import RemoteCheck
+from ccgrep.remote.collect import CollectReport
 from ccgrep.text import escape, one_line
 
 

@@ -28,7 +28,7 @@ class ObjectStorage:
             options["virtual_hosted_style_request"] = False
             options["client_options"] = {"allow_http": endpoint.startswith("http://")}
         with self._explain("open", ""):
-            self._store: Any = from_url(url, retry_config=_RETRY, **options)  # type: ignore[call-overload]
+            self._store: Any = from_url(url, retry_config=_RETRY, **options)
 
     def list(self) -> list[ListedFile]:
         with self._explain("list", ""):

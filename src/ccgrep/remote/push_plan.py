@@ -160,9 +160,9 @@ def _cover(
     """Find the pack of each object that the sessions need, and of each in `extra`."""
     cover = _Cover(packs)
     read = _make_reader(store, shared)
-    for id in sorted(sessions):
-        for needed in list_needed(shared.rows[id].session.manifest, read):
-            cover.add(needed)
+    for session in sorted(sessions):
+        for id in list_needed(shared.rows[session].session.manifest, read):
+            cover.add(id)
     for id in sorted(extra):
         cover.add(id)
     return cover

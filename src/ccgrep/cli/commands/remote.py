@@ -43,7 +43,9 @@ def _add(arguments: SimpleNamespace, context: Context, words: list[str]) -> None
     name, url = words
     if arguments.no_encryption and arguments.key:
         raise UsageError("--no-encryption needs no key: leave out --key")
-    key = _read_key(arguments.key, context) if arguments.key else None
+    key = None
+    if arguments.key:
+        key = ops.read_exported_key(_read_text(arguments.key), lambda: _ask_passphrase(context))
     if "://" not in url:
         url = f"file://{os.path.abspath(url)}"
     machine = arguments.machine_name or os.uname().nodename.partition(".")[0] or "machine"
@@ -103,7 +105,9 @@ def _run_key(arguments: SimpleNamespace, context: Context, words: list[str]) -> 
         else:
             context.write(text.rstrip())
     elif words[:1] == ["import"] and len(words) == 2:
-        ops.import_key(config, arguments.remote, _read_key(words[1], context))
+        text = _read_text(words[1])
+        key = ops.read_exported_key(text, lambda: _ask_passphrase(context))
+        ops.import_key(config, arguments.remote, key)
     else:
         raise UsageError(
             f"invalid arguments 'key {one_line(' '.join(words))}': use `key show`, "
@@ -112,14 +116,12 @@ def _run_key(arguments: SimpleNamespace, context: Context, words: list[str]) -> 
     return 0
 
 
-def _read_key(path: str, context: Context) -> "ops.Key":
-    """Return the key in a file, or on standard input if the path is -."""
+def _read_text(path: str) -> str:
+    """Return the text of a file, or of standard input if the path is -."""
     if path == "-":
-        text = sys.stdin.read()
-    else:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    return ops.read_exported_key(text, lambda: _ask_passphrase(context))
+        return sys.stdin.read()
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def _ask_passphrase(context: Context, is_new: bool = False) -> str:
