@@ -370,7 +370,7 @@ _ccgrep_options() {
         fsck)
             candidates=(
                 --repair$'\t''rebuild what is damaged'
-                --remote$'\t''check a remote instead: every head, and that the packs it lists exist'
+                --remote$'\t''check a remote instead'
                 --read-data$'\t''also read every pack of the remote'
                 --root$'\t''read transcripts below DIR instead of the default directories'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
@@ -425,13 +425,13 @@ _ccgrep_options() {
         remote)
             candidates=(
                 --endpoint$'\t''use this server instead of the cloud'"'"'s own'
-                --key$'\t''use the key in FILE, which `ccgrep remote key export` wrote'
+                --key$'\t''use an exported key'
                 --no-encryption$'\t''store everything in plain text'
-                --machine-name$'\t''the name of this machine'
-                --new-id$'\t''also give this machine a new id, because another one uses the same'
-                --public$'\t''export only the public half: such a machine can push, but cannot read'
+                --machine-name$'\t''name this machine'
+                --new-id$'\t''also give this machine a new id'
+                --public$'\t''export only the public half'
                 --passphrase$'\t''protect the exported key with a passphrase'
-                --remote$'\t''the remote of the key, if there are several'
+                --remote$'\t''choose the remote'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'

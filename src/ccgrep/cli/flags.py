@@ -750,7 +750,7 @@ _TABLE = (
             ),
             Option(
                 ("--remote",),
-                "check a remote instead: every head, and that the packs it lists exist",
+                "check a remote instead. Reads every head, and compares it with the packs.",
                 "NAME",
                 completion="remote",
             ),
@@ -833,7 +833,7 @@ _TABLE = (
             Option(("--endpoint",), "use this server instead of the cloud's own", "URL"),
             Option(
                 ("--key",),
-                "use the key in FILE, which `ccgrep remote key export` wrote. For `add`.",
+                "use an exported key. For `add`: FILE is from `ccgrep remote key export`.",
                 "FILE",
                 completion="file",
             ),
@@ -844,17 +844,17 @@ _TABLE = (
             ),
             Option(
                 ("--machine-name",),
-                "the name of this machine. The default is its host name. For `add`.",
+                "name this machine. The default is its host name. For `add`.",
                 "NAME",
             ),
             Option(
                 ("--new-id",),
-                "also give this machine a new id, because another one uses the same. For "
-                "`rename-machine`.",
+                "also give this machine a new id. For `rename-machine`, if another machine uses "
+                "the same id.",
             ),
             Option(
                 ("--public",),
-                "export only the public half: such a machine can push, but cannot read",
+                "export only the public half. A machine with it can push, but cannot read.",
             ),
             Option(
                 ("--passphrase",),
@@ -863,7 +863,7 @@ _TABLE = (
             ),
             Option(
                 ("--remote",),
-                "the remote of the key, if there are several. For `key`.",
+                "choose the remote. For `key`, if there are several.",
                 "NAME",
                 completion="remote",
             ),
@@ -873,8 +873,9 @@ _TABLE = (
             Argument(
                 "WORDS",
                 "what to do: `add NAME URL`, `list`, `status [NAME]`, `remove NAME`, "
-                "`rename-machine NAME`, or `key show`, `key export [FILE]`, `key import FILE`",
-                "+",
+                "`rename-machine NAME`, or `key show`, `key export [FILE]`, `key import FILE`; "
+                "`list` if omitted",
+                "*",
                 ("add", "list", "status", "remove", "rename-machine", "key"),
             ),
         ),

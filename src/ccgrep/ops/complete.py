@@ -36,10 +36,11 @@ def complete(config: Config, kind: str, prefix: str) -> list[Completion]:
     """Return a few values of `kind` that start with `prefix`."""
     check_usable(config.store_dir)
     if kind in ("machine", "remote"):
-        from ccgrep.ops.machines import list_names  # noqa: PLC0415 - imports msgspec
+        from ccgrep.remote.local import list_names  # noqa: PLC0415 - imports msgspec
 
         names = list_names(config.store_dir, kind)
-        return [Completion(name) for name in names if name.startswith(prefix)]
+        safe = (name for name in names if name == one_line(name) and name.startswith(prefix))
+        return [Completion(name) for name in safe]
     generation = generations.current(config.store_dir)
     if generation is None:
         return []

@@ -2,7 +2,7 @@
 
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError
-from ccgrep.remote.local import list_remotes
+from ccgrep.remote.local import list_names
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.machines import read_machines
 from ccgrep.text import one_line
@@ -26,10 +26,3 @@ def select_sessions(config: Config, name: str) -> tuple[frozenset[str] | None, f
     if "" in ids:
         return None, frozenset(id for id, machine in origins.items() if machine not in ids)
     return frozenset(id for id, machine in origins.items() if machine in ids), frozenset()
-
-
-def list_names(store_dir: str, kind: str) -> list[str]:
-    """Return the names of all machines, or of all remotes."""
-    if kind == "remote":
-        return [remote.name for remote in list_remotes(store_dir)]
-    return sorted(set(read_machines(store_dir).names.values()))

@@ -34,9 +34,8 @@ def status_lines(status: RemoteStatus, now_ms: int) -> Iterator[str]:
             continue
         age = short_age(machine.pushed, now_ms)
         sessions = pluralize(machine.sessions or 0, "session")
-        late = machine.missing_forgets
-        forgets = f", has not forgotten {pluralize(late, 'key')} yet" if late else ""
-        yield f"{one_line(machine.name)}{this}: pushed {age} ago, {sessions}{forgets}"
+        late = ", has not forgotten all that others forgot" if machine.missing_forgets else ""
+        yield f"{one_line(machine.name)}{this}: pushed {age} ago, {sessions}{late}"
 
 
 def status_fields(status: RemoteStatus) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ccgrep.remote.storage import Storage, ThrottledStorage, open_storage
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lock import WriterLock
+from ccgrep.store.machines import read_machines
 
 T = TypeVar("T")
 
@@ -227,6 +228,13 @@ def list_remotes(store_dir: str) -> list[LocalRemote]:
         return []
     remotes = (LocalRemote(store_dir, name) for name in names)
     return [remote for remote in remotes if os.path.exists(remote.path("config"))]
+
+
+def list_names(store_dir: str, kind: str) -> list[str]:
+    """Return the names of all machines, or of all remotes."""
+    if kind == "remote":
+        return [remote.name for remote in list_remotes(store_dir)]
+    return sorted(set(read_machines(store_dir).names.values()))
 
 
 def find_remote(store_dir: str, name: str | None) -> LocalRemote:

@@ -19,7 +19,7 @@ _VERSIONED = (
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    word, *rest = arguments.words
+    word, *rest = arguments.words or ["list"]
     actions = {
         ("add", 2): _add,
         ("list", 0): _list,
