@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.paths import move_below
 from tests.helpers import scale
 from tests.helpers.extras import require_remote
 from tests.helpers.fleet import conversations
@@ -189,3 +190,44 @@ def test_mistakes_are_named(home: Home, words: list[str], error: str) -> None:
     done = home.run("remote", *words)
     assert done.returncode == 2
     assert error in done.stderr
+
+
+def test_session_of_another_machine_is_resumed_here(
+    homes: tuple[Home, Home], tmp_path: Path
+) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    id = json_id(laptop, "desktop")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    done = laptop.run("resume", id)
+    assert (done.returncode, done.stdout) == (1, "")
+    done = laptop.run("resume", id, "--in", str(checkout))
+    assert (done.returncode, done.stdout) == (0, f"cd {checkout} && claude --resume {id}\n")
+    (restored,) = laptop.projects.rglob(f"{id}.jsonl")
+    (original,) = desktop.projects.rglob(f"{id}.jsonl")
+    assert restored.read_bytes() == original.read_bytes()
+    # Continued here, it is a session of this machine, and the other one follows.
+    other = desktop.claude(2)
+    other.diverge(1)
+    other.turn("continued", "yes")
+    with restored.open("ab") as file:
+        file.write(b"".join(other.lines()))
+    sync_all(laptop, desktop)
+    assert conversations(laptop) == conversations(desktop)
+    assert desktop.prompts(id)[-1] == "continued"
+    assert len(conversations(desktop)) == 2
+
+
+def test_restored_file_stays_below_the_clients_directory(homes: tuple[Home, Home]) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    id = json_id(laptop, "desktop")
+    assert str(laptop.projects) in run(laptop, "restore", id)
+    (restored,) = laptop.projects.rglob(f"{id}.jsonl")
+    assert restored.exists()
+    assert move_below("/a/.claude/../x", "/a/.claude", "/b") is None
+    assert move_below("/x/y", "/a/.claude", "/b") is None
+    assert move_below("C:\\u\\.claude\\projects\\p\\s.jsonl", "C:\\u\\.claude", "/b/.claude") == (
+        "/b/.claude/projects/p/s.jsonl"
+    )
