@@ -827,10 +827,16 @@ _TABLE = (
         "makes this machine forget a remote, which stays as it is. `remote rename-machine NAME` "
         "gives this machine another name. `remote key show` prints the public half of the key, "
         "`remote key export [FILE]` the whole key for the next machine, and `remote key import "
-        "FILE` replaces the key. Everything in a remote is encrypted by default. Needs `pip "
+        "FILE` replaces the key. `remote serve DIR` answers a machine that uses an ssh:// address. "
+        "Everything in a remote is encrypted by default. Needs `pip "
         "install 'ccgrep[remote]'`.",
         (
             Option(("--endpoint",), "use this server instead of the cloud's own", "URL"),
+            Option(
+                ("--ssh-command",),
+                "run CMD instead of ssh. CMD may have options. For `add`.",
+                "CMD",
+            ),
             Option(
                 ("--key",),
                 "use an exported key. For `add`: FILE is from `ccgrep remote key export`.",

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable
+from typing import IO
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.config import Config
 from ccgrep.errors import RemoteError, UsageError
+from ccgrep.remote import ssh_storage
 from ccgrep.remote.keys import (
     NO_KEY,
     Key,
@@ -30,6 +32,11 @@ from ccgrep.remote.remote import Remote
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.machines import Machines, make_machine, read_machines, write_machines
+
+
+def serve(directory: str, requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Write and read files of a directory, for a machine at the other end of ssh."""
+    ssh_storage.serve(os.path.abspath(os.path.expanduser(directory)), requests, replies)
 
 
 class RemoteInfo(Struct, frozen=True):
@@ -78,6 +85,7 @@ def add_remote(
     endpoint: str = "",
     key: Key | None = None,
     is_encrypted: bool = True,
+    ssh_command: str = "",
 ) -> Added:
     """Configure a remote, and make the storage one if it is empty.
 
@@ -88,7 +96,7 @@ def add_remote(
     local = LocalRemote(store.directory, name)
     if os.path.exists(local.path("config")):
         raise UsageError(f"there is a remote '{name}' already: run `ccgrep remote remove {name}`")
-    remote_config = RemoteConfig(url, endpoint, is_encrypted)
+    remote_config = RemoteConfig(url, endpoint, ssh_command, is_encrypted)
     storage = open_wrapped(remote_config)
     if not is_encrypted:
         key = NO_KEY

@@ -38,6 +38,7 @@ class RemoteConfig(Struct, frozen=True, omit_defaults=True):
 
     url: str
     endpoint: str = ""
+    ssh_command: str = ""
     is_encrypted: bool = True
 
 
@@ -212,7 +213,7 @@ class LocalRemote:
 
 
 def open_wrapped(config: RemoteConfig) -> Storage:
-    storage = open_storage(config.url, config.endpoint)
+    storage = open_storage(config.url, config.endpoint, config.ssh_command)
     return wrap_storage(storage) if wrap_storage is not None else storage
 
 

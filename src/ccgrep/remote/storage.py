@@ -132,7 +132,7 @@ def _raise(error: OSError) -> None:
         ) from error
 
 
-def open_storage(url: str, endpoint: str = "") -> Storage:
+def open_storage(url: str, endpoint: str = "", ssh_command: str = "") -> Storage:
     """Return the storage at a URL: a folder, a bucket, or a directory of another host."""
     scheme, separator, rest = url.partition("://")
     if not separator or not rest:
@@ -149,6 +149,10 @@ def open_storage(url: str, endpoint: str = "") -> Storage:
         except ImportError:
             raise missing_extra() from None
         return ObjectStorage(url, endpoint)
+    if scheme == "ssh":
+        from ccgrep.remote.ssh_storage import SshStorage  # noqa: PLC0415 - imports subprocess
+
+        return SshStorage(url, ssh_command)
     raise RemoteError(f"unknown kind of address '{scheme}://': use file://, s3:// or ssh://")
 
 

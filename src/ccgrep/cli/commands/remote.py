@@ -27,6 +27,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         ("status", 1): _status,
         ("remove", 1): _remove,
         ("rename-machine", 1): _rename,
+        ("serve", 1): _serve,
     }
     if word == "key":
         return _run_key(arguments, context, rest)
@@ -51,7 +52,14 @@ def _add(arguments: SimpleNamespace, context: Context, words: list[str]) -> None
     machine = arguments.machine_name or os.uname().nodename.partition(".")[0] or "machine"
     is_encrypted = not arguments.no_encryption
     added = ops.add_remote(
-        context.config(), name, url, machine, arguments.endpoint or "", key, is_encrypted
+        context.config(),
+        name,
+        url,
+        machine,
+        arguments.endpoint or "",
+        key,
+        is_encrypted,
+        arguments.ssh_command or "",
     )
     if not is_encrypted:
         context.warn("this remote is not encrypted: whoever reads the storage reads all sessions")
@@ -91,6 +99,10 @@ def _remove(_: SimpleNamespace, context: Context, words: list[str]) -> None:
 def _rename(arguments: SimpleNamespace, context: Context, words: list[str]) -> None:
     machines = ops.rename_machine(context.config(), words[0], arguments.new_id)
     context.write(f"this machine is '{one_line(machines.name(''))}' (id {machines.own})")
+
+
+def _serve(_: SimpleNamespace, __: Context, words: list[str]) -> None:
+    ops.serve(words[0], sys.stdin.buffer, sys.stdout.buffer)
 
 
 def _run_key(arguments: SimpleNamespace, context: Context, words: list[str]) -> int:
