@@ -39,8 +39,7 @@ def complete(config: Config, kind: str, prefix: str) -> list[Completion]:
         from ccgrep.remote.local import list_names  # noqa: PLC0415 - imports msgspec
 
         names = list_names(config.store_dir, kind)
-        safe = (name for name in names if name == one_line(name) and name.startswith(prefix))
-        return [Completion(name) for name in safe]
+        return [Completion(n) for n in names if n == one_line(n) and n.startswith(prefix)]
     generation = generations.current(config.store_dir)
     if generation is None:
         return []

@@ -27,9 +27,9 @@ class SshStorage:
     def __init__(self, url: str, ssh_command: str = "") -> None:
         self._url = url
         host, slash, path = url.removeprefix("ssh://").partition("/")
-        name, _, port = (
-            host.rpartition(":") if host.rpartition(":")[2].isdigit() else (host, "", "")
-        )
+        name, _, port = host.rpartition(":")
+        if not port.isdigit():
+            name, port = host, ""
         if not name or name.startswith("-"):
             raise RemoteError(f"'{url}' names no host: use ssh://HOST or ssh://HOST/DIR")
         directory = f"/{path}" if slash and path else "ccgrep-remote"
