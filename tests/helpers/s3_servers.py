@@ -27,15 +27,17 @@ _START_S = 60
 def serve(kind: str, directory: Path) -> Iterator[str]:
     """Run a server with one bucket, and yield its endpoint."""
     directory.mkdir()
-    program = _find({"seaweedfs": "weed", "rclone": "rclone"}[kind])
+    program = find_program({"seaweedfs": "weed", "rclone": "rclone"}[kind])
     port = _free_port()
     command = [program, *(_weed if kind == "seaweedfs" else _rclone)(directory, port)]
     log = (directory.parent / f"{kind}.log").open("wb")
-    environment = {"HOME": str(directory), "PATH": os.environ["PATH"], **CREDENTIALS}
+    # Without credentials of its own, SeaweedFS accepts any.
+    environment = {"HOME": str(directory), "PATH": os.environ["PATH"]}
     server = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=directory)
     try:
         endpoint = f"http://127.0.0.1:{port}"
-        _wait_until_ready(endpoint, server)
+        # rclone has the bucket already, and refuses a request without credentials.
+        _wait_until_ready(endpoint, server, {200} if kind == "seaweedfs" else {400, 403})
         yield endpoint
     finally:
         server.kill()
@@ -68,19 +70,20 @@ def _rclone(directory: Path, port: int) -> list[str]:
     return ["serve", "s3", "--addr", f"127.0.0.1:{port}", "--auth-key", key, str(directory)]
 
 
-def _wait_until_ready(endpoint: str, server: "subprocess.Popen[bytes]") -> None:
+def _wait_until_ready(endpoint: str, server: "subprocess.Popen[bytes]", statuses: set[int]) -> None:
     """Create the bucket, as soon as the server answers."""
     deadline = time.monotonic() + _START_S
+    status = 0
     while True:
         assert server.poll() is None, "the server has ended"
         try:
             connection = http.client.HTTPConnection(endpoint.removeprefix("http://"), timeout=5)
             connection.request("PUT", f"/{_BUCKET}")
-            if connection.getresponse().status < 500:
+            if (status := connection.getresponse().status) in statuses:
                 return
         except OSError:
             pass
-        assert time.monotonic() < deadline, "the server does not answer"
+        assert time.monotonic() < deadline, f"the server does not answer ({status})"
         time.sleep(0.1)
 
 
@@ -91,7 +94,7 @@ def _free_port() -> int:
         return port
 
 
-def _find(name: str) -> str:
+def find_program(name: str) -> str:
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     found = shutil.which(name, path=path)
     if found is None:
