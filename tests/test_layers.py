@@ -117,6 +117,7 @@ ONE_IMPORTER = {
         "cli/pager.py",
         "cli/pick_callbacks.py",
         "cli/commands/pick.py",
+        "cli/setup_sync.py",
         "remote/ssh_storage.py",
         "worker_pool.py",
     },

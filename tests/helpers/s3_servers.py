@@ -55,8 +55,8 @@ def _weed(directory: Path, port: int) -> list[str]:
     options = {
         "ip": "127.0.0.1",
         "dir": str(directory),
-        "volume.max": "5",
-        "master.volumeSizeLimitMB": "64",
+        "volume.max": "20",
+        "master.volumeSizeLimitMB": "1024",
         "s3.port": str(port),
         **{f"{name}.port": str(number) for name, number in ports.items()},
         **{name: str(number) for name, number in grpc.items()},

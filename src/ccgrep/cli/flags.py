@@ -705,7 +705,8 @@ _TABLE = (
         "backup of each settings file, and never touch a file that does not parse. `ccgrep setup "
         "shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G inserts the REF "
         "of a turn that you pick, Alt-G a command that an agent ran. It adds one marked block "
-        "each to ~/.bashrc and ~/.zshrc.",
+        "each to ~/.bashrc and ~/.zshrc. `ccgrep setup sync` runs `ccgrep sync` regularly: it "
+        "installs a timer of systemd for your user, or an agent of launchd on macOS.",
         (
             Option(("--dry-run",), "print what would change, but write nothing"),
             Option(("--remove",), "remove what setup installed"),
@@ -713,12 +714,19 @@ _TABLE = (
                 ("--hook",),
                 "also ingest each Claude Code session when it ends. For `ccgrep setup claude`.",
             ),
+            Option(
+                ("--every",),
+                "sync this often. A number and m, h or d. The default is 15m. For `ccgrep setup "
+                "sync`.",
+                "TIME",
+            ),
         ),
-        (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell")),),
+        (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell", "sync")),),
         examples=(
             ("ccgrep setup claude --dry-run", "see what would change"),
             ("ccgrep setup claude", "let Claude Code search past sessions"),
             ("ccgrep setup shell", "complete commands and REFs with Tab"),
+            ("ccgrep setup sync --every 1h --dry-run", "see how remotes would be synced"),
         ),
     ),
     Command(

@@ -36,7 +36,7 @@ def setup_shell(environment: Mapping[str, str], is_dry: bool, is_removal: bool) 
         yield f"nothing to set up: none of {', '.join(COMPLETIONS)} is on the PATH"
     for shell in shells:
         for target in targets(shell, environment):
-            yield _change(target, is_dry, is_removal)
+            yield change_file(target, is_dry, is_removal)
     if shells and not (is_dry or is_removal):
         yield "Open a new shell, type `ccgrep show ` and press Tab, or press Ctrl-G to pick a REF."
 
@@ -60,7 +60,8 @@ def targets(shell: str, environment: Mapping[str, str]) -> list[Target]:
     return [Target(own, text), Target(startup, block, is_startup=True)]
 
 
-def _change(target: Target, is_dry: bool, is_removal: bool) -> str:
+def change_file(target: Target, is_dry: bool, is_removal: bool) -> str:
+    """Write or remove a file, unless it is not ours, and return a line that says so."""
     before = read_text(target.path, errors="surrogateescape")
     if not target.is_startup and before is not None and not _is_own(before):
         return f"skipped, not written by ccgrep: {one_line(target.path)}"

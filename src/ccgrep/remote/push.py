@@ -4,7 +4,10 @@ Reads the store without a lock. If `gc` deletes an object meanwhile, the caller 
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -24,6 +27,7 @@ from ccgrep.store.pack import PackWriter, index_path, pack_path
 from ccgrep.store.store import Store
 
 _TRIES = 5
+_UPLOADS = 2
 
 Progress = Callable[[int, int], None]
 """Called with the number of objects done, and of all."""
@@ -38,6 +42,13 @@ class PushReport(Struct):
     bytes: int = 0
     deleted_packs: int = 0
     is_changed: bool = False
+
+
+class _Uploaded(NamedTuple):
+    """A pack of the remote; 0 bytes were written if it was there already."""
+
+    name: str
+    bytes: int
 
 
 class Push:
@@ -123,7 +134,7 @@ class Push:
         self.report.is_changed = True
         if is_dry_run:
             return listing, True
-        packs = plan.packs | set(self._upload(plan.todo, shared, listing))
+        packs = plan.packs | self._upload(plan.todo, shared, listing)
         applied = {self._remote.tombstone_name(key) for key in snapshot.forgotten}
         self._write_head(state, shared, packs, applied)
         listing = self._remote.list()
@@ -182,8 +193,27 @@ class Push:
             or tombstones.keys() - {*pushed.applied} != set()
         )
 
-    def _upload(self, todo: list[ObjectId], shared: SharedStore, listing: Listing) -> Iterator[str]:
-        """Write objects to packs, and yield their names."""
+    def _upload(self, todo: list[ObjectId], shared: SharedStore, listing: Listing) -> set[str]:
+        """Write objects to packs, and return their names.
+
+        Packs are uploaded while the next ones are built. Their number is limited by memory.
+        """
+        written: list[_Uploaded] = []
+        with ThreadPoolExecutor(_UPLOADS) as pool:
+            running: deque[Future[_Uploaded]] = deque()
+            for hash, ids in self._build_packs(todo, shared):
+                running.append(pool.submit(self._upload_pack, hash, ids, listing))
+                if len(running) > _UPLOADS:
+                    written.append(running.popleft().result())
+            written += [upload.result() for upload in running]
+        self.report.packs += sum(one.bytes > 0 for one in written)
+        self.report.bytes += sum(one.bytes for one in written)
+        return {one.name for one in written}
+
+    def _build_packs(
+        self, todo: list[ObjectId], shared: SharedStore
+    ) -> Iterator[tuple[str, list[ObjectId]]]:
+        """Write objects to packs in `outgoing`, and yield the hash of each pack, and its ids."""
         if os.path.isdir(self._local.outgoing):
             fsio.remove_tree(self._local.outgoing)
         fsio.make_dir(self._local.outgoing)
@@ -198,7 +228,7 @@ class Push:
                 hash = writer.finish()
             finally:
                 writer.discard()
-            yield self._upload_pack(hash, todo[start:done], listing)
+            yield hash, todo[start:done]
             self._on_progress(done, len(todo))
 
     def _frame(self, id: ObjectId, shared: SharedStore) -> Frame:
@@ -206,19 +236,19 @@ class Push:
             return self._elsewhere.read_frame(id)
         return shared.manifests.get(id) or self._store.read_frame(id)
 
-    def _upload_pack(self, hash: str, ids: list[ObjectId], listing: Listing) -> str:
+    def _upload_pack(self, hash: str, ids: list[ObjectId], listing: Listing) -> "_Uploaded":
         path = pack_path(self._local.outgoing, hash)
         name = self._remote.pack_name(hash)
+        size = 0
         if name not in listing.packs:
             with open(path, "rb") as file:
                 content = file.read()
             self._remote.write_pack(hash, content)
-            self.report.packs += 1
-            self.report.bytes += len(content)
+            size = len(content)
         self._local.write_pack_ids(name, ids)
         fsio.remove(path)
         fsio.remove(index_path(self._local.outgoing, hash))
-        return name
+        return _Uploaded(name, size)
 
     def _write_head(
         self, state: State, shared: SharedStore, packs: set[str], applied: set[str]

@@ -10,6 +10,8 @@ ssh itself has to say goes to standard error, as with git.
 import shlex
 import struct
 import subprocess
+import threading
+from contextlib import suppress
 from typing import IO, Any
 
 import msgspec
@@ -41,6 +43,7 @@ class SshStorage:
             f"ccgrep remote serve {shlex.quote(directory)}",
         ]
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()  # A push uploads several packs at once.
 
     def list(self) -> list[ListedFile]:
         return [ListedFile(*file) for file in self._call("list")]
@@ -56,14 +59,12 @@ class SshStorage:
 
     def _call(self, operation: str, path: str = "", data: bytes = b"") -> Any:
         reply = None
-        try:
+        with self._lock, suppress(OSError):
             process = self._start()
             assert process.stdin is not None
             assert process.stdout is not None
             _write(process.stdin, (operation, path, data))
             reply = _read(process.stdout)
-        except OSError:
-            pass
         if reply is None:
             raise StorageError(
                 f"the connection to {self._url} ended: check that `ssh` reaches the host, and that "
