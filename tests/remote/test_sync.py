@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.faulty_storage import storage_fault
 from tests.helpers.fleet import PULL, PUSH, Fleet, conversations
 from tests.helpers.stored import write_session
 
@@ -31,7 +32,9 @@ def test_second_sync_changes_nothing(fleet: Fleet) -> None:
     fleet[0].index()
     fleet.sync(0)
     before = {path: path.stat().st_mtime_ns for path in fleet.files()}
-    report = fleet.sync(0)
+    with storage_fault() as count:
+        report = fleet.sync(0)
+    assert count == [3]  # FORMAT, the key and one listing
     assert report.pushed is not None
     assert not report.pushed.is_changed
     assert {path: path.stat().st_mtime_ns for path in fleet.files()} == before

@@ -111,7 +111,8 @@ def _launchd(environment: Mapping[str, str], seconds: int) -> list[Target]:
         for name, value in _passed_on(environment).items()
     )
     text = (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<!--\n# ccgrep wrote this.\n-->\n<plist version="1.0"><dict>\n'
+        '<?xml version="1.0" encoding="UTF-8"?>\n<!--\n# ccgrep wrote this file.\n-->\n'
+        '<plist version="1.0"><dict>\n'
         f"<key>Label</key><string>{_NAME}</string>\n"
         f"<key>ProgramArguments</key><array>{words}</array>\n"
         f"<key>EnvironmentVariables</key><dict>{variables}</dict>\n"

@@ -77,7 +77,7 @@ def _sync(
         if options.is_pull:
             _pull(config, local, remote, listing, store, report, options, on_progress)
         if options.is_push:
-            report.pushed = _push(config, local, remote, options, on_progress).report
+            report.pushed = _push(config, local, remote, listing, options, on_progress)
     return report
 
 
@@ -130,8 +130,13 @@ def _pull(
 
 
 def _push(
-    config: Config, local: LocalRemote, remote: Remote, options: SyncOptions, on_progress: Progress
-) -> Push:
+    config: Config,
+    local: LocalRemote,
+    remote: Remote,
+    listing: Listing,
+    options: SyncOptions,
+    on_progress: Progress,
+) -> PushReport:
     """Push, again if a concurrent `gc` deleted an object that was to be pushed."""
 
     def on_object(done: int, total: int) -> None:
@@ -143,13 +148,14 @@ def _push(
         push = Push(local, remote, store, machines, _now_ms(), on_object)
         head = store.head()
         try:
-            push.run(options.is_full, options.is_dry_run)
+            push.run(listing, options.is_full, options.is_dry_run)
         except MissingObjectError:
             if is_last or store.head() == head:
                 raise
+            listing = remote.list()
         else:
             break
-    return push
+    return push.report
 
 
 def gc_remote(

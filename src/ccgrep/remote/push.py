@@ -73,19 +73,18 @@ class Push:
         self._elsewhere: Elsewhere | None = None
         self.report = PushReport()
 
-    def run(self, is_full: bool = False, is_dry_run: bool = False) -> Listing:
-        """Push until the remote has all that the new head lists, and return its last listing.
+    def run(self, listing: Listing, is_full: bool = False, is_dry_run: bool = False) -> None:
+        """Push until the remote has all that the new head lists.
 
         With `is_full`, do not rely on the last push, and rewrite packs that are mostly garbage.
         """
-        listing = self._remote.list()
         for _ in range(_TRIES):
             listing, is_done = self._push(listing, is_full, is_dry_run)
             if self._elsewhere is not None:
                 self._elsewhere.discard()
                 self._elsewhere = None
             if is_done:
-                return listing
+                return
         raise RemoteError(
             "other machines keep changing the remote: run the command again when they are done"
         )
