@@ -19,6 +19,7 @@ from ccgrep.remote.keys import NO_KEY, Key, format_key, parse_key
 from ccgrep.remote.remote import Remote
 from ccgrep.remote.storage import Storage, ThrottledStorage, open_storage
 from ccgrep.store import fsio
+from ccgrep.store.access import check_usable
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.machines import read_machines
@@ -223,6 +224,7 @@ def remotes_dir(store_dir: str) -> str:
 
 def list_remotes(store_dir: str) -> list[LocalRemote]:
     """Return the configured remotes, by name."""
+    check_usable(store_dir)
     try:
         names = sorted(os.listdir(remotes_dir(store_dir)))
     except FileNotFoundError:
