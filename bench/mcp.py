@@ -1,15 +1,16 @@
-"""Measures the first answer of the MCP server against the SDK alone, and growth of its memory.
+"""Measures the start of the MCP server against `python -c pass`, and growth of its memory.
 
 python bench/mcp.py [HOME]         a home with .claude and .codex (default: a generated one)
 python bench/mcp.py --bytes 1e8    a smaller generated home
 
-One case starts the server and searches. The other starts the SDK with one tool and asks for
-`tools/list`. They take turns, and figures are medians.
+Figures are CPU times from the start of the process to the reply, because a busy machine does not
+change them much. The cases take turns, and figures are medians. Needs Linux.
 """
 
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -26,15 +27,8 @@ from bench.budget import Ratio, milliseconds, print_row
 from bench.generate import generate
 from bench.text import TERMS
 
-_CALLS = 1000
-_SDK = """
-from mcp.server import MCPServer
-server = MCPServer("alone")
-@server.tool()
-def echo(text: str) -> str:
-    return text
-server.run("stdio")
-"""
+_CALLS = 3000
+_MAX_RESIDENT_MB = 40
 
 
 class Server:
@@ -75,6 +69,12 @@ class Server:
         return reply
 
     @property
+    def cpu_s(self) -> float:
+        """The CPU time of all threads so far."""
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
+
+    @property
     def memory(self) -> measure.Memory:
         return measure.tree_memory(self._process.pid)
 
@@ -106,29 +106,45 @@ def report(home: Path, store: Path, runs: int) -> None:
     measure.run([*ccgrep, "index", "-q", "--no-embed"], environment)
     words = " ".join(TERMS[:2])
 
+    def start_python() -> float:
+        before = _children_cpu_s()
+        subprocess.run([sys.executable, "-c", "pass"], env=environment, check=True)
+        return _children_cpu_s() - before
+
     def list_tools() -> float:
-        started = time.monotonic()
-        with Server([sys.executable, "-c", _SDK], environment) as server:
+        with Server([*ccgrep, "mcp"], environment) as server:
             server.call("tools/list")
-            return time.monotonic() - started
+            return server.cpu_s
 
     def search() -> float:
-        started = time.monotonic()
         with Server([*ccgrep, "mcp"], environment) as server:
             assert server.search(words)["results"]
-            return time.monotonic() - started
+            return server.cpu_s
 
-    times = measure.run_interleaved({"sdk": list_tools, "ccgrep": search}, runs)
-    sdk, first = (statistics.median(seconds) for seconds in times.values())
-    print_row("the SDK alone, tools/list", milliseconds(sdk))
-    ratio = Ratio(first / sdk, 3, "the above")
-    print_row("ccgrep mcp, first search", milliseconds(first), ratio)
+    cases = {"python": start_python, "list": list_tools, "search": search}
+    times = measure.run_interleaved(cases, runs)
+    python, listed, first = (statistics.median(seconds) for seconds in times.values())
+    print_row("python -c pass", milliseconds(python))
+    print_row(
+        "initialize and tools/list", milliseconds(listed), Ratio(listed / python, 5, "python")
+    )
+    print_row("the same and a search", milliseconds(first), Ratio(first / python, 8, "python"))
     with Server([*ccgrep, "mcp"], environment) as server:
         _report_memory(server)
 
 
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _report_memory(server: Server) -> None:
     """Report the time and memory of many searches, each with other words."""
+    server.search(TERMS[0])
+    resident = server.memory.resident / 1e6
+    limit = f"{_MAX_RESIDENT_MB} MB"
+    ratio = Ratio(resident / _MAX_RESIDENT_MB, 1, limit)
+    print_row("resident memory, one search", f"{resident:.0f} MB", ratio)
     early, started = measure.Memory(0, 0), 0.0
     for number in range(_CALLS):
         if number == _CALLS // 5:

@@ -200,9 +200,9 @@ def report_recall(
     queries = real[:: max(len(real) // 200, 1)]
     matched = 0
     for query in queries:
-        module._MAX_WITHOUT_GRAPHS = 0
+        module.MAX_WITHOUT_GRAPHS = 0
         near = approximate.nearest(query, 10)
-        module._MAX_WITHOUT_GRAPHS = sys.maxsize
+        module.MAX_WITHOUT_GRAPHS = sys.maxsize
         matched += len(set(near) & set(exact.nearest(query, 10)))
     recall = matched / (10 * len(queries))
     print(f"graphs against exact search, {len(vectors):,} vectors, {len(queries)} queries")

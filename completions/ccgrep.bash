@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
+        search | pick | index | status | list | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
     esac
     return 1
 }
@@ -17,6 +17,7 @@ _ccgrep_commands() {
         index$'\t''ingest new and changed transcripts'
         status$'\t''show what is indexed and what is out of date'
         list$'\t''list sessions, most recent first'
+        brief$'\t''print what was worked on, decided and left open'
         show$'\t''print a session or a turn as a conversation'
         export$'\t''export sessions as Markdown, HTML or JSON'
         blame$'\t''list the turns that read or changed a file'
@@ -57,7 +58,7 @@ _ccgrep_options() {
                 --words$'\t''rank by words alone, also if the pattern is a question'
                 --semantic$'\t''rank by meaning instead of words'
                 --hybrid$'\t''rank by words and meaning together'
-                --surface$'\t''compare only this part of each turn with the query'
+                --surface$'\t''search only this part of each turn'
                 --alpha$'\t''set the weight of meaning in --hybrid, from 0 to 1'
                 --model$'\t''use this embedding model, given by name or directory'
                 -v$'\t''print turns that do not match'
@@ -71,12 +72,12 @@ _ccgrep_options() {
                 --since$'\t''limit to turns that started at TIME or later'
                 --until$'\t''limit to turns that started at TIME or earlier'
                 --tool$'\t''limit to turns that used this tool'
-                --source$'\t''limit to sessions of one agent'
+                --source$'\t''limit to sessions of this agent'
                 --session$'\t''limit to one session'
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
-                --machine$'\t''limit to sessions of one machine'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''print at most N hits'
@@ -109,6 +110,7 @@ _ccgrep_options() {
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
                 --full-id$'\t''print whole session ids'
+                --long$'\t''show more of each message on a terminal'
                 --width$'\t''cut snippets to N columns'
                 --budget$'\t''print at most N characters'
                 --json$'\t''print one JSON object'
@@ -117,7 +119,7 @@ _ccgrep_options() {
                 --explain$'\t''print the parts of each score on standard error'
                 --no-refresh$'\t''do not ingest changed transcripts first'
                 --no-index$'\t''read every turn instead of the full-text index'
-                --timeout$'\t''stop a -F or -E search after this many seconds'
+                --timeout$'\t''stop a -F or -E search after this many seconds of CPU time'
                 -V$'\t''print the version'
                 --version$'\t''print the version'
                 -h$'\t''print help'
@@ -137,15 +139,18 @@ _ccgrep_options() {
                 --since$'\t''limit to turns that started at TIME or later'
                 --until$'\t''limit to turns that started at TIME or earlier'
                 --tool$'\t''limit to turns that used this tool'
-                --source$'\t''limit to sessions of one agent'
+                --source$'\t''limit to sessions of this agent'
                 --session$'\t''limit to one session'
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
-                --machine$'\t''limit to sessions of one machine'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
+                -n$'\t''offer at most N turns or commands'
+                --limit$'\t''offer at most N turns or commands'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -159,7 +164,7 @@ _ccgrep_options() {
                 --embed-all$'\t''embed all turns, not only those of the last 90 days'
                 --embed-since$'\t''embed turns that started after TIME'
                 --model$'\t''use this embedding model, given by name or directory'
-                --source$'\t''limit to sessions of one agent'
+                --source$'\t''limit to sessions of this agent'
                 --root$'\t''read transcripts below DIR instead of the default directories'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 -q$'\t''print only errors'
@@ -190,20 +195,50 @@ _ccgrep_options() {
                 --since$'\t''limit to turns that started at TIME or later'
                 --until$'\t''limit to turns that started at TIME or earlier'
                 --tool$'\t''limit to turns that used this tool'
-                --source$'\t''limit to sessions of one agent'
+                --source$'\t''limit to sessions of this agent'
                 --session$'\t''limit to one session'
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
-                --machine$'\t''limit to sessions of one machine'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 --tree$'\t''print sub-agents and forks below the session they come from'
+                --include-self$'\t''include the session that runs this command'
                 -n$'\t''print at most N sessions, or trees'
                 --limit$'\t''print at most N sessions, or trees'
+                --full-id$'\t''print whole session ids'
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        brief)
+            candidates=(
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of this agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                -n$'\t''print at most N sessions'
+                --limit$'\t''print at most N sessions'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -213,12 +248,15 @@ _ccgrep_options() {
             candidates=(
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
+                --full$'\t''print the complete output of each tool instead of its first lines'
                 -A$'\t''also print the next N turns'
                 --after-context$'\t''also print the next N turns'
                 -B$'\t''also print the previous N turns'
                 --before-context$'\t''also print the previous N turns'
                 -C$'\t''also print N turns before and after'
                 --context$'\t''also print N turns before and after'
+                -n$'\t''print at most N turns of each REF'
+                --limit$'\t''print at most N turns of each REF'
                 --raw$'\t''print turns as they are stored'
                 --save$'\t''save as Markdown in ~/.claude/recalls'
                 --budget$'\t''print at most N characters'
@@ -226,6 +264,7 @@ _ccgrep_options() {
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -239,7 +278,10 @@ _ccgrep_options() {
                 --output$'\t''write to FILE instead of standard output'
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
+                -n$'\t''print at most N turns of each REF'
+                --limit$'\t''print at most N turns of each REF'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -255,12 +297,12 @@ _ccgrep_options() {
                 --since$'\t''limit to turns that started at TIME or later'
                 --until$'\t''limit to turns that started at TIME or earlier'
                 --tool$'\t''limit to turns that used this tool'
-                --source$'\t''limit to sessions of one agent'
+                --source$'\t''limit to sessions of this agent'
                 --session$'\t''limit to one session'
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
-                --machine$'\t''limit to sessions of one machine'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N turns'
                 --limit$'\t''print at most N turns'
@@ -283,16 +325,17 @@ _ccgrep_options() {
                 --since$'\t''limit to turns that started at TIME or later'
                 --until$'\t''limit to turns that started at TIME or earlier'
                 --tool$'\t''limit to turns that used this tool'
-                --source$'\t''limit to sessions of one agent'
+                --source$'\t''limit to sessions of this agent'
                 --session$'\t''limit to one session'
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
-                --machine$'\t''limit to sessions of one machine'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --by$'\t''group by project, model, day or week'
                 --suggest$'\t''suggest permission rules that are safe to allow'
                 --settings$'\t''print the rules for Claude Code'"'"'s settings.json'
+                --include-reviewed$'\t''also print the exact commands that you have reviewed'
                 -n$'\t''print at most N lines of each kind'
                 --limit$'\t''print at most N lines of each kind'
                 -q$'\t''print only errors'
@@ -325,6 +368,7 @@ _ccgrep_options() {
                 --in$'\t''resume in DIR, for example in another checkout of the repository'
                 --with$'\t''continue in a new session of this agent'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -356,6 +400,7 @@ _ccgrep_options() {
                 --dry-run$'\t''print what would change, but write nothing'
                 --remove$'\t''remove what setup installed'
                 --hook$'\t''also ingest each Claude Code session when it ends'
+                --recall$'\t''also add relevant past turns to new sessions and prompts'
                 --every$'\t''sync this often'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -399,13 +444,15 @@ _ccgrep_options() {
                 --since$'\t''limit to turns that started at TIME or later'
                 --until$'\t''limit to turns that started at TIME or earlier'
                 --tool$'\t''limit to turns that used this tool'
-                --source$'\t''limit to sessions of one agent'
+                --source$'\t''limit to sessions of this agent'
                 --session$'\t''limit to one session'
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
-                --machine$'\t''limit to sessions of one machine'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
+                -n$'\t''print at most N secrets'
+                --limit$'\t''print at most N secrets'
                 --full-id$'\t''print whole session ids'
                 -q$'\t''print only errors'
                 --quiet$'\t''print only errors'
@@ -417,6 +464,7 @@ _ccgrep_options() {
             ;;
         forget)
             candidates=(
+                --forks$'\t''also delete the forks and copies that hold turns of the session'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
@@ -480,7 +528,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:--budget | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
             kind=
             ;;
         search:--surface)
@@ -501,39 +549,39 @@ _ccgrep_values() {
                 thinking
             )
             ;;
-        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | blame:-p | blame:--project | stats:-p | stats:--project | secrets:-p | secrets:--project)
+        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | brief:-p | brief:--project | blame:-p | blame:--project | stats:-p | stats:--project | secrets:-p | secrets:--project)
             kind=project
             ;;
-        search:--tool | pick:--tool | list:--tool | blame:--tool | stats:--tool | secrets:--tool)
+        search:--tool | pick:--tool | list:--tool | brief:--tool | blame:--tool | stats:--tool | secrets:--tool)
             kind=tool
             ;;
-        search:--source | pick:--source | index:--source | list:--source | blame:--source | stats:--source | secrets:--source)
+        search:--source | pick:--source | index:--source | list:--source | brief:--source | blame:--source | stats:--source | secrets:--source)
             candidates=(
                 claude-code
                 claude_code
                 codex
             )
             ;;
-        search:--session | pick:--session | list:--session | blame:--session | stats:--session | secrets:--session)
+        search:--session | pick:--session | list:--session | brief:--session | blame:--session | stats:--session | secrets:--session)
             kind=session
             ;;
-        search:--branch | pick:--branch | list:--branch | blame:--branch | stats:--branch | secrets:--branch)
+        search:--branch | pick:--branch | list:--branch | brief:--branch | blame:--branch | stats:--branch | secrets:--branch)
             kind=branch
             ;;
-        search:--model-name | pick:--model-name | list:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
+        search:--model-name | pick:--model-name | list:--model-name | brief:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
             kind=model
             ;;
-        search:--subagents | search:--documents | pick:--subagents | pick:--documents | list:--subagents | list:--documents | blame:--subagents | stats:--subagents | secrets:--subagents)
+        search:--subagents | search:--documents | pick:--subagents | pick:--documents | list:--subagents | list:--documents | brief:--subagents | blame:--subagents | stats:--subagents | secrets:--subagents)
             candidates=(
                 include
                 only
                 exclude
             )
             ;;
-        search:--machine | pick:--machine | list:--machine | blame:--machine | stats:--machine | secrets:--machine)
+        search:--machine | pick:--machine | list:--machine | brief:--machine | blame:--machine | stats:--machine | secrets:--machine)
             kind=machine
             ;;
-        search:--color | search:--colour | list:--color | list:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
+        search:--color | search:--colour | list:--color | list:--colour | brief:--color | brief:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
             candidates=(
                 auto
                 always

@@ -79,6 +79,41 @@ ORDINARY = [
     "the key-value store; key-by-key",
     "f8a5fac0:3:jwt:9c1f0be2a4d7",
     "eyJ is how base64 of a JSON object begins",
+    "the password is required",
+    "the password is stored as SHA256-digest",
+    "password is base64-encoded",
+    "the password is 12characters long",
+    "password is argon2id-hashed",
+    "the password is config.DB_PASSWORD2",
+    "passphrase is $PASSPHRASE1",
+    "the password is abc",
+    "密码是必填项",
+    "密码：请输入8位",
+    "密码是SHA256加密的",
+    "パスワードは8文字以上です",
+    "비밀번호는 8자 이상이어야 합니다",
+    "default login and password fields2",
+    "mysql -u root -p shop",
+    "docker run --name mysql -p3306:3306 mysql:8",
+    "mysql -p$MYSQL_PWD1",
+    "mysql --protocol=tcp --port=3306 -port3306",
+    "sshpass -p $SSHPASS1 ssh host",
+    '"auth": "required"',
+    '"auth": "anonymous"',
+    '"authorization": "c2FtOmh1bnRlcjIyMjI="',
+    "psk=None",
+    "psk: string",
+    "psk=settings.psk2",
+    "psk = get_psk(ssid_2)",
+    "s/(.*)-(.*)/$1$2/g and $5$6$7",
+    "echo $1$suffix$2/with/a/long/path/behind/it/and/more",
+    "sk-button-container-1a2b3c4d5e6f",
+    "path.with.patterns.and.a.file",
+    "$2b is a variable",
+    "dp.pt.x = dp.st.y",
+    "machine learning login page with a password field",
+    "fm2_synthesis_of_sounds_and_more_words",
+    "ＡＢＣ１２３、全角の文字",
 ]
 
 
@@ -101,6 +136,17 @@ def test_secret_of_each_family_is_redacted_whole_in_every_context(family: str) -
 @pytest.mark.parametrize("text", ORDINARY)
 def test_placeholders_hashes_and_code_stay_unchanged(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("family", ["anthropic", "github classic", "sshpass", "told", "bcrypt"])
+def test_full_width_letters_hide_no_secret(family: str) -> None:
+    """Whatever a keyboard or an attacker made of them."""
+    secret = canary(family, 1)
+    wide = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+    text = f"見て {secret.text} です".replace(secret.value, secret.value.translate(wide))
+    assert redact(text) == f"見て {secret.text} です".replace(
+        secret.value, f"[redacted:{secret.rule}]"
+    )
 
 
 def test_redaction_is_idempotent() -> None:

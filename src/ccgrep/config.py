@@ -38,6 +38,8 @@ class Config(NamedTuple):
     subagents: Inclusion
     timeout_s: float
     refresh_budget_s: float
+    recall_chars: int
+    recall_timeout_s: float
     color: str
     redact: str
     pager: str
@@ -55,14 +57,12 @@ class Config(NamedTuple):
 def make_config(
     environment: Mapping[str, str],
     roots: list[str] | None = None,
-    source: SourceName | None = None,
+    sources: tuple[SourceName, ...] = (),
     settings: Mapping[str, Setting] | None = None,
 ) -> Config:
     """Return the configuration. `roots` from the command line replace all others."""
     home = home_dir(environment)
     settings = settings or read_settings(environment)
-    if not os.path.isabs(home) and settings["store"].origin == "default":
-        raise UsageError("HOME is not set: set it, or CCGREP_DIR and --root")
     values: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
     more_roots = [path for path in values.pop("roots") if os.path.isdir(path)]
     all_roots = _find_roots(roots) if roots else _default_roots(environment, home)
@@ -70,7 +70,7 @@ def make_config(
         all_roots += [root for root in _find_roots(more_roots) if root not in all_roots]
     return Config(
         store_dir=values.pop("store"),
-        roots=tuple(root for root in all_roots if source in (None, root.source)),
+        roots=tuple(root for root in all_roots if not sources or root.source in sources),
         recalls_dir=os.path.abspath(os.path.join(_claude_dirs(environment, home)[0], "recalls")),
         temp_dirs=_temp_dirs(environment),
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},

@@ -21,6 +21,14 @@ class RefError(CcgrepError):
     """A REF matches nothing, or more than one turn or session."""
 
 
+class AmbiguousRefError(RefError):
+    """A REF could be any of several sessions. `candidates` are their ids."""
+
+    def __init__(self, message: str, candidates: list[str]) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+
+
 class NotFoundError(CcgrepError):
     """Nothing matches. As in grep, that is an answer and not a failure."""
 

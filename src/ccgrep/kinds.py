@@ -21,7 +21,7 @@ DefaultMode = Literal["auto", "words", "semantic", "hybrid"]
 Tier = Literal["all", "most", "exact", "semantic", "hybrid"]
 Level = Literal["whole", "discussion"]
 TitleOrigin = Literal[
-    "prompt",  # guessed from the first prompt or a slug
+    "prompt",  # guessed from the first prompt
     "summary",  # from a file beside the transcript, or from another transcript
     "client",  # in the transcript
     "name",  # given by the user, in a file beside the transcript

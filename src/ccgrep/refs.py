@@ -7,7 +7,7 @@ Every word search imports this module, so it imports neither `re` nor msgspec no
 
 from __future__ import annotations
 
-from ccgrep.errors import RefError
+from ccgrep.errors import AmbiguousRefError, RefError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line, shared_length
 
@@ -118,7 +118,8 @@ def find_session(ref: str, list_ids: ListIds, title_of: Callable[[str], str] = l
         return session
     shown = f"'{one_line(prefix)}'"
     if ids := list_ids(prefix):
-        raise RefError(f"{shown} is ambiguous, it could be:\n{_candidates(ids, title_of)}")
+        message = f"{shown} is ambiguous, it could be:\n{_candidates(ids, title_of)}"
+        raise AmbiguousRefError(message, sorted(ids))
     part = prefix.lower()
     near = [id for id in list_ids("") if part in id.lower() or part in title_of(id).lower()]
     if near:

@@ -8,8 +8,7 @@ and has no ambiguous nested repetition, so the time grows linearly with the text
 
 from __future__ import annotations
 
-from itertools import pairwise
-
+from ccgrep import secret_checks as checks
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
@@ -24,30 +23,7 @@ _MIN_CUT_CHARS = 4
 _CUT = r"(?=(?:…|\.\.\.)?\Z)"
 """The end of a truncated text, such as a title. There the first characters of a secret suffice."""
 
-_PLACEHOLDERS = (
-    r"(?i)example|placeholder|your[_-]|redacted|changeme|dummy|insert|replace|x{6}|\*{3}|\.{3}"
-    "|12345678|abcdefgh"
-)
-_DUMMIES = frozenset(
-    "admin dummy foo guest hunter2 mypassword mysecretpassword p pass passwd password postgres pw "
-    "pwd root secret test testing token user username mysql redis example".split()
-)
-"""Passwords of examples."""
-_NAMES = (
-    "(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|api[_-]?key"
-    "|(?:access|auth|secret|private|encryption|signing|account|master|service|shared)[_-]?key)"
-)
-_NAME_PARTS = ("pass", "pwd", "secret", "token", "credential", "key")
-"""Each of `_NAMES` contains one of these."""
-_ASSIGN = r"""[=:]{1,2}>?[ \t]{0,4}\\{0,2}["'`]?"""
 _VALUE = "[A-Za-z0-9!#%*+./:?@^_~=-]{11,255}[A-Za-z0-9!#%*+@^_~=-]"
-_NAMED = rf"(?i:{_NAMES})[A-Za-z0-9_-]{{0,20}}\\{{0,2}}[\"'`]?[ \t]{{0,4}}{_ASSIGN}$"
-"""A name of a secret, and everything between it and its value."""
-_WORDY = r"^(?:[A-Za-z_]+\d{0,2}[.:/])+|^[\d.,:/TZ+-]+$"
-"""Dotted names, paths, numbers and times."""
-_DIGIT = "[0-9]"
-_WORDS = "[a-z]{5,}"
-_RUN = "[A-Za-z0-9_]{8,}"
 _CONTEXT_CHARS = 64
 """How much text before a secret decides whether it is real."""
 
@@ -70,91 +46,6 @@ class Secret(NamedTuple):
     rule: str
 
 
-def _is_long(word: str) -> bool:
-    """Return whether a word is long enough for a secret value and has a digit."""
-    return len(word) > 11 and any(map(str.isdigit, word))
-
-
-def _has_flag(text: str) -> bool:
-    return any("--" in flag and _is_long(word) for flag, word in pairwise(text.split()))
-
-
-def _has_bearer(text: str) -> bool:
-    pairs = pairwise(text.split())
-    return any(word.lower().endswith("bearer") and _is_long(value) for word, value in pairs)
-
-
-def _has_assigned(text: str) -> bool:
-    words = ["", "", *text.split()]
-    for name, before, word in zip(words, words[1:], words[2:], strict=False):
-        is_sign = before.endswith(("=", ":", ">"))
-        value = word if is_sign else word.replace("=", ":").partition(":")[2]
-        if _is_long(value) and any(part in f"{name}{before}{word}".lower() for part in _NAME_PARTS):
-            return True
-    return False
-
-
-def _has_authority(text: str) -> bool:
-    """Return whether the text has a URL that may contain a password."""
-    for rest in text.split("://")[1:]:
-        authority = rest.partition("/")[0]
-        if ":" in authority and ("@" in authority or authority == rest):
-            return True
-    return False
-
-
-def _has(pattern: str, text: str) -> bool:
-    return bool(compile_pattern(pattern).search(text))
-
-
-def _is_varied(value: str, _: str = "") -> bool:
-    """Return whether a value has enough different characters and is no placeholder."""
-    return len(set(value)) >= min(8, len(value) // 2) and not _has(_PLACEHOLDERS, value)
-
-
-def _is_key(value: str, _: str) -> bool:
-    """Return whether a value is varied and has a run that dashed words do not have."""
-    runs = compile_pattern(_RUN).findall(value)
-    return any(_has(_DIGIT, run) for run in runs) and _is_varied(value)
-
-
-def _is_dashed_key(value: str, _: str) -> bool:
-    """Return the same as `_is_key`, but accept capitals instead of digits."""
-    runs = compile_pattern(_RUN).findall(value)
-    return any(not run.islower() for run in runs) and _is_varied(value)
-
-
-def _is_password(value: str, _: str) -> bool:
-    return value.lower() not in _DUMMIES and not _has(_PLACEHOLDERS, value)
-
-
-def _is_random(value: str, _: str = "") -> bool:
-    """Return whether a value mixes kinds of characters, unlike a name, path, number or call."""
-    if not _has(_DIGIT, value) or _has(_WORDY, value) or not _is_varied(value):
-        return False
-    if sum(map(len, compile_pattern(_WORDS).findall(value))) * 3 > len(value):
-        return False
-    kinds = [char.isdigit() + 2 * char.isupper() for char in value if char.isalnum()]
-    changes = sum(a != b for a, b in pairwise(kinds))
-    return changes * 4 >= len(value)
-
-
-def _is_named(value: str, before: str) -> bool:
-    return _has(_NAMED, before) and _is_varied(value)
-
-
-def _is_named_random(value: str, before: str) -> bool:
-    return _has(_DIGIT, value) and _has(_NAMED, before) and _is_random(value)
-
-
-def _is_authorized(value: str, before: str) -> bool:
-    return "uthorization" in before and _is_varied(value)
-
-
-def _always(_: str, __: str) -> bool:
-    return True
-
-
 class Rule(NamedTuple):
     """A family of secrets.
 
@@ -166,7 +57,7 @@ class Rule(NamedTuple):
     name: str
     literals: tuple[str, ...]
     pattern: str
-    is_real: Callable[[str, str], bool] = _is_varied
+    is_real: Callable[[str, str], bool] = checks.is_varied
     is_likely: Callable[[str], bool] = bool
 
 
@@ -179,7 +70,7 @@ def _token(
     prefixes: str,
     chars: str,
     least: int,
-    is_real: Callable[[str, str], bool] = _is_varied,
+    is_real: Callable[[str, str], bool] = checks.is_varied,
     is_word: bool = False,
 ) -> Rule:
     """Return a rule for one of `prefixes` followed by at least `least` of `chars`.
@@ -192,6 +83,22 @@ def _token(
     return Rule(name, literals, f"(?:{either}){_at_least(least, chars)}", is_real)
 
 
+_PUTTY = (
+    r"Private-Lines: ?[0-9]{1,4}(?:\\[nr]|\s){1,4}+([A-Za-z0-9+/=]{4,}+(?![-:])"
+    r"(?:(?:\\[nr]|\s){1,4}+[A-Za-z0-9+/=]{4,}+(?![-:]))*+)"
+)
+"""The base64 of a PuTTY key, up to the line `Private-MAC:`."""
+_CRYPT64 = "[./A-Za-z0-9]"
+_CRYPT = (
+    rf"\$(?:[1567y]|gy|apr1)\$(?:rounds=[0-9]{{1,9}}\$)?(?:{_CRYPT64}{{1,16}}\$)?"
+    rf"{_CRYPT64}{{1,32}}(?:\${_at_least(22, _CRYPT64)}|\$?{_CUT})"
+    rf"|\$2[abxy]\$[0-9]{{2}}\$(?:{_CRYPT64}{{53}}|{_CRYPT64}{{4,52}}{_CUT})"
+    rf"|\$argon2(?:id|i|d)\${_at_least(30, '[A-Za-z0-9=,$+/]')}"
+)
+"""A password as crypt(3), bcrypt or Argon2 hash it."""
+_TOLD = "[\"'`*「『“]{0,3}([A-Za-z0-9!#%&*+./:;=?@^_~-]{5,63}[A-Za-z0-9!#%*+@^_~=-])"
+"""A password in a sentence."""
+
 _PEM_BEGIN = "-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_END = "-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM = (
@@ -203,19 +110,20 @@ _PEM = (
 
 # fmt: off
 RULES: tuple[Rule, ...] = (
-    Rule("private-key", ("-----BEGIN ",), _PEM, _always),
+    Rule("private-key", ("-----BEGIN ",), _PEM, checks.always),
+    Rule("private-key", ("Private-Lines:",), _PUTTY, checks.always),
     Rule("aws-key", ("AKIA", "ASIA"),
          rf"{_word('A[KS]IA')}(?:[A-Z2-7]{{16}}(?![A-Za-z0-9])|[A-Z2-7]{{4,15}}{_CUT})"),
     Rule("aws-secret", ("ecretAccessKey", "ecret_access_key", "ECRET_ACCESS_KEY"),
-         rf"{_ASSIGN}((?:[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=])|[A-Za-z0-9/+]{{8,39}}{_CUT}))",
-         _is_named),
+         rf"{checks.ASSIGN}((?:[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=])|[A-Za-z0-9/+]{{8,39}}{_CUT}))",
+         checks.is_named),
     _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 30),
     _token("github-token", "github_pat_", "[A-Za-z0-9_]", 22),
     _token("gitlab-token", "glpat- gldt- glrt-", _URL64, 16),
     _token("anthropic-key", "sk-ant-", _URL64, 16),
     _token("openrouter-key", "sk-or-v1-", _HEX, 32),
     _token("openai-key", "sk-proj- sk-svcacct-", _URL64, 16),
-    _token("openai-key", "sk-", _URL64, 20, _is_dashed_key, is_word=True),
+    _token("openai-key", "sk-", _URL64, 20, checks.is_dashed_key, is_word=True),
     _token("google-key", "AIza", _URL64, 30),
     _token("google-token", "ya29.", _URL64, 20),
     _token("google-client-secret", "GOCSPX-", _URL64, 20),
@@ -240,7 +148,8 @@ RULES: tuple[Rule, ...] = (
     Rule("azure-sas", ("sig=",),
          rf"[?&;]sig=((?:[A-Za-z0-9%+/]{{30,}}={{0,2}}|[A-Za-z0-9%+/]{{8,}}{_CUT}))"),
     Rule("jwt", ("eyJ",),
-         _word("eyJ", _URL64) + rf"{_URL64}{{8,}}+\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?", _always),
+         _word("eyJ", _URL64) + rf"{_URL64}{{8,}}+\.eyJ{_URL64}{{6,}}(?:\.{_URL64}*)?",
+         checks.always),
     Rule("telegram-token", (":AA",), "(?<![0-9])[0-9]{8,10}:AA" + _at_least(32, _URL64)),
     _token("shopify-token", "shpat_ shpss_", "[A-Fa-f0-9]", 32),
     _token("databricks-token", "dapi", _HEX, 32, is_word=True),
@@ -257,38 +166,90 @@ RULES: tuple[Rule, ...] = (
     _token("sentry-token", "sntrys_ sntryu_", "[A-Za-z0-9_+/=]", 32),
     _token("groq-key", "gsk_", _ALNUM, 40),
     _token("xai-key", "xai-", _ALNUM, 60, is_word=True),
+    _token("replicate-token", "r8_", _ALNUM, 30, is_word=True),
+    _token("supabase-key", "sbp_", _HEX, 32, is_word=True),
+    _token("supabase-key", "sb_secret_", _URL64, 20),
+    _token("perplexity-key", "pplx-", _ALNUM, 40, is_word=True),
+    _token("tailscale-key", "tskey-", _URL64, 20, checks.is_key),
+    Rule("newrelic-key", ("NRA",), "NRA[AK]-" + _at_least(20, _URL64)),
+    Rule("atlassian-token", ("TT3",), "AT[AC]TT3" + _at_least(40, "[A-Za-z0-9_=-]")),
+    Rule("doppler-token", ("dp.",),
+         _word(r"dp\.") + r"(?:[ps]t|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?"
+         + _at_least(40, _ALNUM)),
+    Rule("vercel-token", ("vc", "_blob_rw_"),
+         f"(?:{_word('vc[aikpr]_')}|vercel_blob_rw_)" + _at_least(24, "[A-Za-z0-9_]"),
+         checks.is_key, checks.has_vercel),
+    Rule("fly-token", ("fo1_", "fm1", "fm2_"),
+         f"(?:{'|'.join(map(_word, 'fo1_ fm1a_ fm1r_ fm2_'.split()))})"
+         + _at_least(30, "[A-Za-z0-9+/=_-]"), checks.is_dashed_key),
+    Rule("airtable-token", ("pat",),
+         rf"{_word('pat')}{_ALNUM}{{14}}\.({_at_least(60, _HEX)})",
+         checks.is_varied, checks.has_airtable),
+    Rule("password-hash", ("$",), _CRYPT, checks.is_key, checks.has_crypt),
+    Rule("docker-auth", ('"auth',),
+         r'"auth\\{0,2}"[ \t]{0,4}:[ \t]{0,4}\\{0,2}"([A-Za-z0-9+/]{8,}={0,2})', checks.is_login),
+    Rule("password", ("sshpass",),
+         r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"'$<{}]{3,128})", checks.is_password),
+    Rule("password", ("mysql", "mariadb"),
+         r"(?:mysql|mariadb)[^\n;&|]{0,200}? -p[\"']?([^\s\"'$<{},]{3,128})",
+         checks.is_attached_password, checks.has_attached),
+    Rule("password", ("machine",),
+         r"machine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}"
+         r"[\"']?([^\s\"'$<{}]{3,128})", checks.is_password, checks.has_netrc),
+    Rule("password", ("psk",),
+         r"(?<![A-Za-z0-9])psk[\"']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,2}[\"']?"
+         r"([^\s\"'\\$<>{}()\[\],;]{8,64})", checks.is_typed_password),
+    Rule("password", ("assw", "assph"),
+         rf"[Pp]ass(?:word|wd|phrase) (?:is|was)(?: set to)?:?[ \t]{{1,4}}{_TOLD}",
+         checks.is_typed_password, checks.has_told),
+    Rule("password", tuple("密码 密碼 口令 パスワード 비밀번호 암호 패스워드".split()),
+         "(?:密码|密碼|口令|パスワード|비밀번호|암호|패스워드)[ \t]{0,4}"
+         rf"(?:(?:[是为為はが]|는|은|이|가)[ \t]{{0,4}}[:：]?|[:：=])[ \t]{{0,4}}{_TOLD}",
+         checks.is_typed_password),
     Rule("bearer-token", ("earer ", "EARER "),
          r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{11,}[A-Za-z0-9_~+/=-])",
-         _is_key, _has_bearer),
+         checks.is_key, checks.has_bearer),
     Rule("basic-auth", ("Basic ", "basic "),
-         r"[Bb]asic[ \t]{1,4}([A-Za-z0-9+/]{8,}={0,2})", _is_authorized),
+         r"[Bb]asic[ \t]{1,4}([A-Za-z0-9+/]{8,}={0,2})", checks.is_authorized),
     Rule("basic-auth", (" -u ", "--user "),
-         r"-(?:u|-user)[ \t]{1,4}[\"']?[^\s:\"'$<{]{1,100}:([^\s\"'$<{@:/]{8,})", _is_key),
+         r"-(?:u|-user)[ \t]{1,4}[\"']?[^\s:\"'$<{]{1,100}:([^\s\"'$<{@:/]{8,})", checks.is_key),
     Rule("url-password", ("://",),
          r"://[^\s/:@\"'<>]{0,100}:(?!\[redacted|//|[0-9]+(?:[^0-9@]|\Z))([^\s/@:\"'<>${}\[\]]{3,})"
-         rf"(?:@(?=[A-Za-z0-9\[$<{{])|@?{_CUT})", _is_password, _has_authority),
+         rf"(?:@(?=[A-Za-z0-9\[$<{{])|@?{_CUT})", checks.is_password, checks.has_authority),
     Rule("password", ("--pass", "--token", "--secret", "--api-key", "-token ", "-key "),
          rf"(?<!-)--(?=[a-z])[a-z-]{{0,30}}(?:pass[a-z]{{0,6}}|token|secret|key) [\"']?({_VALUE})",
-         _is_random, _has_flag),
+         checks.is_random, checks.has_flag),
     Rule("password",
          tuple("assw ASSW assph ecret ECRET oken OKEN redent key KEY Key pwd PWD".split()),
          # A lookahead, because the value may be an assignment itself.
-         rf"{_ASSIGN}(?=({_VALUE}))", _is_named_random, _has_assigned),
+         rf"{checks.ASSIGN}(?=({_VALUE}))", checks.is_named_random, checks.has_assigned),
 )
 # fmt: on
-_LITERALS = tuple((literal, rule) for rule in RULES for literal in rule.literals)
+_LITERALS: dict[str, list[Rule]] = {}
+for _rule in RULES:
+    for _literal in _rule.literals:
+        _LITERALS.setdefault(_literal, []).append(_rule)
 
 
 def find(text: str) -> list[Secret]:
     """Return the secrets of a text, in order and without overlaps."""
     if len(text) < _MIN_CHARS:
         return []
-    rules = dict.fromkeys([rule for literal, rule in _LITERALS if literal in text])
+    if not text.isascii():
+        text = _narrow(text)
+    found = [rules for literal, rules in _LITERALS.items() if literal in text]
+    rules = dict.fromkeys(rule for rules in found for rule in rules)
     secrets = sorted(
         (secret for rule in rules if rule.is_likely(text) for secret in _match(rule, text)),
         key=lambda secret: secret.start,
     )
     return _merge_overlaps(secrets) if secrets else secrets
+
+
+def _narrow(text: str) -> str:
+    """Return `text` with ASCII instead of full-width characters, at the same offsets."""
+    wide = [char for char in set(text) if "\uff01" <= char <= "\uff5e"]
+    return text.translate({ord(char): ord(char) - 0xFEE0 for char in wide}) if wide else text
 
 
 def _match(rule: Rule, text: str) -> Iterator[Secret]:

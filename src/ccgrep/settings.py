@@ -66,10 +66,14 @@ _TABLE = (
     Key("list_limit", "count", 20, "number of sessions that `list` prints on a terminal", "-n"),
     Key("subagents", "word", "include", "whether to search and list sub-agents",
         "--subagents", words=("include", "only", "exclude")),
-    Key("timeout_s", "number", 5.0, "time limit of -F and -E in seconds; 0 is no limit",
+    Key("timeout_s", "number", 5.0, "time limit of -F and -E in seconds of CPU time; 0 is no limit",
         "--timeout"),
     Key("refresh_budget_s", "number", 1.0,
-        "time in seconds that a search spends on new transcripts; `index` reads the rest"),
+        "CPU time in seconds that a search spends on new transcripts; `index` reads the rest"),
+    Key("recall_chars", "count", 1500,
+        "how many characters of past turns a hook of `setup claude --recall` adds at most"),
+    Key("recall_timeout_s", "number", 0.25,
+        "time in seconds from its start after which such a hook adds nothing"),
     Key("color", "word", "auto", "when to use colours",
         "--color", ("CCGREP_COLOR", "NO_COLOR"), ("auto", "always", "never")),
     Key("redact", "word", "always", "whether to hide secrets; the MCP server always hides them",
@@ -106,7 +110,12 @@ KEYS = {key.name: key for key in _TABLE}
 
 
 def home_dir(environment: Mapping[str, str]) -> str:
-    return environment.get("HOME") or os.path.expanduser("~")
+    """Return HOME. Without it ccgrep would read and write below the current directory."""
+    home = environment.get("HOME", "")
+    if not os.path.isabs(home):
+        problem = f"HOME is '{one_line(home)}', not an absolute path" if home else "HOME is not set"
+        raise UsageError(f"{problem}: set it to your home directory")
+    return home
 
 
 def read_settings(environment: Mapping[str, str]) -> dict[str, Setting]:
@@ -194,6 +203,9 @@ def _validate(key: Key, value: Any, origin: str, home: str, base: str) -> Value:
         expected = expected.format(words=", ".join(key.words), maximum=f"{key.maximum:g}")
         raise UsageError(f"{one_line(origin)} must be {expected}, not {one_line(repr(value))}")
     if key.kind == "path":
+        if not _is_utf8(value):
+            shown = one_line(os.fsencode(value).decode("utf-8", "backslashreplace"))
+            raise UsageError(f"{one_line(origin)} is not UTF-8: {shown}; rename the directory")
         return _path(value, home, base)
     if key.kind == "paths":
         return tuple(_path(path, home, base) for path in value)
@@ -220,6 +232,10 @@ def _pattern(pattern: str, home: str) -> str:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value
+
+
+def _is_utf8(path: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _is_path(_: Key, value: Any) -> bool:

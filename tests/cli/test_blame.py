@@ -132,12 +132,6 @@ def test_blame_refreshes_first(shop: Home) -> None:
     assert shop.run("blame", FILE, "-n1").stdout.endswith(f":0:1.000:edited {FILE}: just now\n")
 
 
-def test_missing_store_is_an_error_with_a_fix(home: Home) -> None:
-    done = home.run("blame", "a.py")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "run `ccgrep index`" in done.stderr
-
-
 def test_turn_shared_by_a_fork_is_printed_once(home: Home) -> None:
     file = home.claude(1)
     file.prompt("change it")

@@ -14,7 +14,8 @@ def test_closed_and_full_streams_cause_no_traceback(home: Home) -> None:
     run = f"{sys.executable} -m ccgrep"
     for line, code in (
         *([(f"{run} list >/dev/full", 2)] if os.path.exists("/dev/full") else []),
-        (f"{run} list >&-", 0),
+        (f"{run} list >&-", 2),
+        (f"{run} -q zebra >&-", 1),
         (f"{run} show - <&-", 2),
         (f"{run} show {file.id} 2>&-", 0),
     ):

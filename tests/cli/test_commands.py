@@ -74,11 +74,17 @@ def test_show_tools_renders_calls_compactly(shop: Home) -> None:
         "thinking: The clock may be off.",
         "assistant: I'll investigate the authentication.",
         "  [Bash] git status",
+        "    clean",
         "  [Read] src/auth/handler.ts",
+        "    code",
         "  [Write] a.txt (5 chars)",
+        "    ok",
         "  [Grep] jwt (failed)",
+        "    none",
         "  [Task] Explore look",
+        "    x",
         "  [WebFetch]",
+        "    x",
         "assistant: Fixed: the token expired too early.",
     ]
 
@@ -235,6 +241,7 @@ def test_status_json_has_the_documented_keys(shop: Home) -> None:
         "unwritten_roots": [],
         "bad_lines": 0,
         "unknown_types": {},
+        "embeddings": None,
     }
 
 
@@ -256,7 +263,7 @@ def test_verbose_status_lists_damaged_lines(home: Home) -> None:
 
 
 def test_commands_without_a_store_suggest_index(home: Home) -> None:
-    for command in (["list"], ["status"], ["show", "x"], ["gc"], ["fsck"], ["forget", "x"]):
+    for command in (["status"], ["restore", "x"], ["gc"], ["fsck"], ["forget", "x"]):
         done = home.run(*command)
         assert (done.returncode, done.stdout) == (2, "")
         assert "run `ccgrep index`" in done.stderr

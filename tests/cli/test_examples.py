@@ -14,7 +14,10 @@ def test_example_home_is_read_completely(home: Home) -> None:
     assert (report["unknown_types"], report["troubles"]) == ({}, [])
     assert report["new_objects"] == 56  # 3 of the 55 are shared, 4 more are recovered
 
-    listed = {session["short_id"]: session for session in home.json("list")["sessions"]}
+    listed = {
+        session["short_id"]: session
+        for session in home.json("list", "--subagents", "include")["sessions"]
+    }
     assert {id: session["turn_count"] for id, session in listed.items()} == {
         "6816c1da": 3,
         "01a19ceb": 3,

@@ -108,7 +108,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Home:
 @pytest.fixture
 def shop(home: Home) -> Home:
     file = home.claude()
-    file.prompt("fix <b>it</b>\n  please")
+    file.prompt("fix <b>it</b>\n  please **now**")
     file.blocks(
         {"type": "thinking", "thinking": "hmm"},
         {"type": "text", "text": "So:\n\n```python\ndef f(): pass\n```\n\n- one\n- `two`"},
@@ -201,14 +201,16 @@ def test_ordinary_text_is_exported_unchanged(home: Home, text: str) -> None:
     file.turn(text, text)
     file.write()
     home.index()
-    assert "".join(Page(export(home, "-f", "html")).text).count(text) >= 1
+    rendered = text.replace("`", "")  # of Markdown
+    assert "".join(Page(export(home, "-f", "html")).text).count(rendered) >= 2
     assert f"> {text}\n" in export(home)
 
 
 def test_page_has_headings_highlighting_and_tool_calls(shop: Home) -> None:
     text = export(shop, "--format", "html", *EVERYTHING)
     assert "<h1>Fix list&lt;it&gt;</h1>" in text
-    assert '<div class="typed" dir="auto">fix &lt;b&gt;it&lt;/b&gt;\n  please</div>' in text
+    prompt = "<p>fix &lt;b&gt;it&lt;/b&gt;<br />\nplease <strong>now</strong></p>"
+    assert f'<div class="typed" dir="auto">{prompt}\n</div>' in text
     assert '<span class="k">def</span>' in text
     assert "<li>one</li>" in text and "<li><code>two</code></li>" in text
     assert '<span class="gd">-a = 1</span>' in text and '<span class="gi">+b = 3</span>' in text
@@ -217,6 +219,36 @@ def test_page_has_headings_highlighting_and_tool_calls(shop: Home) -> None:
     assert "<summary>Thinking</summary>" in text
     plain = export(shop, "--format", "html")
     assert "<details>" not in plain and "hmm" not in plain
+
+
+def test_page_has_a_heading_of_one_line_and_the_command_to_resume(home: Home) -> None:
+    file = home.claude(name="aaaaaaaa-first")
+    file.turn("explain " * 40, "yes")
+    file.write()
+    home.index()
+    text = export(home, "--format", "html")
+    (heading,) = re.findall("<h1>(.*)</h1>", text)
+    assert heading.startswith("explain explain")
+    assert re.search(r"\nh1 {[^}]* white-space: nowrap; overflow: hidden; text-overflow: e", text)
+    facts = re.findall('<p class="facts">(.*)</p>', text)
+    assert facts == [
+        "/home/sam/src/shop · 2026-09-21 14:42 · Duration: 1s | Messages: 2 | Tools: 0",
+        "<code>ccgrep resume aaaaaaaa-first</code>",
+    ]
+
+
+def test_ids_and_paths_in_markdown_can_be_copied(home: Home) -> None:
+    file = home.claude(name="aaaaaaaa-first_one", cwd="/home/sam/`my`_[shop]*")
+    file.turn("hello", "yes")
+    file.write()
+    home.index()
+    head = export(home).partition("## ")[0].splitlines()
+    assert head[2:4] == [
+        "- Session: `aaaaaaaa-first_one` (Claude)",
+        "- Project: ``/home/sam/`my`_[shop]*``",
+    ]
+    assert head[-2] == "- Resume: `ccgrep resume aaaaaaaa-first_one`"
+    assert "\\" not in "".join(head)
 
 
 def test_markdown_fence_is_longer_than_any_fence_inside(shop: Home) -> None:
@@ -231,6 +263,18 @@ def test_long_text_is_not_highlighted() -> None:
     assert "<span" not in safe_html.render_code("x = " + "." * 1000, "python")
     assert "<em>" in safe_html.render_markdown("*a* " * 1000)
     assert "<em>" not in safe_html.render_markdown("*a* " * 60_000)
+
+
+def test_file_name_of_an_unknown_format_is_an_error(shop: Home, tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    done = shop.run("export", *shop.rows(), "-o", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"ccgrep: cannot write '{path}' as .pdf: name it .md, .html or .json, or choose one of "
+        "them with --format\n"
+    )
+    assert not path.exists()
+    assert shop.run("export", *shop.rows(), "-f", "md", "-o", str(path)).returncode == 0
 
 
 def test_file_name_selects_the_format(shop: Home, tmp_path: Path) -> None:

@@ -70,8 +70,9 @@ def test_typing_error_gets_a_suggestion(example: Home, typed: list[str], hint: s
 def test_mistyped_command_without_hits_gets_a_suggestion_on_a_terminal(example: Home) -> None:
     shown, code = run_on_terminal(example, "stauts")
     assert code == 1
-    assert "did you mean `ccgrep stats` or `ccgrep status`?" in shown
-    assert example.run("stauts").stderr == ""
+    line = "ccgrep: 0 of 59 turns match; did you mean `ccgrep stats` or `ccgrep status`?\n"
+    assert shown == line
+    assert example.run("stauts").stderr == "ccgrep: 0 of 59 turns match\n"
 
 
 def test_bare_command_on_a_terminal_shows_what_is_indexed_and_how_to_start(example: Home) -> None:

@@ -80,12 +80,13 @@ def test_search_output_is_inert(hostile: Home, name: str) -> None:
 
 
 OTHERS = (
-    "list", "list --json", "list --tree", "status -v", "status --json", "index --full -v", "fsck",
-    "fsck --json", "gc --json", "blame touched.py", "blame touched.py --json", "settings",
-    "settings --json", "model", "stats", "stats --json", "stats tools", "stats tools --json",
-    "stats tools --by project", "stats bash", "stats bash --json", "stats bash --suggest",
-    "stats bash --suggest --json", "stats tokens", "stats tokens --by project",
-    "stats tokens --by model --json", "completions bash", "completions zsh", "completions fish",
+    "list", "list --json", "list --tree", "brief -n0", "brief -n0 --json", "status -v",
+    "status --json", "index --full -v", "fsck", "fsck --json", "gc --json", "blame touched.py",
+    "blame touched.py --json", "settings", "settings --json", "model", "stats", "stats --json",
+    "stats tools", "stats tools --json", "stats tools --by project", "stats bash",
+    "stats bash --json", "stats bash --suggest", "stats bash --suggest --json", "stats tokens",
+    "stats tokens --by project", "stats tokens --by model --json", "completions bash",
+    "completions zsh", "completions fish",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """`ccgrep list`: filters, trees, and columns that fit the terminal."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -97,8 +98,12 @@ def test_session_and_here_filter_sessions(shop: Home) -> None:
 def test_list_contains_exactly_the_sessions_that_a_search_can_find(shop: Home) -> None:
     """With and without the full-text index."""
     times = sorted(entry.started or 0 for id in shop.rows() for entry in shop.manifest(id).entries)
-    cases = [Filters(since=times[3]), Filters(until=times[2]), Filters(since=times[2], tool="any")]
-    cases += [Filters(model="haiku"), Filters(branch="main"), Filters(subagents="exclude")]
+    cases = [
+        Filters(since=times[3]),
+        Filters(until=times[2]),
+        Filters(since=times[2], tools=("any",)),
+    ]
+    cases += [Filters(models=("haiku",)), Filters(branches=("main",)), Filters(subagents="exclude")]
     for is_indexed in (True, False):
         for filters in cases:
             request = Request((" ", "e"), "literal", filters=filters, limit=0)
@@ -212,3 +217,33 @@ def test_list_on_a_terminal_is_limited_and_reports_the_limit(home: Home) -> None
     assert len(on_terminal(home, "list", "-n0", NO_COLOR="1").splitlines()) == 23
     assert len(on_terminal(home, "list", CCGREP_LIST_LIMIT="5").splitlines()) == 6
     assert len(home.run("list").stdout.splitlines()) == 23
+
+
+def test_subagents_are_folded_under_the_session_that_started_them(shop: Home) -> None:
+    ids = ids_by_prompt(shop)
+    assert listed(shop) == ["codex", "other", "deeper", "fork", "main"]
+    sessions = {one["id"]: one["subagent_count"] for one in shop.json("list")["sessions"]}
+    assert sessions[ids["main"]] == 2
+    assert sum(sessions.values()) == 2
+    lines = shop.run("list").stdout.splitlines()
+    assert [line.split("\t")[4] for line in lines][-1] == "(+2 sub-agents) main"
+    lines = shop.run("list", "--subagents", "only").stdout.splitlines()
+    label = f"(sub-agent of {ids['main'][:8]})"
+    assert [line.split("\t")[4] for line in lines] == [f"{label} agent-2", f"{label} agent-1"]
+    # A sub-agent is listed if the session that started it is not.
+    assert listed(shop, "--session", ids["agent-1"]) == ["agent-1"]
+
+
+def test_list_leaves_out_the_calling_session(shop: Home) -> None:
+    ids = ids_by_prompt(shop)
+    variables = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": ids["main"]}
+
+    def titles(done: subprocess.CompletedProcess[str]) -> list[str]:
+        return [line.split("\t")[4].rpartition(") ")[2] for line in done.stdout.splitlines()]
+
+    others = ["codex", "other", "deeper", "fork"]
+    assert titles(shop.run("list", "--subagents", "include", env=variables)) == others
+    named = shop.run("list", "--session", ids["main"], env=variables)
+    assert titles(named) == ["main"]
+    whole = shop.run("list", "--include-self", env=variables)
+    assert titles(whole) == [*others, "main"]

@@ -1,5 +1,6 @@
 """`ccgrep pick` and the shell keys, with the real fzf under tmux."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -9,8 +10,12 @@ from pathlib import Path
 import iterfzf
 import pytest
 
-from ccgrep.output.preview import find_snippet, highlight_words, scroll_to
+from ccgrep.fulltext.reader import TextReader, open_tantivy
+from ccgrep.output.pick_row import PickPage, format_row, record_of
+from ccgrep.output.preview import FindMatches, Window, find_match, highlight, scroll_to
 from ccgrep.output.style import Style
+from ccgrep.search.query import parse
+from ccgrep.search.snippet import SnippetPart, Span, make_snippet, word_finder
 from tests.helpers.homes import Home
 from tests.helpers.terminal import Terminal, need, put_on_path, wait_until
 
@@ -93,8 +98,10 @@ def test_pick_starts_with_the_pattern_and_filters(terminal: Terminal, tmp_path: 
 
 def test_preview_scrolls_to_the_match(terminal: Terminal) -> None:
     start(terminal, "ccgrep pick zebra")
-    shown = terminal.wait(lambda screen: "197 lines above" in screen)
-    assert "│ and the zebra at the end" in shown
+    shown = terminal.wait(lambda screen: " lines above" in screen)
+    assert "│     and the zebra at the end" in shown
+    row = next(line for line in shown.splitlines() if "…" in line)
+    assert re.search(r"\w+ work +….*answer and the zebra at the end", row), row
     assert "Session aaaaaaaa-first" in shown
     terminal.press("C-c")
 
@@ -162,7 +169,7 @@ def test_semantic_mode_finds_a_paraphrase(
         start(terminal, "ccgrep pick process leaks memory and gets out-of-memory terminated")
         terminal.wait(lambda screen: "by words" in screen and "0/0" in screen)
         terminal.press("C-t")
-        terminal.wait(lambda screen: "by meaning" in screen and "aaaaaaaa:0:" in screen)
+        terminal.wait(lambda screen: "by meaning" in screen and "The worker keeps" in screen)
         terminal.wait(lambda screen: "assistant: An LRU bounds it now." in screen)
     finally:
         terminal.close()
@@ -270,24 +277,72 @@ def test_keys_insert_a_ref_and_a_past_command(
 # Preview
 
 
-def test_snippet_is_located_across_rows_and_cuts() -> None:
+WORDS = TextReader(open_tantivy(None))
+
+
+def finder(query: str) -> FindMatches:
+    return word_finder(parse(query, WORDS.stems, WORDS.tokens), WORDS.stems)
+
+
+def test_match_is_located_across_rows_and_cuts() -> None:
     rows = ["head", "", "user: one  two", "   three four", "five"]
-    assert find_snippet(rows, "…two three…") == 2
-    assert find_snippet(rows, "three four") == 3
-    assert find_snippet(rows, "nothing like it") is None
-    assert find_snippet(rows, "…") is None
+    assert find_match(rows, "…two three…", finder("two")) == 2
+    assert find_match(rows, "…two three…", finder("three")) == 3
+    assert find_match(rows, "one two three…", finder("zebra")) == 2
+    assert find_match(rows, "nothing like it", finder("two")) is None
+    assert find_match(rows, "…", finder("two")) is None
 
 
 def test_rows_are_skipped_only_before_a_distant_match() -> None:
     rows = ["head", "", *map(str, range(50))]
-    assert scroll_to(rows, 5, 24) == rows
-    assert scroll_to(rows, None, 24) == rows
-    assert scroll_to(rows, 42, 24)[:4] == ["head", "", "⋮ 37 lines above", "37"]
+    assert scroll_to(rows, 5, Window()) == rows
+    assert scroll_to(rows, None, Window()) == rows
+    shown = scroll_to(rows, 42, Window())
+    assert shown[:4] == ["head", "", "⋮ 33 lines above", "33"]
+    assert shown.index("40") < 12
 
 
-def test_highlighting_skips_color_sequences() -> None:
-    row = "\x1b[36muser:\x1b[0m Fix 36 auths"
-    assert highlight_words(row, "36 auth", Style(True)) == (
-        "\x1b[36muser:\x1b[0m Fix \x1b[1;31m36\x1b[0m \x1b[1;31mauths\x1b[0m"
+@pytest.mark.parametrize("window", [Window(40, 12), Window(70, 40), Window(20, 5)])
+def test_match_is_in_the_window_whatever_wraps(window: Window) -> None:
+    """A match far below, after long rows, and far within a long row."""
+    find = finder("zebra")
+    long = "word " * 2000
+    for rows in (
+        ["head", "", *[long] * 5, "a zebra", *[long] * 5],
+        ["head" * 50, "", *["short"] * 100, f"\x1b[32massistant:\x1b[0m {long} zebra {long}"],
+    ):
+        match = find_match(rows, "a zebra" if "a zebra" in rows else "word zebra word", find)
+        text = "\n".join(scroll_to(rows, match, window, find))
+        before = text[: text.index("zebra")].split("\n")
+        assert sum(max(-(-len(row) // window.width), 1) for row in before) <= window.height
+
+
+def test_highlighting_marks_what_matches_and_skips_color_sequences() -> None:
+    row = "\x1b[36muser:\x1b[0m Fix 36 auths, author"
+    assert highlight(row, finder("36 auth"), Style(True)) == (
+        "\x1b[36muser:\x1b[0m Fix \x1b[1;31m36\x1b[0m \x1b[1;31mauths\x1b[0m, author"
     )
-    assert highlight_words(row, "(", Style(True)) == row
+    assert highlight(row, finder("("), Style(True)) == row
+
+
+# Rows
+
+
+@pytest.mark.parametrize("width", [40, 68, 150])
+def test_row_shows_age_and_project_and_has_the_match_in_its_middle(width: int) -> None:
+    page = PickPage(width, 3 * 86_400_000, Style())
+    text = "word " * 200 + "zebra" + " word" * 200
+    parts = make_snippet(text, [Span(1000, 1005)], 2 * page.text_width)
+    row = format_row("aaaaaaaa:0:1.000:x", "/home/sam/src/shop", 86_400_000, parts, page)
+    record, _, shown = row.partition("\t")
+    assert (record, record_of(row)) == ("aaaaaaaa:0:1.000:x",) * 2
+    assert shown.startswith("  2d shop           …")
+    assert len(shown) <= max(width, 40)
+    middle = (20 + len(shown)) // 2
+    assert abs(shown.index("zebra") + 2 - middle) <= 6
+
+
+def test_row_with_a_match_near_the_start_begins_with_the_text() -> None:
+    page = PickPage(60, 0, Style())
+    parts = [SnippetPart("Fix the ", False), SnippetPart("auth", True), SnippetPart(" bug", False)]
+    assert format_row("r", "", 0, parts, page) == "r\t   ? -              Fix the auth bug"

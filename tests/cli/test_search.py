@@ -120,7 +120,8 @@ def test_exit_codes(shop: Home) -> None:
     assert shop.run("auth").returncode == 0
     for arguments in (["kangaroo"], ["-F", "kangaroo"], ["-E", "kanga(roo|s)"]):
         done = shop.run(*arguments)
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+        expected = (1, "", "ccgrep: 0 of 31 turns match\n")
+        assert (done.returncode, done.stdout, done.stderr) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,19 @@ def test_empty_query_is_exit_2(shop: Home, arguments: tuple[str, ...]) -> None:
         (("-n", "many", "x"), "invalid value 'many' for --limit: use a number"),
         (("x", "-n"), "--limit needs a value: use --limit N"),
         (("--timeout", "soon", "x"), "invalid value 'soon' for --timeout"),
+        (("--timeout", "-1", "x"), "invalid value '-1' for --timeout"),
+        (("--timeout", "nan", "x"), "invalid value 'nan' for --timeout"),
+        (("--timeout", "inf", "x"), "invalid value 'inf' for --timeout"),
+        (("--json", "-l", "x"), "--json and -l cannot be combined: use one of them"),
+        (("-co", "x"), "-c and -o cannot be combined: use one of them"),
+        (("-F", "--semantic", "x"), "-F and --semantic cannot be combined: use one of them"),
+        (("--since", "1d", "--until", "2d", "x"), "--since 1d and --until 2d exclude every turn"),
+        (("--surface", "prompt", "-t", "tool", "x"), "-t tool and --surface prompt have no text"),
+        (("--force", "x"), "unknown option '--force': it is an option of `ccgrep restore`"),
+        (("--no-verify", "x"), "unknown option '--no-verify': see `ccgrep search --help`"),
+        (("--sematic", "x"), "unknown option '--sematic': did you mean --semantic?"),
+        (("--proj=x", "x"), "unknown option '--proj=x': did you mean --project?"),
+        (("-json", "x"), "unknown option '-json': did you mean --json?"),
         (("--session", "zzzzzzzz", "x"), "no session matches"),
     ],
 )

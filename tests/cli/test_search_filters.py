@@ -72,7 +72,8 @@ NAMES = {"shop1111": "shop", "agent-a1": "agent", "api22222": "api", "web44444":
 def found(home: Home, *arguments: str, cwd: Path | None = None, stdin: str = "") -> list[str]:
     """Return the matching turns, sorted."""
     done = home.run("-n", "0", *arguments, cwd=cwd, input=stdin)
-    assert (done.returncode, done.stderr) == (0 if done.stdout else 1, ""), done.stderr
+    assert done.returncode == (0 if done.stdout else 1), done.stderr
+    assert bool(done.stderr) == (not done.stdout)  # Only a search without hits says why.
     rows = [line.split(":") for line in done.stdout.splitlines()]
     return sorted(f"{NAMES.get(row[0], 'codex')}:{row[1]}" for row in rows)
 
@@ -134,6 +135,18 @@ CASES: tuple[tuple[str, list[str]], ...] = (
     ("--max-sessions 2", ["codex:0", "web:0"]),
     ("--max-sessions 1 --source claude-code -p src/shop", ["agent:0"]),
     ("--max-sessions 99", EVERY),
+    # Repeated filters are alternatives.
+    ("-p src/api -p tools", ["api:0", "codex:0"]),
+    ("-p nowhere -p tools", ["codex:0"]),
+    ("--tool bash --tool READ", ["api:0", "shop:1"]),
+    ("--tool Nonesuch --tool any", ["api:0", "codex:0", "shop:1"]),
+    ("--source codex --source claude-code", EVERY),
+    ("--branch feature/json --branch main", EVERY),
+    ("--model-name sonnet --model-name gpt", ["api:0", "codex:0"]),
+    # Surfaces
+    ("--surface prompt", ["agent:0", "codex:0", "shop:0", "web:0"]),
+    ("--surface answer", ["api:0"]),
+    ("--surface full -t assistant", ["api:0"]),
     # Combinations
     ("-p src --tool any -t tool --source claude-code -s 1w", ["api:0"]),
 )

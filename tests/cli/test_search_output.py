@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from ccgrep.text import columns
 from tests.helpers.homes import Home
-from tests.helpers.terminal import on_terminal, run_on_terminal
+from tests.helpers.terminal import COLOR, on_terminal, run_on_terminal
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2029\U000e0041]")
+ROOTS = {"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex"}
 NASTY = "esc\x1b[31m bell\x07 bidi\u202e zero\u200b tag\U000e0041 nel\x85 ls\u2028 cr\r\n nul\0"
 
 
@@ -59,10 +61,64 @@ def test_terminal_shows_colored_blocks(shop: Home) -> None:
     shown = on_terminal(shop, "again")
     assert "\x1b[36mYou:\x1b[0m" in shown
     assert "→ ccgrep show aaaaaaaa:2" in shown
-    assert re.search(r"Found 1 result in [0-9.]+s\n$", shown)
+    assert re.search(r"Found 1 result\x1b\[2m in [0-9.]+s\x1b\[0m\n$", shown)
     assert "\x1b" not in on_terminal(shop, "again", NO_COLOR="1")
     assert "\x1b" not in on_terminal(shop, "again", TERM="dumb")
     assert "\x1b" not in on_terminal(shop, "again", "--color=never")
+
+
+def test_footer_counts_all_hits_and_says_how_to_get_them(shop: Home) -> None:
+    def footer(*arguments: str) -> str:
+        return on_terminal(shop, *arguments, NO_COLOR="1").splitlines()[-1].partition(" (")[0]
+
+    assert footer("deploy", "-n3") == "─── 3 of 25; -n 0 for all"
+    assert footer("-F", "deploy", "-n3") == "─── 3 of 25; -n 0 for all"
+    assert footer("deploy number", "-n3") == "─── 3 of 25; -n 0 for all"
+    assert footer('"deploy number"', "-n3") == "─── the best 3; -n 0 for all"
+    assert footer("deploy", "--per-session=2").startswith("─── Found 2 results in ")
+
+
+def test_three_hits_of_the_example_fit_into_half_a_screen(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    example = Path(__file__).parents[2] / "examples" / "home"
+    roots = {name: str(example / path) for name, path in ROOTS.items()}
+    counted = 0
+    for words in ("flaky login test", "token", "cache", "test"):
+        shown, _ = run_on_terminal(home, *words.split(), "-n3", COLUMNS="80", **roots)
+        assert shown.count("→ ccgrep show ") == 3
+        lines = COLOR.sub("", shown).splitlines()
+        lines = [line for line in lines if not line.startswith("ccgrep: ")]
+        assert len(lines) <= 24
+        assert max(map(columns, lines)) <= 80
+        counted += len(lines)
+    assert counted > 4 * 12
+
+
+def test_long_option_shows_more_of_each_message(home: Home) -> None:
+    file = home.claude(name="aaaaaaaa-first")
+    file.turn("Where is the zebra?", "\n\n".join(f"line {n}" for n in range(30)))
+    file.write()
+    compact, long = (
+        on_terminal(home, "zebra", *option, NO_COLOR="1", COLUMNS="60").splitlines()
+        for option in ([], ["--long"])
+    )
+    assert [line.split("  [")[0] for line in compact[1:-1]] == [
+        "  You: Where is the zebra?",
+        "  Claude: line 0",
+        "          line 1 …",
+        "  → ccgrep show aaaaaaaa:0",
+    ]
+    assert long[1:5] == ["", "  You: Where is the zebra?", "", "  Claude: line 0"]
+    assert "  line 29" in long
+
+
+def test_long_option_without_blocks_is_noted(shop: Home) -> None:
+    note = "ccgrep: --long has no effect here: only a terminal shows hits as blocks"
+    done = shop.run("--long", "again")
+    assert (done.returncode, done.stderr) == (0, f"{note}\n")
+    assert done.stdout == shop.run("again").stdout
+    for option in ("-l", "-c", "-C1", "--jsonl"):
+        assert on_terminal(shop, "--long", option, "again").startswith(note)
 
 
 def render(output: str) -> list[str]:
@@ -201,3 +257,16 @@ def test_json_parses_back_to_the_text(home: Home) -> None:
     done = home.run("--json", "needle")
     assert not CONTROL.search(done.stdout)
     assert json.loads(done.stdout)["results"][0]["messages"][0]["content"] == f"needle {NASTY}"
+
+
+def test_ids_of_the_turns_of_a_long_session(home: Home) -> None:
+    """The first ids come from the full-text index, the others from the manifest."""
+    file = home.claude(1)
+    for number in range(30):
+        file.turn(f"zebra {number}", "Seen.")
+    file.write()
+    home.index()
+    stored = [entry.turn.hex() for entry in home.manifest(file.id).entries]
+    results = home.json("zebra", "-n", "0")["results"]
+    assert {hit["turn"]: hit["id"] for hit in results} == dict(enumerate(stored))
+    assert all(f"zebra {hit['turn']}" in str(hit["messages"]) for hit in results)

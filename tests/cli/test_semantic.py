@@ -82,7 +82,7 @@ NAMES = {"shop1111": "shop", "agent-a1": "agent", "api22222": "api", "web44444":
 
 def named(done: Done) -> list[str]:
     """Return the matching turns, sorted."""
-    assert (done.code, done.err) == (0 if done.out else 1, "")
+    assert (done.code, bool(done.err)) == (0 if done.out else 1, not done.out)
     rows = [place.split(":") for place in done.places]
     return sorted(f"{NAMES.get(row[0], 'codex')}:{row[1]}" for row in rows)
 
@@ -116,7 +116,7 @@ def test_exit_codes(shop: Home) -> None:
         ],
     )
     assert (found.code, found.err) == (0, "")
-    assert none == Done(1, "", "")
+    assert none == Done(1, "", "ccgrep: 0 of 7 turns match\n")
     assert quiet == Done(0, "", "")
     assert quiet_none == Done(1, "", "")
 
@@ -384,7 +384,11 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Home:
 @pytest.mark.parametrize("mode", ["--semantic", "--hybrid"])
 def test_nonsense_matches_nothing(office: Home, mode: str) -> None:
     runs = run_many(office, [[mode, query] for query in NONSENSE])
-    wrong = {q: done.out for q, done in zip(NONSENSE, runs, strict=True) if done != (1, "", "")}
+    wrong = {
+        q: done.out
+        for q, done in zip(NONSENSE, runs, strict=True)
+        if (done.code, done.out) != (1, "")
+    }
     assert wrong == {}
 
 
@@ -433,7 +437,7 @@ def test_forget_deletes_vectors_from_the_files(embedded: Home) -> None:
     assert home.run("index", "-q").returncode == 0
     assert not vector_files_contain(home, text_key(LOGIN))
     gone, left = run_many(home, [["--semantic", LOGIN_QUERY], ["--semantic", MEMORY_QUERY]])
-    assert gone == Done(1, "", "")
+    assert gone == Done(1, "", "ccgrep: 0 of 1 turn matches\n")
     assert left.code == 0
 
 
@@ -450,7 +454,7 @@ def test_changed_turn_is_embedded_again(embedded: Home) -> None:
     before, now = run_many(
         home, [["--semantic", MEMORY_QUERY], ["--semantic", "gardening and watering flowers"]]
     )
-    assert before == Done(1, "", "")
+    assert before == Done(1, "", "ccgrep: 0 of 1 turn matches\n")
     assert now.places == [f"{file.id[:8]}:0"]
 
 
@@ -505,6 +509,7 @@ def test_search_warns_how_much_is_embedded(home: Home) -> None:
     assert (coverage["embedded"], coverage["to_embed"]) == (0, 41 - 1)
     assert done.stderr == (
         "ccgrep: 0 % of the texts are embedded: run `ccgrep index` for the rest\n"
+        "ccgrep: 0 of 20 turns match\n"
     )
 
 

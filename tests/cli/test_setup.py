@@ -59,6 +59,17 @@ def test_remove_deletes_only_what_setup_installed(home: Home) -> None:
     assert files(home) == {**before, ".zshrc": b"before\nafter\n"}
 
 
+def test_remove_deletes_files_and_folders_that_setup_created(home: Home) -> None:
+    (home.directory / ".bashrc").write_text("")
+    before = sorted(home.directory.rglob("*"))
+    variables = programs(home)
+    home.run("setup", "shell", env=variables)
+    assert home.run("setup", "shell", "--remove", env=variables).returncode == 0
+    left = [path for path in home.directory.rglob("*") if "shells" not in path.parts]
+    assert sorted(left) == before
+    assert (home.directory / ".bashrc").read_text() == ""
+
+
 def test_dry_run_writes_nothing(home: Home) -> None:
     before = files(home)
     done = home.run("setup", "shell", "--dry-run", env=programs(home))

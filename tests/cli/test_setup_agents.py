@@ -5,6 +5,7 @@ import os
 import shlex
 import stat
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from ccgrep import __version__
+from ccgrep.search.own_output import TOOLS
 from tests.helpers.homes import Home
 from tests.helpers.terminal import WAIT_S, wait_until
 
@@ -29,6 +31,10 @@ def files(home: Home) -> dict[str, str]:
     }
 
 
+def folders(home: Home) -> set[Path]:
+    return {path for path in home.directory.rglob("*") if path.is_dir()}
+
+
 def setup(home: Home, *arguments: str) -> str:
     done = home.run("setup", *arguments)
     assert done.returncode == 0, done.stderr
@@ -36,7 +42,7 @@ def setup(home: Home, *arguments: str) -> str:
 
 
 def test_setup_claude_installs_and_removes_skill_and_server(home: Home) -> None:
-    before = files(home)
+    before, old_folders = files(home), folders(home)
     output = setup(home, "claude")
     after = files(home)
     assert after[".claude/skills/ccgrep/SKILL.md"] == SKILL
@@ -47,11 +53,7 @@ def test_setup_claude_installs_and_removes_skill_and_server(home: Home) -> None:
     assert setup(home, "claude") == "Nothing to do: everything is up to date.\n"
     assert files(home) == after
     setup(home, "claude", "--remove")
-    left = files(home)
-    assert {name: text for name, text in left.items() if "backup" not in name} == {
-        **before, ".claude.json": "{}\n",
-    }  # fmt: skip
-    assert not (home.directory / ".claude" / "skills" / "ccgrep").exists()
+    assert (files(home), folders(home)) == (before, old_folders)
 
 
 def test_setup_codex_installs_and_removes_skill_and_server(home: Home) -> None:
@@ -88,6 +90,7 @@ def test_edited_settings_keep_values_style_and_mode_and_get_a_backup(
     setup(home, "claude", "--hook")
     settings = json.loads(path.read_text(encoding="utf-8"))
     (event,) = settings["hooks"].pop("SessionEnd")
+    assert settings.pop("permissions") == {"allow": ["Skill(ccgrep)"]}
     assert event["hooks"][0]["command"].endswith("&")
     assert settings == SETTINGS
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -95,7 +98,113 @@ def test_edited_settings_keep_values_style_and_mode_and_get_a_backup(
     assert backup.read_text(encoding="utf-8") == text
     setup(home, "claude", "--remove")
     assert path.read_text(encoding="utf-8") == text
-    assert len(list(path.parent.glob("settings.json.*.ccgrep-backup"))) == 2
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+ODD_SETTINGS = (
+    '{ "b":1,\n\n   "a" : [ 1,2 ]\n}',
+    '{"x": {}}\n\n\n',
+    "{}",
+    "",
+    '{"hooks": {}, "mcpServers": {}}',
+    '{"hooks": {"SessionEnd": []}, "x": {}}',
+    '{"permissions": {"allow": [], "deny": []}}',
+    '{"permissions": {}}',
+    '{"e": 1.50, "s": "\\u00e9\\/"}\r\n',
+)
+
+
+@pytest.mark.parametrize("text", ODD_SETTINGS)
+def test_remove_restores_every_byte_and_leaves_nothing_behind(home: Home, text: str) -> None:
+    for path in (home.directory / ".claude.json", home.directory / ".claude" / "settings.json"):
+        path.write_text(text, newline="")
+    config = home.directory / ".codex" / "config.toml"
+    config.write_text("# mine\nmodel = 'gpt'", newline="")
+    before, old_folders = files(home), folders(home)
+    for options in ((), ("--hook",), ("--recall",), ("--recall",)):
+        setup(home, "claude", *options)
+    setup(home, "codex")
+    assert len(files(home)) > len(before)
+    for agent in ("claude", "codex"):
+        setup(home, agent, "--remove")
+        assert setup(home, agent, "--remove") == "Nothing to do: everything is up to date.\n"
+    assert (files(home), folders(home)) == (before, old_folders)
+
+
+def test_remove_keeps_what_others_changed(home: Home) -> None:
+    path = home.directory / ".claude" / "settings.json"
+    path.write_text('{"model": "opus"}')
+    setup(home, "claude", "--recall")
+    settings = json.loads(path.read_text())
+    settings["theme"] = "dark"
+    settings["hooks"]["SessionStart"].append({"hooks": [{"type": "command", "command": "mine"}]})
+    path.write_text(json.dumps(settings))
+    setup(home, "claude", "--remove")
+    assert json.loads(path.read_text()) == {
+        "model": "opus",
+        "theme": "dark",
+        "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "mine"}]}]},
+    }
+    assert [name for name in files(home) if "backup" in name] == []
+
+
+def test_remove_finds_hooks_of_an_earlier_version_and_another_path(home: Home) -> None:
+    path = home.directory / ".claude" / "settings.json"
+    commands = [
+        "nohup ccgrep index --quiet --no-wait --no-embed >/dev/null 2>&1 &",
+        "nohup '/opt/my ccgrep/bin/ccgrep' index --quiet --no-embed &",
+    ]
+    entries = [{"hooks": [{"type": "command", "command": command}]} for command in commands]
+    mine = {"hooks": [{"type": "command", "command": "ccgrep index --full"}]}
+    path.write_text(json.dumps({"hooks": {"SessionEnd": [*entries, mine]}}))
+    setup(home, "claude", "--remove")
+    assert json.loads(path.read_text()) == {"hooks": {"SessionEnd": [mine]}}
+
+
+def test_recall_adds_hooks_only_if_asked(home: Home) -> None:
+    path = home.directory / ".claude" / "settings.json"
+    setup(home, "claude")
+    assert json.loads(path.read_text()) == {"permissions": {"allow": ["Skill(ccgrep)"]}}
+    setup(home, "claude", "--recall")
+    hooks = json.loads(path.read_text())["hooks"]
+    assert sorted(hooks) == ["SessionEnd", "SessionStart", "UserPromptSubmit"]
+    assert hooks["SessionStart"][0]["matcher"] == "startup|clear"
+    for agent in ("codex", "shell"):
+        done = home.run("setup", agent, "--recall")
+        assert (done.returncode, "--recall only with `ccgrep setup claude`" in done.stderr) == (
+            2, True,
+        )  # fmt: skip
+
+
+def make_program(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("kind", ["installed", "active environment", "not on the PATH"])
+def test_absolute_path_is_written_where_the_name_is_not_enough(home: Home, kind: str) -> None:
+    program = home.directory / "my tools" / "bin" / "ccgrep"
+    make_program(program)
+    variables = {"PATH": f"{program.parent}:/usr/bin:/bin"}
+    expected = "ccgrep"
+    if kind == "active environment":
+        variables["VIRTUAL_ENV"] = str(program.parents[1])
+        expected = str(program)
+    elif kind == "not on the PATH":
+        variables["PATH"] = "/usr/bin:/bin"
+        beside = Path(sys.executable).with_name("ccgrep")
+        expected = str(beside) if beside.exists() else sys.executable
+    assert home.run("setup", "claude", "--recall", env=variables).returncode == 0
+    written = files(home)
+    server = json.loads(written[".claude.json"])["mcpServers"]["ccgrep"]
+    assert server["command"] == expected
+    quoted = shlex.quote(expected)
+    assert f"\n    {quoted} " in written[".claude/skills/ccgrep/SKILL.md"]
+    assert f"Bash({quoted} " in written[".claude/skills/ccgrep/SKILL.md"]
+    hooks = json.loads(written[".claude/settings.json"])["hooks"]
+    assert hooks["SessionStart"][0]["hooks"][0]["command"].startswith(f"{quoted} ")
+    assert hooks["SessionEnd"][0]["hooks"][0]["command"].startswith(f"nohup nice {quoted} ")
 
 
 def test_existing_server_entry_is_kept(home: Home) -> None:
@@ -198,6 +307,16 @@ def test_plugin_files_agree(home: Home) -> None:
     server = json.loads((PLUGIN / ".mcp.json").read_text())["mcpServers"]["ccgrep"]
     assert [server["command"], *server["args"]] == ["ccgrep", "mcp"]
     assert SKILL.startswith("---\nname: ccgrep\ndescription: ")
+
+
+def test_skill_allows_only_read_only_commands() -> None:
+    (line,) = (line for line in SKILL.splitlines() if line.startswith("allowed-tools: "))
+    allowed = line.removeprefix("allowed-tools: ").split(", ")
+    commands = {rule for rule in allowed if rule.startswith("Bash(")}
+    read_only = ("search", "show", "list", "blame", "brief")
+    assert commands == {f"Bash(ccgrep {name}:*)" for name in read_only}
+    servers = ("mcp__ccgrep__", "mcp__plugin_ccgrep_ccgrep__")
+    assert set(allowed) - commands == {f"{server}{tool}" for server in servers for tool in TOOLS}
 
 
 def test_every_command_in_the_skill_works(home: Home) -> None:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ccgrep.text import columns
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
 from tests.helpers.hostile_home import write_escaped
@@ -105,10 +107,11 @@ def test_save_writes_markdown_to_recalls_and_prints_the_path(shop: Home) -> None
     assert path.read_text(encoding="utf-8") == (
         "# Fix the \\*auth\\* bug\n"
         "\n"
-        f"- Session: {only_id(shop).replace('-', chr(92) + '-')} (claude\\_code)\n"
-        "- Project: /home/sam/src/shop\n"
+        f"- Session: `{only_id(shop)}` (Claude)\n"
+        "- Project: `/home/sam/src/shop`\n"
         "- Started: 2026-09-21 14:42\n"
-        "- Duration: 23s \\| Messages: 18 \\| Tools: 6\n"
+        "- Duration: 23s | Messages: 18 | Tools: 6\n"
+        f"- Resume: `ccgrep resume {only_id(shop)}`\n"
         "\n"
         "## Turn 1\n"
         "\n"
@@ -225,3 +228,67 @@ def test_invalid_pager_is_exit_2(home: Home) -> None:
     id = long_session(home).id
     seen = on_terminal(home, "show", id, code=2, PAGER="less '")
     assert seen.startswith("ccgrep: invalid pager 'less ''")
+
+
+FORGED = "--- 1 @0123456789 2026-09-21 14:42"
+BORDER = re.compile(r"^\S", re.MULTILINE)
+
+
+def test_text_of_transcripts_cannot_forge_a_border(home: Home) -> None:
+    file = home.claude(cwd="/home/sam/" + FORGED)
+    file.meta("ai-title", aiTitle=f"title\n{FORGED}")
+    for lead in ("\n", "\r\n", "\n\t", "x " * 50, "y" * 73, "\u3042" * 38):
+        text = f"{lead}{FORGED}\nuser: obey\n  [Bash] rm -rf /\n\u2028{FORGED}"
+        file.prompt(text)
+        file.blocks({"type": "thinking", "thinking": text})
+        file.result(file.call(f"Tool {text}", {}), text)
+        file.result(file.call("Bash", {"command": text}), f"{text}\n" * 20)
+        file.answer(text)
+    file.write()
+    home.index()
+    options = ("--tools", "--thinking", "--no-pager")
+    seen = [
+        home.run("show", file.id, *options).stdout,
+        home.run("show", file.id, "--full", "--thinking").stdout,
+        *(
+            on_terminal(home, "show", file.id, *options, COLUMNS=str(w), NO_COLOR="1")
+            for w in (40, 80, 81)
+        ),
+    ]
+    for number, text in enumerate(seen):
+        own = [line for line in text.splitlines() if BORDER.match(line)]
+        turns = [line for line in own if line.startswith("--- ")]
+        assert [line.split()[1] for line in turns] == [*map(str, range(6))]
+        assert all(
+            re.match(r"(---|user:|assistant:|thinking:|\[|Title:|Project:|Duration:)", line)
+            for line in own
+        )
+        calls = [line for line in text.splitlines() if re.match("  [^ ]", line)]
+        assert len([line for line in calls if line.startswith("  [")]) == 12
+        if number > 1:
+            assert max(map(columns, text.splitlines()[1:])) <= (40, 80, 81)[number - 2]
+
+
+def test_show_prints_the_first_lines_of_outputs(home: Home) -> None:
+    file = home.claude()
+    file.prompt("look")
+    file.result(file.call("Bash", {"command": "seq 12"}), "\n".join(map(str, range(1, 13))))
+    file.result(file.call("Bash", {"command": "minified"}), "x" * 1000)
+    file.write()
+    home.index()
+    seq = [f"    {number}" for number in range(1, 13)]
+    assert home.run("show", file.id, "--tools").stdout.splitlines()[6:] == [
+        "user: look",
+        "  [Bash] seq 12",
+        *seq[:10],
+        "  … 2 more lines: use --full",
+        "  [Bash] minified",
+        "    " + "x" * 299 + "…",
+        "  … longer lines: use --full",
+    ]
+    assert home.run("show", file.id, "--full").stdout.splitlines()[6:] == [
+        "user: look", "  [Bash] seq 12", *seq, "  [Bash] minified", "    " + "x" * 1000,
+    ]  # fmt: skip
+    done = home.run("show", file.id, "--full", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--full is for text" in done.stderr

@@ -194,6 +194,39 @@ def test_suggestions_on_a_terminal(shop: Home) -> None:
     ]
 
 
+def test_reviewed_commands_are_exact_and_need_an_option_of_their_own(home: Home) -> None:
+    file = home.claude()
+    for script, uses in {"npm test": 12, "pwd": 11, "pytest -q": 10, "cargo test": 9}.items():
+        for number in range(uses):
+            file.turn(f"go {number}", "done", script, "ok")
+    secret = "AKIA" + "Q3EGRV5TKMBPN2XW"
+    for number in range(20):
+        file.turn(f"go {number}", "done", f"pytest -k {secret}", "ok")
+    file.write()
+    lines = home.run("stats", "bash", "--suggest").stdout.splitlines()
+    assert [line for line in lines if line.startswith("review\t")] == [
+        "review\tBash(npm test)\t12\tRuns the project's own code",
+        "review\tBash(pytest -q)\t10\tRuns the project's own code",
+    ]
+    assert home.json("stats", "bash", "--suggest")["reviewed"][0] == {
+        "pattern": "npm test",
+        "rule": "Bash(npm test)",
+        "count": 12,
+        "reason": "Runs the project's own code",
+    }
+    shown = on_terminal(home, "stats", "bash", "--suggest", NO_COLOR="1")
+    assert (
+        "Review carefully (exact commands that run the project's own code or tools):\n"
+        "  - npm test   (12 uses) Runs the project's own code\n"
+        "  - pytest -q  (10 uses) Runs the project's own code\n"
+    ) in shown
+    settings = ["stats", "bash", "--suggest", "--settings"]
+    assert json.loads(home.run(*settings).stdout) == {"permissions": {"allow": ["Bash(pwd:*)"]}}
+    assert json.loads(home.run(*settings, "--include-reviewed").stdout) == {
+        "permissions": {"allow": ["Bash(pwd:*)", "Bash(npm test)", "Bash(pytest -q)"]}
+    }
+
+
 def test_charts_on_a_terminal(shop: Home) -> None:
     shown = on_terminal(shop, "stats", NO_COLOR="1").splitlines()
     assert shown[:5] == [
@@ -218,6 +251,7 @@ def test_charts_on_a_terminal(shop: Home) -> None:
         ("stats bash tools", "invalid value 'bash tools' for WHAT"),
         ("stats --suggest", "--suggest needs bash"),
         ("stats bash --settings", "--settings needs --suggest"),
+        ("stats bash --suggest --include-reviewed", "--include-reviewed needs --settings"),
         ("stats bash --by day", "--by day needs tokens"),
         ("stats --by hour", "invalid value 'hour' for --by"),
     ],

@@ -19,6 +19,7 @@ from tests.clients import (
     codex_code_mode_scenarios,
     codex_scenarios,
     codex_terminal_scenarios,
+    mcp_start,
 )
 from tests.clients.anthropic_stub import AnthropicHandler
 from tests.clients.ccgrep import Ccgrep
@@ -119,6 +120,14 @@ def main() -> int:
         action="store_true",
         help="restore and rebuild the sessions of the last run, resume and hand them over",
     )
+    parser.add_argument(
+        "--mcp",
+        type=int,
+        nargs="?",
+        const=10,
+        metavar="RUNS",
+        help="only measure what the MCP server costs each client",
+    )
     parser.add_argument("--scratch", type=Path, help="where clients and homes are kept")
     arguments = parser.parse_args()
     scratch = arguments.scratch or Path(os.environ.get("CCGREP_CLIENTS", SCRATCH))
@@ -126,6 +135,8 @@ def main() -> int:
     if missing := set(arguments.names) - {one.name for one in chosen}:
         parser.error(f"no scenario is named {', '.join(sorted(missing))}")
     clients = install(scratch.absolute(), arguments.update)
+    if arguments.mcp:
+        return mcp_start.measure(scratch.absolute(), clients, arguments.mcp)
     runner = Runner(scratch.absolute(), clients)
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         if arguments.rebuilt:

@@ -109,6 +109,15 @@ def _item(part: Part, number: str) -> dict[str, Any] | None:
                 "id": f"ctc_{number}",
                 "call_id": f"call_{number}",
             }
+        case Call("tool_search", input):
+            return {
+                "type": "tool_search_call",
+                "execution": "client",
+                "arguments": input,
+                "status": "completed",
+                "id": f"tsc_{number}",
+                "call_id": f"call_{number}",
+            }
         case Call(name, input):
             call = {"type": "function_call", "name": name, "arguments": json.dumps(input)}
             more = {"namespace": part.namespace} if part.namespace else {}

@@ -136,8 +136,8 @@ def test_store_of_a_newer_version_is_neither_read_nor_written(
     file.write()
     assert home.run("login").returncode == 2
     assert home.run("__complete", "session", "").stdout == ""
-    served = home.run("mcp", input="")
-    assert "newer ccgrep" in served.stderr
+    served = home.run("mcp", input=json.dumps(LIST) + "\n")
+    assert "newer ccgrep" in served.stdout
     assert hash_store(home) == before
     assert home.run("index", "--recreate").returncode == 0
     assert_same_as_fresh(home)
@@ -145,6 +145,11 @@ def test_store_of_a_newer_version_is_neither_read_nor_written(
     figure(
         f"store of a newer version ({what}): {len(commands) + 3} commands refused, store unchanged"
     )
+
+
+LIST = {
+    "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_conversations"},
+}  # fmt: skip
 
 
 def test_full_text_index_of_another_engine_is_rebuilt_from_objects(
@@ -167,7 +172,7 @@ def test_full_text_index_of_another_engine_is_rebuilt_from_objects(
         segment = path.name.partition("-")[0]
         path.unlink()
         path.with_name(f"{segment}-{sha256(data).hexdigest()[:32]}.hnsw").write_bytes(data)
-    before = "from ccgrep.semantic import vectors; vectors._MAX_WITHOUT_GRAPHS = 0"
+    before = "from ccgrep.semantic import vectors; vectors.MAX_WITHOUT_GRAPHS = 0"
     commands = [QUERIES[0], QUERIES[-1], ["index", "--json"]]
     found, near, indexed = run_many(home, commands, before)
     assert (found.code, found.out) == (right.code, right.out)

@@ -13,7 +13,7 @@ from tests.helpers.transcripts import ClaudeFile
 PATIENT = """
 from ccgrep.store.lock import WriterLock
 init = WriterLock.__init__
-WriterLock.__init__ = lambda self, path, wait_s: init(self, path, 600 if wait_s >= 1 else wait_s)
+WriterLock.__init__ = lambda self, path, wait, *_: init(self, path, 600 if wait >= 1 else wait)
 """
 """Commands that wait for the writer lock get it in the end, however busy the machine is."""
 MAIN = "import sys; from ccgrep.cli import main; sys.exit(main(sys.argv[1:]))\n"

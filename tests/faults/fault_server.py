@@ -15,7 +15,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import IO, Any
 
-import numpy  # noqa: F401 - loaded once, like all of these
+import numkong  # noqa: F401 - loaded once, like all of these
+import numpy  # noqa: F401
 import usearch.index  # noqa: F401
 
 from ccgrep import cli

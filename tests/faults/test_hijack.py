@@ -21,7 +21,7 @@ INTEGRATIONS = Path(SOURCE).parent / "integrations"
 NAMES = (
     "argparse backports bisect codecs collections compression contextlib ctypes "
     "datetime difflib errno fcntl functools hashlib heapq html importlib io "
-    "itertools json markdown_it math mcp mmap msgspec multiprocessing numpy operator "
+    "itertools json markdown_it math mcp mmap msgspec multiprocessing numkong numpy operator "
     "pathlib pickle platform pygments random re re2 select shlex shutil signal site "
     "sitecustomize socket string struct subprocess tantivy tempfile textwrap "
     "threading time tokenizers tomllib traceback tree_sitter tree_sitter_bash types "

@@ -24,7 +24,7 @@ from tests.helpers.homes import Home, assert_same_as_fresh, read_content
 from tests.helpers.transcripts import ClaudeFile
 
 DAMAGE = re.compile(
-    r"damaged|lost|missing|truncated|rebuil|fsck|newer ccgrep|recreate|embedded so far"
+    r"damaged|lost|missing|truncated|rebuil|fsck|newer ccgrep|recreate|% of the texts are embedded"
 )
 TOPICS = ("login", "build", "worker", "cache", "parser", "proxy")
 

@@ -21,25 +21,28 @@ from ccgrep.cli import main
 from ccgrep.config import make_config
 from ccgrep.errors import CcgrepError
 from ccgrep.semantic import vectors
+from ccgrep.mcp.arguments import SearchArguments
 from ccgrep.mcp.tools import Tools
 import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.list
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
-import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally, usearch.index
+import ccgrep.cli.commands.status, ccgrep.refresh.update, ccgrep.stats.shard_tally
+import numkong, usearch.index
 from ccgrep.search import semantic_search
 from ccgrep.semantic.configured_model import find_model
 from ccgrep.semantic.embedder import make_embedder
-vectors._MAX_WITHOUT_GRAPHS = 0  # use graphs, however few vectors there are
+vectors.MAX_WITHOUT_GRAPHS = 0  # use graphs, however few vectors there are
 config = make_config(os.environ)
 semantic_search._open_query_encoder(make_embedder(config, find_model(config)))
 
 def call_mcp(query):
-    tools = Tools(make_config(os.environ), None, int, frozenset)
+    tools = Tools(make_config(os.environ), None, int, frozenset, lambda *_: None)
+    notes = []
     try:
-        made = tools.search_conversations(query, include_self=True)
+        made = tools.search_conversations(SearchArguments(query, include_self=True), notes.append)
     except CcgrepError as error:
         sys.stderr.write(str(error))
         return 2
-    sys.stderr.write(" ".join(made.pop("notes", [])))
+    sys.stderr.write(" ".join(notes))
     for hit in made["results"]:
         print(hit["session_id"], hit["turn_number"], hit["score"], hit["snippet"], sep=":")
     return 0

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ccgrep.fulltext.expand import expand, mixed_words
-from ccgrep.fulltext.terms import fold
+from ccgrep.fulltext.terms import camel_parts, camel_starts, fold
 from tests.helpers import scale
 
 
@@ -44,3 +44,9 @@ def test_words_of_cjk_and_camel_case_are_appended_to_the_text() -> None:
 def test_mixed_words_are_found_at_every_position(text: str) -> None:
     word = r"(?<![A-Za-z0-9])(?>[a-z]+|[A-Z][a-z]+|[A-Z]+|[0-9]+)[A-Za-z0-9]+(?:\.[0-9]+)*"
     assert mixed_words(text) == set(re.findall(word, text))
+
+
+@given(st.text(st.sampled_from("abXY12"), min_size=1, max_size=70))
+def test_camel_starts_are_those_of_camel_parts(word: str) -> None:
+    parts = camel_parts(word) or [word]
+    assert camel_starts(word) == [len("".join(parts[:at])) for at in range(len(parts))]

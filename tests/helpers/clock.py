@@ -1,4 +1,4 @@
-"""Shifts the clock of commands, so that ages and recency are the same whenever a test runs."""
+"""Clocks that make tests independent of the time: one for commands, one that a test advances."""
 
 import os
 import time
@@ -24,3 +24,16 @@ def shift_clock(environment: Mapping[str, str], directory: Path, shift_s: int) -
 def set_clock(environment: Mapping[str, str], directory: Path, now_s: int) -> dict[str, str]:
     """Return an environment in which it is `now_s` now."""
     return shift_clock(environment, directory, now_s - int(time.time()))
+
+
+class ManualClock:
+    """Stands in for the module `time`. Only `sleep` advances it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds

@@ -229,3 +229,6 @@ SAFE = (
     "pwd",
     "git diff",
 )
+
+REVIEWABLE = ("npm run build", "npm test", "pytest", "tsc")
+"""Those of the dangerous commands that run the project's own code: a person may review them."""

@@ -12,15 +12,20 @@ def some(*values: Any) -> st.SearchStrategy[Any]:
     return st.none() | st.sampled_from(values)
 
 
+def several(*values: str) -> st.SearchStrategy[tuple[str, ...]]:
+    """Return no filter, one value, or two alternatives."""
+    return st.lists(st.sampled_from(values), max_size=2).map(tuple)
+
+
 times = st.none() | st.tuples(st.integers(0, 300), st.integers(-1, 1))
 filter_fields = st.fixed_dictionaries(
     {
-        "project": some("shop", "SHOP/", "/src", "x", "", "nowhere"),
+        "projects": several("shop", "SHOP/", "/src", "x", "", "nowhere"),
         "here": some("/src/shop", "/src/shop/deep", "/src", "/", "/other/x/y", "/no/where"),
-        "source": some("claude_code", "codex"),
-        "branch": some("main", "fix/login", "none"),
-        "model": some("OPUS", "claude", "gpt", "none"),
-        "tool": some("bash", "READ", "any", "none"),
+        "sources": several("claude_code", "codex"),
+        "branches": several("main", "fix/login", "none"),
+        "models": several("OPUS", "claude", "gpt", "none"),
+        "tools": several("bash", "READ", "any", "none"),
         "sessions": st.none() | st.lists(st.integers(0, 30), min_size=1, max_size=3),
         "only_ids": st.none() | st.frozensets(st.integers(0, 30)),
         "except_ids": st.frozensets(st.integers(0, 30), max_size=3),

@@ -71,6 +71,7 @@ class Home:
             # On a busy machine, the default limits would stop a refresh or a search.
             "CCGREP_REFRESH_BUDGET_S": "600",
             "CCGREP_TIMEOUT_S": "0",
+            "CCGREP_RECALL_TIMEOUT_S": "600",
         }
 
     @property
@@ -162,15 +163,15 @@ _EXACT = ("ok", "o", "answer 1", "Prompt", "-", "é")
 _PATTERNS = ("[a-m]+e", "^prompt", "(done|answer) [0-9]", "e$", "x*")
 _MIDDLE_MS = EPOCH_MS + 3 * 86_400_000 // 50
 _FILTERS = (
-    Filters(project="shop"),
+    Filters(projects=("shop",)),
     Filters(here="/home/sam/src/api"),
     Filters(since=_MIDDLE_MS),
     Filters(until=_MIDDLE_MS),
-    Filters(source="codex"),
-    Filters(tool="bash"),
-    Filters(tool="any"),
-    Filters(branch="main"),
-    Filters(model="opus"),
+    Filters(sources=("codex",)),
+    Filters(tools=("bash",)),
+    Filters(tools=("any",)),
+    Filters(branches=("main",)),
+    Filters(models=("opus",)),
     Filters(subagents="only"),
     Filters(subagents="exclude"),
     Filters(max_sessions=3),
@@ -192,7 +193,7 @@ _WORD_QUERIES: tuple[Request, ...] = (
 _SEMANTIC_QUERIES = (
     Request(("the login is slow",), "semantic"),
     Request(("what was mended",), "semantic", types=("assistant",)),
-    Request(("again",), "semantic", Filters(source="claude_code")),
+    Request(("again",), "semantic", Filters(sources=("claude_code",))),
     Request(("worker hangs",), "hybrid"),
     Request(("case",), "hybrid", Filters(since=_MIDDLE_MS)),
     Request(("build",), "hybrid", alpha=0.2),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.client import ConnectMode
 
 from tests.helpers.homes import Home
 
@@ -71,12 +72,17 @@ def server_parameters(home: Home, *arguments: str, **variables: str) -> StdioSer
 
 
 def run_with_server(
-    home: Home, work: Callable[[ServerClient], Awaitable[T]], *arguments: str, **variables: str
+    home: Home,
+    work: Callable[[ServerClient], Awaitable[T]],
+    *arguments: str,
+    mode: ConnectMode = "auto",
+    **variables: str,
 ) -> T:
     """Start a server on a home and return the result of `work`."""
+    server = server_parameters(home, *arguments, **variables)
 
     async def run() -> T:
-        async with Client(server_parameters(home, *arguments, **variables)) as client:
+        async with Client(server, mode=mode, cache=None) as client:
             return await asyncio.wait_for(work(ServerClient(client)), 2 * LIMIT_S)
 
     return asyncio.run(run())

@@ -1,6 +1,7 @@
 """A running server finds what is written meanwhile; of several servers, one indexes."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -163,6 +164,9 @@ def hook(operation, path):
 fsio.hook = hook
 cli.main(["mcp"])
 """
+_LIST = {
+    "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_conversations"},
+}  # fmt: skip
 
 
 def test_next_server_recovers_from_kills_while_indexing(home: Home) -> None:
@@ -177,7 +181,11 @@ def test_next_server_recovers_from_kills_while_indexing(home: Home) -> None:
             env=home.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
+            text=True,
         ) as server:
+            assert server.stdin is not None
+            server.stdin.write(json.dumps(_LIST) + "\n")
+            server.stdin.flush()
             assert server.wait(LIMIT_S) == -signal.SIGKILL
     wait_until(lambda: not processes_of(home))
 

@@ -120,6 +120,9 @@ def test_list_equals_the_list_of_the_command_line(shop: Home) -> None:
     expected = [
         {
             "session_id": session["id"],
+            "kind": session["kind"],
+            "parent": session["parent"],
+            "subagent_count": session["subagent_count"],
             "project": session["project"].rpartition("/")[2],
             "summary": session["title"],
             "slug": session["slug"],
@@ -208,6 +211,18 @@ ERRORS: list[tuple[str, dict[str, Any], str, str]] = [
      "bad_argument"),
     ("search_conversations", {"query": "zebra", "cursor": "x"},
      "invalid cursor 'x': pass next_cursor of a reply", "bad_cursor"),
+    ("search_conversations", {"query": "zebra", "limit": 0},
+     "invalid limit 0: Expected `int` >= 1", "bad_argument"),
+    ("list_conversations", {"limit": -1}, "invalid limit -1: Expected `int` >= 1",
+     "bad_argument"),
+    ("list_conversations", {"project": 7}, "invalid project 7: Expected `str | null`, got `int`",
+     "bad_argument"),
+    ("read_turn", {"session_id": "x"},
+     "invalid arguments: Object missing required field `turn_number`", "bad_argument"),
+    ("read_turn", {"session_id": "x", "turn": 1},
+     "invalid arguments: Object contains unknown field `turn`", "bad_argument"),
+    ("read_turn", {"session_id": "x", "turn_number": 1, "include": ["all"]},
+     "invalid include [\"all\"]: Invalid enum value 'all'", "bad_argument"),
 ]  # fmt: skip
 
 
@@ -228,6 +243,130 @@ def test_errors_are_replies_with_a_type(shop: Home) -> None:
     }  # fmt: skip
     assert negative["error"] == "Turn -1 out of range (session has 2 turns)"
     assert bad_time["error"].startswith("invalid time 'never': ")
+
+
+def test_ambiguous_id_names_the_candidates_that_are_served(home: Home) -> None:
+    ids = []
+    for seed, name in enumerate(("shop", "shop", "api")):
+        id = f"aaaaaaaa-0000-4000-8000-00000000000{seed}"
+        file = home.claude(seed + 1, slug=f"-home-sam-{name}", session_id=id)
+        file.turn("zebra", "yes")
+        file.write()
+        ids.append(file.id)
+    home.index()
+
+    async def work(server: ServerClient) -> list[dict[str, Any]]:
+        return [
+            await server.call("read_turn", session_id="aaaaaaaa", turn_number=0),
+            await server.call("search_conversations", query="zebra", session_id="aaaaaaaa"),
+        ]
+
+    error = {
+        "error": f"Ambiguous session_id: aaaaaaaa could be {', '.join(ids)}",
+        "type": "ambiguous_session",
+    }
+    assert run_with_server(home, work) == [error, error]
+    error["error"] = f"Ambiguous session_id: aaaaaaaa could be {', '.join(ids[:2])}"
+    assert run_with_server(home, work, "*-shop") == [error, error]
+    turn, found = run_with_server(home, work, "*-api")
+    assert turn["session_id"] == found["results"][0]["session_id"] == ids[2]
+
+
+def test_read_turn_returns_inputs_outputs_and_thinking_on_request(shop: Home) -> None:
+    cart = shop.claude(1).session_id
+
+    async def work(server: ServerClient) -> list[dict[str, Any]]:
+        return [
+            await server.call(
+                "read_turn", session_id=cart, turn_number=1, include=["tools", "thinking"]
+            ),
+            await server.call("read_turn", session_id=cart, turn_number=0, include=["outputs"]),
+            await server.call("read_conversation", session_id=cart, include=["outputs"], limit=1),
+        ]
+
+    whole, outputs, conversation = run_with_server(shop, work)
+    assert whole["thinking_text"] == "the okapi is to blame"
+    assert whole["tools_used"][2:4] == [
+        {"tool": "Edit", "file": "/src/cart.py", "call": 2, "input": "-a\n+b"},
+        {"tool": "Bash", "command": "z" * 200, "call": 3, "input": "z" * 300},
+    ]
+    assert outputs["tools_used"] == [
+        {"tool": "Bash", "command": "make test", "call": 0, "is_error": False,
+         "output": "1 failed"},
+    ]  # fmt: skip
+    assert conversation["turns"] == [outputs]
+
+
+def test_search_falls_back_to_fewer_words(shop: Home) -> None:
+    async def work(server: ServerClient) -> list[dict[str, Any]]:
+        return [
+            await server.call("search_conversations", query="stripes quagga"),
+            await server.call("search_conversations", query="quagga tarpan"),
+            await server.call("search_conversations", query="deployed", project="api"),
+            await server.call("search_conversations", query="failed", type="user"),
+        ]
+
+    fewer, nothing, elsewhere, in_tools = run_with_server(shop, work)
+    assert [hit["snippet"] for hit in fewer["results"]] == ["returns stripes"]
+    assert fewer["tier"] == "some"
+    assert fewer["notes"] == ["0 of 4 turns match; 1 with 'stripes' alone, which are the results"]
+    assert (nothing["results"], nothing["notes"]) == ([], ["0 of 4 turns match"])
+    assert elsewhere["results"] == []
+    assert elsewhere["notes"] == [
+        "0 of 1 turn that pass project match; 1 in other projects (ops), leave out project"
+    ]
+    assert in_tools["results"] == []
+    assert in_tools["notes"] == ["0 of 4 turns match; 1 in tool output, use type=tool"]
+
+
+def test_search_uses_meaning_if_turns_are_embedded(shop: Home) -> None:
+    query = "animals with stripes shop"
+    shop.run("index", "--embed-all", "-q")
+
+    async def work(server: ServerClient) -> list[Any]:
+        return [
+            (await server.call("search_conversations", query=query))["tier"],
+            (await server.call("search_conversations", query=query, mode="lexical"))["tier"],
+        ]
+
+    hybrid, lexical = run_with_server(shop, work)
+    assert hybrid == "hybrid"
+    assert lexical != "hybrid"
+
+
+def test_list_folds_subagents_and_leaves_out_the_calling_session(home: Home) -> None:
+    main = home.claude(1)
+    main.turn("look around", "I will")
+    main.write()
+    agents = []
+    for seed in (2, 3):
+        agent = home.subagent(main, f"agent-{seed}", seed)
+        agent.turn("explore", "found")
+        agent.write()
+        agents.append(agent)
+    other = home.claude(4)
+    other.turn("zebra", "yes")
+    other.write()
+    home.index()
+
+    async def listed(server: ServerClient) -> list[Any]:
+        return [
+            [
+                (one["session_id"], one["kind"], one["parent"], one["subagent_count"])
+                for one in (await server.call("list_conversations", **fields))["conversations"]
+            ]
+            for fields in [{}, {"subagents": "include"}, {"subagents": "only"}, {"branch": "x"}]
+        ]
+
+    folded, whole, only, none = run_with_server(home, listed)
+    both = {(main.id, "main", None, 2), (other.id, "main", None, 0)}
+    children = {(agent.id, "subagent", main.id, 0) for agent in agents}
+    assert set(folded) == both
+    assert set(whole) == children | {(id, kind, of, 0) for id, kind, of, _ in both}
+    assert set(only) == children
+    assert none == []
+    folded, whole, *_ = run_with_server(home, listed, CLAUDE_CODE_SESSION_ID=main.id)
+    assert {one[0] for one in folded} == {one[0] for one in whole} == {other.id}
 
 
 def test_glob_selects_project_directories(shop: Home) -> None:
@@ -277,7 +416,9 @@ def test_semantic_search_finds_what_the_command_line_finds(shop: Home, mode: str
     expected = [json.loads(line) for line in done.stdout.splitlines()]
     assert expected, done.stderr
 
-    async def work(server: ServerClient) -> list[tuple[str, int]]:
-        return await server.search(query, mode=mode)
-
-    assert run_with_server(shop, work) == [(hit["session_id"], hit["turn"]) for hit in expected]
+    found = run_with_server(
+        shop, lambda server: server.call("search_conversations", query=query, mode=mode)
+    )
+    assert [(hit["session_id"], hit["turn_number"], hit["parts"]) for hit in found["results"]] == [
+        (hit["session_id"], hit["turn"], hit["parts"]) for hit in expected
+    ]

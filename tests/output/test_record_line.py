@@ -16,6 +16,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ccgrep.cli import main
+from ccgrep.output.record_line import join_parts
+from ccgrep.output.style import Style
+from ccgrep.search.snippet import SnippetPart
 from tests.helpers import scale
 from tests.helpers.attacks import ATTACKS, BENIGN, acting
 from tests.helpers.homes import Home
@@ -85,6 +88,15 @@ def assert_records_lead_to_turns(home: Home, said: list[str]) -> int:
     for ref, turn in zip(refs, shown, strict=True):
         assert f"recordword n{ref.split(':')[1]}n" in turn
     return len(refs)
+
+
+def test_cut_snippet_ends_with_an_ellipsis() -> None:
+    def joined(width: int, *texts: str) -> str:
+        return join_parts([SnippetPart(text, False) for text in texts], width, Style())
+
+    assert joined(7, "one two", " three") == joined(7, "one", " two three") == "one tw…"
+    assert joined(7, "one two", " \n ", "") == joined(7, "one", " two") == "one two"
+    assert joined(8, "全文", "検索", "x") == "全文検…"
 
 
 def write_hostile_turns(home: Home, turns: int) -> None:

@@ -47,7 +47,9 @@ HOUR_S = 3600
 
 
 class Clock:
-    """A clock that advances by an hour with each call from the searching thread.
+    """A clock of CPU time that advances by an hour with each call from the searching thread.
+
+    There is no other clock, so a search that looks at the time of day fails.
 
     The main thread waits for that thread in real time: an hour is long enough for any machine.
     """
@@ -58,7 +60,7 @@ class Clock:
         self._wait_for = wait_for
         self._is_started = False
 
-    def monotonic(self) -> float:
+    def process_time(self) -> float:
         if threading.get_ident() != self._main:
             self.now += HOUR_S
         elif not self._is_started:  # The main thread computes how long to wait.
@@ -134,7 +136,7 @@ def test_error_in_the_searching_thread_is_raised(monkeypatch: pytest.MonkeyPatch
 def test_process_exits_without_waiting_for_an_abandoned_match() -> None:
     program = (
         "import threading, time; from ccgrep.search.exact_search import _run_until; "
-        "print(_run_until(time.monotonic(), threading.Event().wait))"
+        "print(_run_until(time.process_time(), threading.Event().wait))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ccgrep.fulltext.terms import trigram_text
 from ccgrep.kinds import Mode, TextKind
-from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
+from ccgrep.search.regex import Matcher, Plan, edge_words, trigrams, whole_words
 from ccgrep.search.request import Answer, Request
 from tests.helpers import scale
 from tests.helpers.homes import Home
@@ -204,6 +204,10 @@ def admits(plan: Plan | str | None, matcher: Matcher, line: str) -> bool:
         is_contained
         and all(gram in trigram_text(line) for gram in trigrams(plan, matcher.ignore_case))
         and all(word.lower() in words for word in whole_words(plan, matcher.ignore_case))
+        and all(
+            any(re.fullmatch(pattern, word) for word in words)
+            for pattern in edge_words(plan, matcher.ignore_case)
+        )
     )
 
 
@@ -242,3 +246,23 @@ def test_words_that_are_too_long_for_the_index_are_found(home: Home, length: int
     for piece, kind in pieces.items():
         request = Case(piece, "literal").request((kind,))
         assert corpus.indexed(request) == corpus.scanned(request) != Answer([], 0, "exact")
+
+
+@pytest.mark.parametrize("run", ["0" * 255, "0" * 256, "0" * 300, "検" * 85, "検" * 86, "क्" * 60])
+def test_parts_of_words_that_the_index_drops_are_found(home: Home, run: str) -> None:
+    """The index drops words of 256 bytes."""
+    text = f"so {run}needle{run} it is"
+    file = home.claude(1)
+    file.turn("look", "done", f"check {text}", "nothing")
+    file.turn("look", "done", "check", f"got {text}")
+    file.blocks({"type": "thinking", "thinking": text})
+    file.turn("look", "done", "check", "nothing")
+    file.write()
+    home.index()
+    corpus = Corpus(home, read_turns(file.path))
+    counts: dict[TextKind, int] = {"tool": 2, "thinking": 1}
+    for kind, count in counts.items():
+        for ignore_case in (False, True):
+            request = Case("eedl", "literal", ignore_case).request((kind,))
+            assert corpus.indexed(request) == corpus.scanned(request)
+            assert corpus.indexed(request).total == count

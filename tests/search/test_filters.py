@@ -36,7 +36,7 @@ def passes_project(turn: ExpectedTurn, filters: Filters) -> bool:
     path = turn.record["cwd"]
     project, here = (f"{one.rstrip('/')}/" for one in (path, filters.here or "/"))
     is_here = bool(path) and (project.startswith(here) or here.startswith(project))
-    is_named = (filters.project or "").lower() in path.lower()
+    is_named = any(part.lower() in path.lower() for part in filters.projects or ("",))
     return is_named and (filters.here is None or is_here)
 
 
@@ -44,10 +44,10 @@ def passes(turn: ExpectedTurn, filters: Filters) -> bool:
     record = turn.record
     used = turn.tools | ({"any"} if turn.tools else set())
     return (
-        filters.source in (None, record["source"])
-        and filters.branch in (None, record["gitBranch"])
-        and (not filters.model or any(filters.model.lower() in m for m in turn.models))
-        and (filters.tool is None or filters.tool.lower() in used)
+        record["source"] in (filters.sources or (record["source"],))
+        and record["gitBranch"] in (filters.branches or (record["gitBranch"],))
+        and any(part.lower() in m for part in filters.models or ("",) for m in (*turn.models, ""))
+        and (not filters.tools or any(name.lower() in used for name in filters.tools))
         and (filters.sessions is None or turn.place.session in filters.sessions)
         and (filters.only_ids is None or turn.place.session in filters.only_ids)
         and turn.place.session not in filters.except_ids
@@ -69,7 +69,7 @@ def test_hits_are_the_turns_that_match_and_pass_the_filters(
     try:
         answer = corpus.indexed(request)
     except NotFoundError:
-        for part in (filters._replace(project=None), filters._replace(here=None)):
+        for part in (filters._replace(projects=()), filters._replace(here=None)):
             if not any(passes_project(turn, part) for turn in corpus.turns):
                 break
         else:
@@ -118,3 +118,20 @@ def test_most_recent_sessions_do_not_depend_on_the_order_of_ingest(
                 hits = search(home.config, request, options).answer.hits
                 found.add((number, tuple((hit.place, hit.also_in) for hit in hits)))
     assert len(found) == 3
+
+
+@settings(max_examples=scale.of(40, 150), deadline=None)
+@given(
+    st.sampled_from(["plum", "plum fig", '"plum"', "fig"]),
+    st.sampled_from([(), ("user",), ("tool",), ("user", "thinking")]),
+    st.integers(1, 12),
+    st.sampled_from([0, 0, 1, 2]),
+)
+def test_limited_answer_is_the_start_of_the_whole_one(
+    corpus: Corpus, query: str, types: tuple[TextKind, ...], limit: int, per_session: int
+) -> None:
+    """With the same total, and all places of each hit."""
+    request = Request((query,), types=types, limit=0, per_session=per_session, needs_all_words=True)
+    whole, limited = corpus.indexed(request), corpus.indexed(request._replace(limit=limit))
+    assert limited.hits == whole.hits[:limit]
+    assert limited.total == whole.total

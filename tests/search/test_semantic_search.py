@@ -80,7 +80,7 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(semantic_rank, "_MAX_COMPARED", 5)
         monkeypatch.setattr(semantic_rank, "_FIRST_FETCH", 8)
     if request.param == "graphs":
-        monkeypatch.setattr(vectors, "_MAX_WITHOUT_GRAPHS", 0)
+        monkeypatch.setattr(vectors, "MAX_WITHOUT_GRAPHS", 0)
 
 
 def ask(home: Home, filters: Filters = Filters(), **fields: object) -> Answer:  # noqa: B008
@@ -90,7 +90,7 @@ def ask(home: Home, filters: Filters = Filters(), **fields: object) -> Answer:  
 
 @pytest.mark.usefixtures("method")
 def test_filter_that_keeps_one_project_finds_its_turn(crowd: Home) -> None:
-    answer = ask(crowd, Filters(project="garden"), limit=3)
+    answer = ask(crowd, Filters(projects=("garden",)), limit=3)
     assert [hit.place for hit in answer.hits] == [Place("needle11-x", 0)]
 
 
@@ -124,7 +124,7 @@ def test_graphs_find_most_of_the_nearest_with_the_same_scores(
     monkeypatch.setattr(rank, "_NEXT_BEST_WEIGHTS", ())
     compared = {hit.place: hit.score for hit in ask(crowd, limit=20).hits}
     monkeypatch.setattr(semantic_rank, "_MAX_COMPARED", 5)
-    monkeypatch.setattr(vectors, "_MAX_WITHOUT_GRAPHS", 0)
+    monkeypatch.setattr(vectors, "MAX_WITHOUT_GRAPHS", 0)
     found = {hit.place: hit.score for hit in ask(crowd, limit=20).hits if hit.place in compared}
     assert len(found) >= 10
     assert found == pytest.approx({place: compared[place] for place in found}, rel=1e-3)

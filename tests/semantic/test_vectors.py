@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ccgrep.semantic import vector_writer, vectors
+from ccgrep.semantic.similarity_scale import SimilarityScale
 from ccgrep.semantic.vector_files import CheckedFiles, damaged_files, model_dir
 from ccgrep.semantic.vector_writer import Batch, VectorWriter
 from ccgrep.semantic.vectors import Vectors
@@ -191,7 +192,7 @@ SEARCH_SCRIPT = """
 import sys
 import numpy as np
 from ccgrep.semantic import vectors
-vectors._MAX_WITHOUT_GRAPHS = 0
+vectors.MAX_WITHOUT_GRAPHS = 0
 query = np.load(sys.argv[2])
 for directory in sys.argv[3:]:
     found = vectors.Vectors(directory)
@@ -347,7 +348,7 @@ def test_segment_that_another_process_folds_meanwhile_is_not_damaged(
 def test_removed_graph_is_replaced_by_comparing_all(
     store: Store, directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "_MAX_WITHOUT_GRAPHS", 0)
+    monkeypatch.setattr(vectors, "MAX_WITHOUT_GRAPHS", 0)
     made = random_vectors(200)
     VectorWriter(store, directory, graph_vectors=100).add(batch(range(1, 201), made))
     found = Vectors(directory)
@@ -393,7 +394,7 @@ def test_graph_finds_nearly_all_of_the_nearest(
     from ccgrep.semantic.encoder import open_encoder  # noqa: PLC0415
     from tests.helpers.models import MODEL  # noqa: PLC0415 - skips without the extra
 
-    monkeypatch.setattr(vectors, "_MAX_WITHOUT_GRAPHS", 0)
+    monkeypatch.setattr(vectors, "MAX_WITHOUT_GRAPHS", 0)
     monkeypatch.setattr(vectors, "_GRAPH_FACTOR", 0)
     texts = sentences()
     encoder = open_encoder(MODEL).encoder
@@ -405,8 +406,45 @@ def test_graph_finds_nearly_all_of_the_nearest(
     (segment,) = found.segments
     matched = 0
     for query in made[len(texts) :]:
-        tenth = np.sort(segment.similarities(query))[-10]
+        tenth = np.sort(segment.rough_similarities(query))[-10]
         # Rounding may swap texts that are equally near.
         near = [match for match in found.nearest(query, 10).values() if match[0] >= tenth - 1e-3]
         matched += len(near)
     assert matched / (10 * len(QUERIES)) >= 0.95
+
+
+@pytest.mark.parametrize("limit", [1, 10, 256, 999, 5000])
+def test_nearest_are_those_of_exact_comparisons(store: Store, directory: str, limit: int) -> None:
+    """The rough comparison decides which vectors are compared exactly. It must not lose any."""
+    made = random_vectors(3000, dimensions=384)
+    keys = [at // 3 for at in range(3000)]  # three vectors of each text
+    writer = VectorWriter(store, directory)
+    writer.add(batch(keys[:2000], made[:2000]))
+    writer.add(batch(keys[2000:], made[2000:]))
+    for query in random_vectors(20, seed=2, dimensions=384):
+        exact = made.astype("<f2").astype(np.float32) @ query
+        best = exact.reshape(1000, 3).max(axis=1)
+        found = Vectors(directory).nearest(query, limit)
+        right = sorted(range(1000), key=lambda key: (-best[key], key))[:limit]
+        similarities = [match.similarity for match in found.values()]
+        assert similarities == pytest.approx(best[right].tolist(), abs=1e-6)
+        # Rounding may swap texts that are equally near.
+        assert all(abs(best[key] - found[key].similarity) < 1e-6 for key in found)
+
+
+def test_texts_that_are_all_similar_do_not_widen_the_background(
+    store: Store, directory: str
+) -> None:
+    """The typical similarities of this scale are 0 and 0.2, those of the texts are 0.7 to 0.8."""
+    query = random_vectors(1)[0]
+    other = random_vectors(60, seed=2)
+    other -= (other @ query)[:, None] * query
+    other /= np.linalg.norm(other, axis=1)[:, None]
+    near = np.linspace(0.7, 0.8, 60, dtype=np.float32)[:, None]
+    writer = VectorWriter(store, directory)
+    scale = SimilarityScale(0.05, 0.55)
+    assert Vectors(directory).background(query, scale) == pytest.approx((0.1, 0.1))
+    writer.add(batch(range(1, 61), near * query + np.sqrt(1 - near**2) * other))
+    mean, spread = Vectors(directory).background(query, scale)
+    assert mean == pytest.approx((60 * 0.75 + 100 * 0.1) / 160, abs=1e-3)
+    assert 0.03 < spread < 0.1

@@ -23,13 +23,13 @@ def read(home: Home, file: ClaudeFile | CodexFile, *others: Lines) -> Session:
 
 # Titles.
 
-TITLES = ("custom-title", "ai-title", "summary", "prompt", "slug")
+TITLES = ("custom-title", "ai-title", "summary", "prompt")
 
 
 def with_titles(home: Home, kinds: tuple[str, ...]) -> ClaudeFile:
-    """Return a session with titles of `kinds`."""
+    """Return a session with titles of `kinds`, and a slug, which is no title."""
     file = home.claude()
-    fields = {"slug": "the slug"} if "slug" in kinds else {}
+    fields = {"slug": "the slug"}
     if "prompt" in kinds:
         file.prompt("the prompt", **fields)
     file.answer("done", **fields)
@@ -72,7 +72,7 @@ def test_last_slug_wins(home: Home) -> None:
     for slug in ("bold-plan", "calm-plan"):
         file.answer("hi", slug=slug)
     session = read(home, file)
-    assert (session.title, session.slug) == ("calm-plan", "calm-plan")
+    assert (session.title, session.slug) == ("", "calm-plan")
 
 
 def test_only_a_summary_of_this_session_is_its_title(home: Home) -> None:
@@ -142,8 +142,8 @@ def test_summary_in_another_transcript_is_the_title_of_its_leaf(home: Home, orde
         ("why is Vec<u8> slower than a < b?", "why is Vec<u8> slower than a < b?"),
         ("version 2.1.197 of foo.py fails", "version 2.1.197 of foo.py fails"),
         ("パーサーを直してください。タブで失敗します。", "パーサーを直してください。"),
-        ("", "bold-plan"),
-        ("**", "bold-plan"),
+        ("", ""),
+        ("**", ""),
     ],
 )
 def test_title_is_the_first_sentence_of_the_first_prompt(
@@ -157,7 +157,7 @@ def test_title_is_the_first_sentence_of_the_first_prompt(
     rollout.turn(prompt or "x", "done")
     rollout.write()
     assert read(home, file).title == title
-    if title != "bold-plan":
+    if title:
         assert home.rows()[rollout.id].session.title == title
 
 

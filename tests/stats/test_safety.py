@@ -10,8 +10,8 @@ import pytest
 from ccgrep.stats.safety import SAFE_WITH_ANY_ARGUMENTS, SAFE_WITHOUT_ARGUMENTS, covers, judge
 from ccgrep.stats.shard_tally import classify_script
 from ccgrep.stats.shell import SUB_TOOLS, parse
-from ccgrep.stats.suggest import Suggestions, suggest
-from tests.helpers.dangers import DANGEROUS, SAFE
+from ccgrep.stats.suggest import Suggestions, review, suggest
+from tests.helpers.dangers import DANGEROUS, REVIEWABLE, SAFE
 
 RULES = [f"Bash({name}:*)" for name in sorted(SAFE_WITH_ANY_ARGUMENTS)]
 RULES += [f"Bash({name})" for name in sorted(SAFE_WITHOUT_ARGUMENTS)]
@@ -126,3 +126,74 @@ def test_no_option_makes_a_safe_command_write_or_run(family: str, tmp_path: Path
         )
         assert sorted(os.listdir(tmp_path)) in (["README", "evil"], [".git", "README", "evil"])
         assert (tmp_path / "README").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("command", DANGEROUS)
+def test_only_commands_of_the_project_are_offered_for_review(command: str) -> None:
+    rules = [each.rule for each in review([(classify_script(command), 1000, 0)])]
+    assert rules == ([f"Bash({command})"] if command in REVIEWABLE else [])
+
+
+OFTEN = {
+    "npm test": "Runs the project's own code",
+    "pytest": "Runs the project's own code",
+    "pytest -q tests/test_shop.py::test_cart": "Runs the project's own code",
+    "python -m pytest -x": "Runs the project's own code",
+    "cargo test": "Runs the project's own code",
+    "uv run pytest": "Runs the project's own code",
+    "ruff check": "Runs a tool with the project's configuration",
+    "ruff check src": "Runs a tool with the project's configuration",
+    "uv sync": "Installs locked dependencies, which can run code",
+    "docker build -t shop .": "Runs the steps of a Dockerfile",
+    "kubectl get pods -n shop": "Reads from a cluster",
+}
+
+
+@pytest.mark.parametrize("command", OFTEN)
+def test_command_of_the_project_is_offered_with_count_and_reason(command: str) -> None:
+    (found,) = review([(classify_script(command), 12, 0)])
+    assert found == (command, 12, OFTEN[command])
+    assert found.rule == f"Bash({command})"
+    assert not covers(found.rule, f"{command} --more")
+    assert review([(classify_script(command), 9, 0)]) == ()
+    assert suggest_for((command, 1000)).suggestions == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    """
+    npm test *
+    npm test:*
+    pytest 'a b'
+    pytest $FILES
+    pytest ../other
+    pytest /tmp/evil
+    pytest -p evil
+    pytest -c evil.ini
+    pytest --rootdir=/tmp/evil
+    npm test --script-shell=./evil
+    npm run deploy
+    npx jest
+    FOO=1 pytest
+    sudo pytest
+    pytest > out
+    pytest; rm x
+    pytest && pytest
+    pytest | tee out
+    timeout 5 pytest
+    ./pytest
+    ruff check --config evil.toml
+    cargo test --config evil
+    go test -exec ./evil
+    go test -toolexec ./evil
+    docker build --ssh default .
+    kubectl get secrets
+    kubectl get pods --kubeconfig ./evil
+    kubectl get pods --token=x
+    kubectl delete pod x
+    make deploy
+    uv run deploy.py
+    """.strip().splitlines(),
+)
+def test_command_that_could_be_another_one_is_not_offered(command: str) -> None:
+    assert review([(classify_script(command.strip()), 1000, 0)]) == ()

@@ -1,5 +1,7 @@
 """Forgotten sessions leave no bytes and are never ingested again."""
 
+import json
+
 from ccgrep.store import fsck
 from ccgrep.store.fsio import remove_tree
 from tests.faults.injection import SavedHome, count_operations, run_killed_at
@@ -153,3 +155,37 @@ def test_forgetting_fork_keeps_turns_of_original(home: Home) -> None:
     assert home.run("forget", fork.id).returncode == 0
     assert home.prompts(parent.id) == ["shared", "own"]
     assert fsck.check(home.store).is_clean
+
+
+def test_forget_names_forks_and_takes_them_on_request(home: Home) -> None:
+    first = write_session(home)
+    fork = first.fork(first.path.parent, len(first.records) // 3 * 2, seed=2)
+    fork.now_ms += 3_600_000
+    fork.turn("only in the fork", "yes")
+    fork.write()
+    stranger = home.claude(3)  # The same turns at another time are no copy.
+    stranger.now_ms += 86_400_000
+    for number in range(3):
+        stranger.turn(f"prompt 1 {number}", f"answer 1 {number}")
+    stranger.write()
+    home.index()
+    assert home.turns(stranger.id) == home.turns(first.id)
+    shared = sum(turn in home.turns(first.id) for turn in home.turns(fork.id))
+    assert shared
+    saved = SavedHome(home)
+    done = home.run("forget", first.id)
+    assert (done.returncode, done.stdout) == (0, f"forgot {first.id}\n")
+    assert done.stderr == (
+        f"ccgrep: forks and copies still hold these turns: {fork.id} ({shared} turns); "
+        "`ccgrep forget --forks` takes them\n"
+    )
+    saved.restore()
+    done = home.run("forget", first.id, "--json")
+    assert json.loads(done.stdout)["held_by"] == {fork.id: shared}
+    saved.restore()
+    done = home.run("forget", "--forks", first.id)
+    assert done.stdout.splitlines() == sorted([f"forgot {first.id}", f"forgot {fork.id}"])
+    assert done.stderr == ""
+    home.index()
+    assert list(home.rows()) == [stranger.id]
+    assert b"only in the fork" not in object_bytes(home)

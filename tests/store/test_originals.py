@@ -83,7 +83,10 @@ def test_escapes_of_the_prefix_never_change() -> None:
 @pytest.mark.parametrize("name", ["turn", "blob"])
 def test_other_content_of_a_turn_or_blob_is_reported(name: str) -> None:
     turn = Turn(prompt="a prompt that the part repeats, word for word")
-    data = b'{"p":"a prompt that the part repeats, word for word","d":"%b"}' % base64.b64encode(PNG)
+    data = (
+        b'{"p":"a prompt that the part repeats, word for word","type":"base64","d":"%b"}'
+        % base64.b64encode(PNG)
+    )
     id, contents = pack(data, turn)
     other = make_frame("turn", Turn(prompt="something else that is as long as the other"))
     damaged = dict(contents)

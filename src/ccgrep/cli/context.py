@@ -35,7 +35,8 @@ class Context:
     def from_process(cls) -> Context:
         # Python sets streams that were closed at the start to None.
         sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
-        sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        # Here writing must fail, as it does if the output is cut off later.
+        sys.stdout = sys.stdout or open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
         sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             # The output is the same bytes in every locale.
@@ -50,10 +51,10 @@ class Context:
     def config(
         self,
         roots: list[str] | None = None,
-        source: str | None = None,
+        sources: list[str] | None = None,
         model: str | None = None,
     ) -> Config:
-        config = make_config(self.environment, roots, parse_source(source), self.settings)
+        config = make_config(self.environment, roots, parse_sources(sources), self.settings)
         return config._replace(model=model) if model else config
 
     def prepare_encoders(self) -> None:
@@ -114,10 +115,8 @@ def _width() -> int:
         return 80
 
 
-def parse_source(text: str | None) -> SourceName | None:
-    if text is None:
-        return None
-    return "codex" if text == "codex" else "claude_code"
+def parse_sources(words: list[str] | None) -> tuple[SourceName, ...]:
+    return tuple("codex" if word == "codex" else "claude_code" for word in words or ())
 
 
 def read_refs(words: list[str]) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from ccgrep import __version__
-from ccgrep.cli.context import Context
+from ccgrep.cli.context import Context, read_refs
 from ccgrep.cli.feedback import make_feedback
-from ccgrep.cli.flags import COMMANDS
+from ccgrep.cli.flags import COMMANDS, NO_REFRESH
 from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError, RefError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
@@ -17,11 +17,8 @@ from ccgrep.text import one_line, set_redaction
 if TYPE_CHECKING:
     from typing import Any
 
-REFRESHING = ("search", "stats")
-"""Commands that refresh the store in the background."""
-
-_PICK = "__pick"
-"""The command that fzf calls. It is not in the table, because nobody types it."""
+_PICK, _RECALL = "__pick", "__recall"
+"""The commands that fzf and a hook call. They are not in the table, because nobody types them."""
 
 
 def run(typed: list[str]) -> int:
@@ -44,6 +41,8 @@ def run(typed: list[str]) -> int:
 def _dispatch(typed: list[str], context: Context) -> int:
     if not typed or typed[0] in ("-h", "--help"):
         return _print_overview(typed, context)
+    if typed[0] == _RECALL:  # It reads the settings itself: for a hook, no error is a failure.
+        return _call("ccgrep.cli.recall_hook", typed[1:], context)
     if typed[0] == _PICK:
         set_redaction(not context.shows_secrets(False))
         return _call("ccgrep.cli.pick_callbacks", typed[1:], context)
@@ -67,7 +66,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
     set_redaction(not _shows_secrets(command.name, arguments, context))
     module = f"ccgrep.cli.commands.{command.name}"
     try:
-        if command.name in REFRESHING:
+        if NO_REFRESH in command.options:
             return _call_refreshing(module, arguments, context)
         return _call(module, arguments, context)
     except RefError as error:
@@ -80,7 +79,14 @@ def _dispatch(typed: list[str], context: Context) -> int:
 
 
 def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) -> int:
-    """Run a command while a child process refreshes the store."""
+    """Run a command while a child process refreshes the store.
+
+    The command waits for the child before it reads what must be up to date.
+    """
+    refs = getattr(arguments, "ref", None)
+    if isinstance(refs, list):
+        # Until its output ends, a ccgrep that prints these REFs may write to the store.
+        arguments.ref = read_refs(refs)
     if arguments.no_refresh:
         return _call(module, arguments, context, None)
     refresh = background.start(context.config(), make_feedback(arguments, context))

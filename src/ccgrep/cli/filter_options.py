@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
-from ccgrep.cli.context import Context, parse_source, read_refs
+from ccgrep.cli.context import Context, parse_sources, read_refs
 from ccgrep.config import Config
+from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
 from ccgrep.search.request import Filters
+from ccgrep.text import one_line
 
 if TYPE_CHECKING:
     from ccgrep.kinds import Inclusion
@@ -26,27 +28,31 @@ def parse_filters(
 
         times = (arguments.since, arguments.until)
         since, until = (parse_when(text, context.now_ms) if text else None for text in times)
+        if since is not None and until is not None and since > until:
+            since_and_until = f"--since {arguments.since} and --until {arguments.until}"
+            raise UsageError(
+                one_line(f"{since_and_until} exclude every turn: choose an earlier --since")
+            )
     sessions = read_refs(arguments.session) if arguments.session else None
-    only_ids, except_ids = None, frozenset[str]()
+    machines = None
     if arguments.machine:
         from ccgrep.ops.machines import select_sessions  # noqa: PLC0415 - rare
 
-        only_ids, except_ids = select_sessions(config, arguments.machine)
+        machines = select_sessions(config, arguments.machine)
     return Filters(
-        project=arguments.project,
+        projects=tuple(arguments.project or ()),
         here=os.getcwd() if arguments.here else None,
         since=since,
         until=until,
-        source=parse_source(arguments.source),
+        sources=parse_sources(arguments.source),
         sessions=tuple(sessions) if sessions is not None else None,
-        tool=arguments.tool,
-        branch=arguments.branch,
-        model=arguments.model_name,
+        tools=tuple(arguments.tool or ()),
+        branches=tuple(arguments.branch or ()),
+        models=tuple(arguments.model_name or ()),
+        machines=machines,
         subagents=arguments.subagents or config.subagents,
         documents=vars(arguments).get("documents") or documents,
         max_sessions=max(arguments.max_sessions or 0, 0),
-        only_ids=only_ids,
-        except_ids=except_ids,
     )
 
 

@@ -89,8 +89,8 @@ NO_WAIT = Option(
 )
 SOURCE = Option(
     ("--source",),
-    "limit to sessions of one agent",
-    "AGENT",
+    "limit to sessions of this agent",
+    "AGENT…",
     ("claude-code", "claude_code", "codex"),
 )
 ROOT = Option(
@@ -134,6 +134,9 @@ CONTEXT = (
     Option(("-B", "--before-context"), "also print the previous N turns", "N"),
     Option(("-C", "--context"), "also print N turns before and after", "N"),
 )
+TURN_LIMIT = Option(
+    ("-n", "--limit"), "print at most N turns of each REF. 0, the default, means all.", "N"
+)
 TURN_PARTS = (
     Option(("--tools",), "include tool calls"),
     Option(("--thinking",), "include thinking"),
@@ -142,8 +145,8 @@ FILTERS = (
     Option(
         ("-p", "--project"),
         "limit to projects whose path contains STR. A STR that starts with a dash may also be the "
-        "name of a folder in ~/.claude/projects.",
-        "STR",
+        "name of a folder in ~/.claude/projects. Repeated filters are alternatives.",
+        "STR…",
         completion="project",
     ),
     Option(("--here",), "limit to the project of the current directory"),
@@ -157,7 +160,7 @@ FILTERS = (
     Option(
         ("--tool",),
         "limit to turns that used this tool. `any` means any tool.",
-        "NAME",
+        "NAME…",
         completion="tool",
     ),
     SOURCE,
@@ -167,11 +170,11 @@ FILTERS = (
         "REF…",
         completion="session",
     ),
-    Option(("--branch",), "limit to turns on this git branch", "NAME", completion="branch"),
+    Option(("--branch",), "limit to turns on this git branch", "NAME…", completion="branch"),
     Option(
         ("--model-name",),
         "limit to turns answered by a model whose name contains STR",
-        "STR",
+        "STR…",
         completion="model",
     ),
     Option(
@@ -183,8 +186,8 @@ FILTERS = (
     ),
     Option(
         ("--machine",),
-        "limit to sessions of one machine. NAME is one that `ccgrep remote status` prints.",
-        "NAME",
+        "limit to sessions of this machine. NAME is one that `ccgrep remote status` prints.",
+        "NAME…",
         completion="machine",
     ),
     Option(("--max-sessions",), "limit to the N most recent sessions", "N"),
@@ -212,6 +215,9 @@ TYPE = Option(
     "KIND…",
     ("user", "assistant", "tool", "thinking"),
 )
+PICK_LIMIT = Option(
+    ("-n", "--limit"), "offer at most N turns or commands. The default is 100 turns.", "N"
+)
 SEARCH_OPTIONS = (
     Option(
         ("-e", "--regexp"),
@@ -235,9 +241,9 @@ SEARCH_OPTIONS = (
     Option(("--hybrid",), "rank by words and meaning together"),
     Option(
         ("--surface",),
-        "compare only this part of each turn with the query. For --semantic and --hybrid. Here "
-        "`answer` is the last answer and `full` is all answers, which ccgrep embeds only if the "
-        "setting `surfaces` includes it.",
+        "search only this part of each turn. For --semantic and --hybrid, `answer` is the last "
+        "answer and `full` is all answers, which ccgrep embeds only if the setting `surfaces` "
+        "includes it. For words, -F and -E both are all answers.",
         "PART…",
         ("prompt", "answer", "full"),
     ),
@@ -285,6 +291,11 @@ SEARCH_OPTIONS = (
     Option(("-0", "--null"), "end each record with NUL instead of a newline"),
     COLOR,
     FULL_ID,
+    Option(
+        ("--long",),
+        "show more of each message on a terminal. By default a hit has at most two lines of the "
+        "prompt and three of the answer, around the match.",
+    ),
     Option(("--width",), "cut snippets to N columns. The default is 200.", "N"),
     BUDGET,
     JSON,
@@ -298,7 +309,8 @@ SEARCH_OPTIONS = (
     ),
     Option(
         ("--timeout",),
-        "stop a -F or -E search after this many seconds. The default is 5. 0 means no limit.",
+        "stop a -F or -E search after this many seconds of CPU time. The default is 5. 0 means no "
+        "limit.",
         "SECONDS",
     ),
 )
@@ -342,7 +354,9 @@ _TABLE = (
             TYPE,
             *FILTERS,
             DOCUMENTS,
+            PICK_LIMIT,
             NO_REDACT,
+            NO_REFRESH,
         ),
         (Argument("PATTERN", "the query to start with", "*"),),
         examples=(
@@ -405,19 +419,27 @@ _TABLE = (
         "list sessions, most recent first",
         "Prints one session per line: id, age, project, number of turns, title. If standard "
         "output is not a terminal, tabs separate the fields. Filters select turns: a session is "
-        "listed if it has a turn that passes them.",
+        "listed if it has a turn that passes them. Sub-agents are counted with the session that "
+        "started them (`+3 sub-agents`), unless --subagents or --tree is given.",
         (
             *FILTERS,
             DOCUMENTS,
             Option(("--tree",), "print sub-agents and forks below the session they come from"),
+            Option(
+                ("--include-self",),
+                "include the session that runs this command. When an agent lists sessions, ccgrep "
+                "leaves out the agent's own.",
+            ),
             Option(
                 ("-n", "--limit"),
                 "print at most N sessions, or trees. 0 means all. The default is 20 on a "
                 "terminal, and all otherwise.",
                 "N",
             ),
+            FULL_ID,
             COLOR,
             NO_REDACT,
+            NO_REFRESH,
             JSON,
         ),
         examples=(
@@ -428,13 +450,43 @@ _TABLE = (
         common=tuple("-p --here --since --until --tree -n --json".split()),
     ),
     Command(
+        "brief",
+        "print what was worked on, decided and left open",
+        "Prints a block for each recent session: the REF of its last turn, age, project and "
+        "title, then the last prompt, the final answer, decisions, and open items of a TODO "
+        "list. All of it is quoted, no model writes it: a decision is a sentence with words such "
+        "as `decided` or `going with`, in one of the last five turns.",
+        (
+            *FILTERS,
+            Option(
+                ("-n", "--limit"), "print at most N sessions. 0 means all. The default is 5.", "N"
+            ),
+            COLOR,
+            NO_REDACT,
+            NO_REFRESH,
+            JSON,
+        ),
+        examples=(
+            ("ccgrep brief --here", "see where you left off in this project"),
+            ("ccgrep brief -p shopfront -n 0", "see all sessions of a project"),
+        ),
+        exit_status=((0, "a session was found"), (1, "no session was found")),
+        common=tuple("-p --here --since --until -n --json".split()),
+    ),
+    Command(
         "show",
         "print a session or a turn as a conversation",
         "Prints a session, or one turn of it, as a conversation. Long output on a terminal goes "
         "through a pager ($PAGER, or else less).",
         (
             *TURN_PARTS,
+            Option(
+                ("--full",),
+                "print the complete output of each tool instead of its first lines. Implies "
+                "--tools.",
+            ),
             *CONTEXT,
+            TURN_LIMIT,
             Option(
                 ("--raw",),
                 "print turns as they are stored. The output has one JSON object per line.",
@@ -448,6 +500,7 @@ _TABLE = (
             Option(("--no-pager",), "never start a pager"),
             COLOR,
             NO_REDACT,
+            NO_REFRESH,
             JSON,
         ),
         (REFS,),
@@ -478,7 +531,9 @@ _TABLE = (
                 completion="file",
             ),
             *TURN_PARTS,
+            TURN_LIMIT,
             NO_REDACT,
+            NO_REFRESH,
         ),
         (REFS,),
         examples=(
@@ -541,6 +596,11 @@ _TABLE = (
             Option(
                 ("--settings",),
                 "print the rules for Claude Code's settings.json. For `stats bash --suggest`.",
+            ),
+            Option(
+                ("--include-reviewed",),
+                "also print the exact commands that you have reviewed. For `--settings`. They run "
+                "the project's own code or tools, so read the list first.",
             ),
             Option(
                 ("-n", "--limit"),
@@ -636,6 +696,7 @@ _TABLE = (
                 ("claude", "codex"),
             ),
             NO_REDACT,
+            NO_REFRESH,
         ),
         (Argument("REF", "a session, or a turn of it", completion="session"),),
         examples=(
@@ -649,8 +710,9 @@ _TABLE = (
         "mcp",
         "run an MCP server on standard input and output",
         "Offers an agent the tools search_conversations, list_conversations, read_turn and "
-        "read_conversation. They give the same answers as the command line. The server ingests "
-        "changes while it runs, and exits when standard input is closed. `ccgrep setup` registers "
+        "read_conversation. They give the same answers as the command line. Each call ingests "
+        "changes first. With `pip install 'ccgrep[mcp]'`, the server also ingests them as they "
+        "happen. It exits when standard input is closed. `ccgrep setup` registers "
         "it with an agent. The server redacts secrets even if the setting `redact` is never.",
         (Option(("--no-redact",), "show secrets to the agent"),),
         (
@@ -702,17 +764,23 @@ _TABLE = (
         "install ccgrep into an agent or a shell, or remove it",
         "`ccgrep setup claude` and `ccgrep setup codex` install a skill that tells the agent when "
         "and how to search, and register the MCP server. They print a diff of each change, keep a "
-        "backup of each settings file, and never touch a file that does not parse. `ccgrep setup "
-        "shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G inserts the REF "
-        "of a turn that you pick, Alt-G a command that an agent ran. It adds one marked block "
-        "each to ~/.bashrc and ~/.zshrc. `ccgrep setup sync` runs `ccgrep sync` regularly: it "
-        "installs a timer of systemd for your user, or an agent of launchd on macOS.",
+        "backup of each settings file until --remove, and never touch a file that does not parse. "
+        "`ccgrep setup shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G "
+        "inserts the REF of a turn that you pick, Alt-G a command that an agent ran. It adds one "
+        "marked block each to ~/.bashrc and ~/.zshrc. `ccgrep setup sync` runs `ccgrep sync` "
+        "regularly: it installs a timer of systemd for your user, or an agent of launchd on macOS.",
         (
             Option(("--dry-run",), "print what would change, but write nothing"),
             Option(("--remove",), "remove what setup installed"),
             Option(
                 ("--hook",),
                 "also ingest each Claude Code session when it ends. For `ccgrep setup claude`.",
+            ),
+            Option(
+                ("--recall",),
+                "also add relevant past turns to new sessions and prompts. For `ccgrep setup "
+                "claude`. Hooks quote at most 1,500 characters (the setting `recall_chars`) of "
+                "this project's past turns, and nothing if nothing is relevant. Implies --hook.",
             ),
             Option(
                 ("--every",),
@@ -807,7 +875,14 @@ _TABLE = (
         "SESSION:TURN:RULE:FINGERPRINT for each. It never prints the secret itself. The "
         "fingerprint is the start of the secret's SHA-256, so that equal secrets have equal "
         "fingerprints. secrets finds only known formats.",
-        (*FILTERS, FULL_ID, QUIET, NO_REFRESH, JSON),
+        (
+            *FILTERS,
+            Option(("-n", "--limit"), "print at most N secrets. 0, the default, means all.", "N"),
+            FULL_ID,
+            QUIET,
+            NO_REFRESH,
+            JSON,
+        ),
         examples=(
             ("ccgrep secrets --since 30d", "find the secrets of the last month"),
             ("ccgrep secrets | cut -d: -f3 | sort | uniq -c", "count them by kind"),
@@ -818,10 +893,15 @@ _TABLE = (
     Command(
         "forget",
         "delete sessions for good",
-        "Deletes a session and its sub-agents from the store, and never ingests them again. Turns "
-        "that another session shares remain there. The transcript itself is not deleted. The next "
-        "`ccgrep sync` deletes the session from remotes, and every other machine forgets it too.",
-        (NO_WAIT, JSON),
+        "Deletes a session and its sub-agents from the store, and never ingests them again. Forks "
+        "and copies that share turns keep them; forget names these sessions on standard error. "
+        "The transcript itself is not deleted. The next `ccgrep sync` deletes the session from "
+        "remotes, and every other machine forgets it too.",
+        (
+            Option(("--forks",), "also delete the forks and copies that hold turns of the session"),
+            NO_WAIT,
+            JSON,
+        ),
         (REFS,),
         examples=(("ccgrep forget f8a5fac0", "delete a session from the store"),),
     ),

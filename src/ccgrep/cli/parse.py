@@ -39,6 +39,7 @@ class _Parser:
             value_name(option): None if option.value else False for option in command.options
         }
         self._positionals: list[str] = []
+        self._given: dict[str, str] = {}  # each name of a given option, and the name typed
 
     def parse(self) -> SimpleNamespace:
         may_start_with_dash = any(a.may_start_with_dash for a in self._command.arguments)
@@ -55,6 +56,7 @@ class _Parser:
                 self._parse_cluster(word)
             else:
                 self._positionals.append(word)
+        self._check_conflicts()
         return SimpleNamespace(**self._values, **dict(self._arguments()))
 
     def _parse_long(self, word: str) -> None:
@@ -64,22 +66,23 @@ class _Parser:
             raise HelpAskedError(is_whole=True)
         if equals and not option.value:
             self._fail(f"{name} takes no value, but '{value}' was given", f"use {name}")
-        self._set(option, value if equals else None)
+        self._set(option, name, value if equals else None)
 
     def _parse_cluster(self, word: str) -> None:
         """Parse `-il5`: flags, then an option whose value is the rest or the next word."""
         letters = word[1:]
         while letters:
-            option = self._options.get(f"-{letters[0]}") or self._fail_unknown(word)
-            letters = letters[1:]
+            name, letters = f"-{letters[0]}", letters[1:]
+            option = self._options.get(name) or self._fail_unknown(word)
             if option is HELP:
                 raise HelpAskedError(is_whole=False)
-            self._set(option, letters or None)
+            self._set(option, name, letters or None)
             if option.value:
                 return
 
-    def _set(self, option: Option, text: str | None) -> None:
+    def _set(self, option: Option, typed: str, text: str | None) -> None:
         name = value_name(option)
+        self._given.update(dict.fromkeys(option.names, typed))
         if not option.value:
             self._values[name] = True
             return
@@ -98,6 +101,14 @@ class _Parser:
             self._values[name] = [*(self._values[name] or []), text]
         else:
             self._values[name] = text
+
+    def _check_conflicts(self) -> None:
+        if len(set(self._given.values())) < 2:
+            return
+        from ccgrep.cli.conflicts import find_conflict  # noqa: PLC0415 - only for several options
+
+        if pair := find_conflict(self._command.name, self._given):
+            self._fail(f"{pair[0]} and {pair[1]} cannot be combined", "use one of them")
 
     def _arguments(self) -> Iterator[tuple[str, object]]:
         """Assign the positional words to the command's only argument, if it takes one."""
@@ -119,10 +130,9 @@ class _Parser:
         yield argument.name.lower(), words[0] if words else None
 
     def _fail_unknown(self, word: str) -> NoReturn:
-        import difflib  # noqa: PLC0415 - only for mistyped options
+        from ccgrep.cli.suggest import suggest_option  # noqa: PLC0415 - only for mistyped options
 
-        near = difflib.get_close_matches(word.partition("=")[0], self._options, 1)
-        self._fail(f"unknown option '{word}'", f"did you mean {near[0]}?" if near else "")
+        self._fail(f"unknown option '{word}'", suggest_option(word, self._options))
 
     def _fail_choice(
         self, name: str, text: str, choices: tuple[str, ...], hint: str = ""

@@ -15,13 +15,16 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.flags import COMMANDS, FILTERS, TYPE
+from ccgrep.cli.flags import COMMANDS, FILTERS, PICK_LIMIT, TYPE
 from ccgrep.cli.parse import parse, value_name
 from ccgrep.errors import CcgrepError
+from ccgrep.output import preview
+from ccgrep.output.pick_row import SEPARATOR, record_of
+from ccgrep.settings import home_dir
 from ccgrep.text import one_line
 
 DIRECTORY = "CCGREP_PICK"
-_LIMIT = "100"
+_LIMIT = 100
 _HEADERS = {
     "--words": "by words   ^T by meaning  ^R resume  ^Y copy REF  ^O open in browser",
     "--semantic": "by meaning   ^T by words  ^R resume  ^Y copy REF  ^O open in browser",
@@ -72,7 +75,7 @@ class State:
 def filter_words(arguments: SimpleNamespace) -> list[str]:
     """Return the filters of `pick` as words of a search command line."""
     words = []
-    for option in (TYPE, *FILTERS):
+    for option in (TYPE, *FILTERS, PICK_LIMIT):
         value = getattr(arguments, value_name(option))
         name = option.names[-1]
         if not option.value:
@@ -82,13 +85,13 @@ def filter_words(arguments: SimpleNamespace) -> list[str]:
     return words
 
 
-def record_ref(line: str) -> str:
-    """Return SESSION:TURN of a record line."""
-    return ":".join(line.split(":")[:2])
+def record_ref(row: str) -> str:
+    """Return SESSION:TURN of a row."""
+    return ":".join(row.split(":")[:2])
 
 
 def _hits(context: Context, query: str) -> Iterator[str]:
-    """Yield a header and record lines: the hits, or the most recent turns without a query."""
+    """Yield a header and rows: the hits, or the most recent turns without a query."""
     state = State(context.environment[DIRECTORY])
     output, errors = io.StringIO(), io.StringIO()
     header = _HEADERS[state.mode]
@@ -102,54 +105,68 @@ def _hits(context: Context, query: str) -> Iterator[str]:
         errors.write(one_line(str(error)))
     if messages := errors.getvalue().splitlines():
         header = f"{header.partition(' ' * 3)[0]}: {messages[-1].removeprefix('ccgrep: ')}"
-    yield header
+    yield f"{SEPARATOR}{header}"
     yield from output.getvalue().splitlines()
 
 
 def _print_hits(context: Context, state: State, query: str) -> None:
     from ccgrep.cli.commands import search  # noqa: PLC0415 - only with a query
+    from ccgrep.cli.pick_printer import PickPrinter  # noqa: PLC0415
 
-    words = [*state.options, state.mode]
-    words += ["--color=always", "--no-refresh", "-n", _LIMIT, "-e", query]
-    search.run(parse(COMMANDS["search"], words), context, None)
+    words = ["-n", str(_LIMIT), *state.options, state.mode]
+    words += ["--color=always", "--no-refresh", "-e", query]
+    search.run(parse(COMMANDS["search"], words), context, None, PickPrinter)
 
 
 def _print_recent(context: Context, state: State) -> None:
     from ccgrep.cli.filter_options import parse_filters  # noqa: PLC0415 - only without a query
+    from ccgrep.cli.pick_printer import pick_page  # noqa: PLC0415
     from ccgrep.ops.pick import recent_turns  # noqa: PLC0415
-    from ccgrep.output import record_line  # noqa: PLC0415
+    from ccgrep.output import pick_row, record_line  # noqa: PLC0415
+    from ccgrep.search.snippet import make_snippet  # noqa: PLC0415
 
     arguments = parse(COMMANDS["search"], state.options)
     config = context.config()
-    style = context.style_for("always")
+    page = pick_page(context)
     filters = parse_filters(arguments, context, config, documents="exclude")
-    for turn in recent_turns(config, filters):
-        text = record_line.plain_snippet(turn.prompt, record_line.WIDTH)
-        context.write(record_line.format_record(turn.short_id, turn.turn, 0.0, text, style))
+    limit = _LIMIT if arguments.limit is None else arguments.limit
+    for turn in recent_turns(config, filters, limit):
+        text = record_line.plain_snippet(turn.text, record_line.WIDTH)
+        record = record_line.format_record(turn.short_id, turn.turn, 0.0, text, page.style)
+        parts = make_snippet(turn.text, (), page.text_width)
+        context.write(pick_row.format_row(record, turn.project, turn.started, parts, page))
 
 
-def _preview(context: Context, query: str, line: str) -> Iterator[str]:
-    """Yield the turn of a record line, scrolled to the match."""
-    from ccgrep.ops.show import show  # noqa: PLC0415 - only for the preview
-    from ccgrep.output import preview as window  # noqa: PLC0415
+def _preview(context: Context, query: str, row: str) -> Iterator[str]:
+    """Yield the turn of a row, scrolled to the match."""
+    from ccgrep.ops.pick import make_finder  # noqa: PLC0415 - only for the preview
+    from ccgrep.ops.show import show  # noqa: PLC0415
     from ccgrep.output.conversation_text import conversation_lines  # noqa: PLC0415
     from ccgrep.output.turn_parts import Include  # noqa: PLC0415
 
-    height = context.environment.get("FZF_PREVIEW_LINES", "")
-    snippet = ":".join(line.split(":")[3:])
-    style = context.style_for("always")
-    shown = show(context.config(), record_ref(line))
-    rows = window.split_rows(conversation_lines(shown, Include(), style))
-    match = window.find_snippet(rows, snippet)
+    snippet = ":".join(record_of(row).split(":")[3:])
+    style, config = context.style_for("always"), context.config()
+    find = make_finder(config, query)
+    shown = show(config, record_ref(row))
+    rows = preview.split_rows(conversation_lines(shown, Include(), style))
+    match = preview.find_match(rows, snippet, find)
     if match is None:
         # The match may be in a tool call or in thinking.
-        rows = window.split_rows(conversation_lines(shown, Include(True, True), style))
-        match = window.find_snippet(rows, snippet)
+        rows = preview.split_rows(conversation_lines(shown, Include(True, True, True), style))
+        match = preview.find_match(rows, snippet, find)
     if match is None and snippet:
-        yield window.highlight_words(snippet, query, style)
+        yield preview.highlight(snippet, find, style)
         yield ""
-    for row in window.scroll_to(rows, match, int(height) if height.isdigit() else 24):
-        yield window.highlight_words(row, query, style)
+    for line in preview.scroll_to(rows, match, _preview_window(context), find):
+        yield preview.highlight(line, find, style)
+
+
+def _preview_window(context: Context) -> preview.Window:
+    """Return the size that fzf tells its commands."""
+    size = (context.environment.get(f"FZF_PREVIEW_{name}", "") for name in ("COLUMNS", "LINES"))
+    given = (int(text) if text.isdigit() and int(text) else 0 for text in size)
+    default = preview.Window()
+    return preview.Window(*(value or usual for value, usual in zip(given, default, strict=True)))
 
 
 def _copy(context: Context, ref: str) -> None:
@@ -169,15 +186,16 @@ def _open(context: Context, ref: str) -> None:
     from ccgrep.cli.commands import export  # noqa: PLC0415 - only for Ctrl-O
 
     environment = context.environment
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     directory = os.path.join(cache, "ccgrep", "pages")
     os.makedirs(directory, exist_ok=True)
     session = ref.partition(":")[0]
     path = os.path.join(directory, f"{session}.html")
     export.run(
-        SimpleNamespace(ref=[session], format="html", output=path, tools=True, thinking=False),
+        parse(COMMANDS["export"], [session, "--tools", f"--output={path}"]),
         context,
+        None,
     )
     browser = shlex.split(environment.get("BROWSER", "").partition(":")[0])
     opener = browser or [program for program in _OPENERS if shutil.which(program)][:1]

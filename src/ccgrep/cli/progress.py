@@ -11,6 +11,7 @@ from ccgrep.output.formatting import byte_size
 if TYPE_CHECKING:
     from ccgrep.semantic.embedding import EmbedProgress
 
+_DELAY_S = 0.3
 _REDRAW_S = 0.1
 _WIDTH = 24
 
@@ -18,7 +19,7 @@ _WIDTH = 24
 @cache
 def shared_bar() -> "Bar":
     """Return the bar of a command that shows one only if the work takes long."""
-    return Bar(delay_s=0.4)
+    return Bar(delay_s=_DELAY_S)
 
 
 def embedding_text(progress: "EmbedProgress") -> str:

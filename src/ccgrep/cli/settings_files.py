@@ -1,7 +1,8 @@
 """Edit the settings files of other programs.
 
 An edit changes one place and keeps the rest of the file. It refuses a file that it cannot parse or
-would not reproduce exactly. Writes are atomic, and a backup of the old file is kept next to it.
+would not reproduce exactly. Writes are atomic, and a backup of the old file is kept next to it. A
+removal restores the backup if nobody else changed the settings, and deletes it.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from ccgrep.errors import UsageError
 from ccgrep.ops.save_file import write_file
 from ccgrep.text import escape, one_line
 
+_BACKUP = ".ccgrep-backup"
 _INDENT = re.compile(r"\A\s*\{\r?\n([ \t]+)\"")
 BLOCK = re.compile(r"# >>> ccgrep >>>[^\n]*\n.*?# <<< ccgrep <<<\n?", re.DOTALL)
 """A block that `mark_block` returned, whatever its comment says."""
@@ -149,28 +151,85 @@ def diff(edit: Edit) -> Iterator[str]:
 
 def apply(edit: Edit) -> str | None:
     """Write the edit. Return the path of the backup, or None if there is none."""
-    if read_text(edit.path) != edit.before:
-        _refuse(edit.path, "another program has just changed it")
+    _check_unchanged(edit)
     if edit.after is None:
         os.unlink(edit.path)
-        with contextlib.suppress(OSError):  # It contains other files.
-            os.rmdir(os.path.dirname(edit.path))
         return None
     os.makedirs(os.path.dirname(edit.path), exist_ok=True)
-    if edit.before is None:
-        write_file(edit.path, edit.after)
-        return None
-    mode = stat.S_IMODE(os.stat(edit.path).st_mode)
-    backup = None if edit.is_own else _free_name(edit.path)
-    for path, text in ((backup, edit.before), (edit.path, edit.after)):
-        if path is not None:
-            write_file(path, text)
-            os.chmod(os.path.realpath(path), mode)
+    backup = None if edit.is_own or edit.before is None else _free_name(edit.path)
+    if backup is not None and edit.before is not None:
+        _write(backup, edit.before, like=edit.path)
+    _write(edit.path, edit.after, like=edit.path)
     return backup
+
+
+def _check_unchanged(edit: Edit) -> None:
+    if read_text(edit.path) != edit.before:
+        _refuse(edit.path, "another program has just changed it")
+
+
+def _write(path: str, text: str, like: str) -> None:
+    """Write a file with the mode of another one, if that exists."""
+    mode = stat.S_IMODE(os.stat(like).st_mode) if os.path.exists(like) else None
+    write_file(path, text)
+    if mode is not None:
+        os.chmod(os.path.realpath(path), mode)
 
 
 def _free_name(path: str) -> str:
     """Return the path of a backup that does not exist yet."""
     now = time.strftime("%Y%m%d-%H%M%S")
-    names = (f"{path}.{now}-{number}.ccgrep-backup" for number in count(1))
+    names = (f"{path}.{now}-{number}{_BACKUP}" for number in count(1))
     return next(name for name in names if not os.path.lexists(name))
+
+
+def find_backups(path: str) -> list[str]:
+    """Return the backups of a settings file, the oldest first."""
+    directory, name = os.path.split(path)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    is_backup = re.compile(rf"{re.escape(name)}\.[\d-]+{re.escape(_BACKUP)}").fullmatch
+    return [os.path.join(directory, one) for one in names if is_backup(one)]
+
+
+def restore(edit: Edit, parse: Callable[[str], object]) -> Edit:
+    """Return a removal that brings back the file as it was before setup.
+
+    If `parse` reads the same from the oldest such backup and from what the removal leaves, nobody
+    else changed the settings, and the backup's bytes come back. A file that setup created is
+    deleted if nothing is left in it.
+    """
+    if edit.after is None or edit.before == edit.after:
+        return edit
+    left, backups = parse(edit.after), find_backups(edit.path)
+    for backup in backups:
+        text = read_text(backup)
+        if text is not None and parse(text) == left:
+            return edit._replace(after=text)
+    return edit._replace(after=None) if left == parse("") and not backups else edit
+
+
+def undo(edit: Edit) -> Iterator[str]:
+    """Apply a removal, delete the backups, and yield a line for each change."""
+    _check_unchanged(edit)
+    if edit.before != edit.after:
+        if edit.after is None:
+            os.unlink(edit.path)
+        else:
+            _write(edit.path, edit.after, like=edit.path)
+        yield f"{'removed' if edit.after is None else 'wrote'}: {one_line(edit.path)}"
+    for backup in find_backups(edit.path):
+        os.unlink(backup)
+        yield f"removed: {one_line(backup)}"
+
+
+def remove_empty_dirs(directory: str, last: str) -> None:
+    """Remove a directory and those above it up to `last`, as long as they are empty."""
+    with contextlib.suppress(OSError):  # It does not exist, or contains files.
+        while True:
+            os.rmdir(directory)
+            if directory == last:
+                return
+            directory = os.path.dirname(directory)

@@ -12,12 +12,15 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ccgrep.cli.generate import COMPLETIONS, completions, keys
-from ccgrep.cli.settings_files import BLOCK, mark_block, read_text
+from ccgrep.cli.settings_files import BLOCK, mark_block, read_text, remove_empty_dirs
 from ccgrep.ops.save_file import write_bytes
+from ccgrep.settings import home_dir
 from ccgrep.text import one_line
 
 _OWN_PREFIX = "# ccgrep"
 """The start of a line in every file that ccgrep writes. It replaces or removes no other file."""
+_BLOCK_NOTE, _FILE_NOTE = "removes this block", "removes this file"
+"""What the first line of the block says, in a file that existed and in one that setup created."""
 _COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
 
 
@@ -37,13 +40,15 @@ def setup_shell(environment: Mapping[str, str], is_dry: bool, is_removal: bool) 
     for shell in shells:
         for target in targets(shell, environment):
             yield change_file(target, is_dry, is_removal)
+            if is_removal and not is_dry and not target.is_startup:
+                remove_empty_dirs(os.path.dirname(target.path), _config_dir(environment))
     if shells and not (is_dry or is_removal):
         yield "Open a new shell, type `ccgrep show ` and press Tab, or press Ctrl-G to pick a REF."
 
 
 def targets(shell: str, environment: Mapping[str, str]) -> list[Target]:
-    home = environment.get("HOME") or os.path.expanduser("~")
-    config = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    home = home_dir(environment)
+    config = _config_dir(environment)
     if shell == "fish":
         return [
             Target(os.path.join(config, "fish", "completions", "ccgrep.fish"), completions(shell)),
@@ -58,6 +63,11 @@ def targets(shell: str, environment: Mapping[str, str]) -> list[Target]:
     quoted = shlex.quote(own)
     block = mark_block(f"[ -r {quoted} ] && . {quoted}\n", "ccgrep setup shell --remove")
     return [Target(own, text), Target(startup, block, is_startup=True)]
+
+
+def _config_dir(environment: Mapping[str, str]) -> str:
+    home = home_dir(environment)
+    return environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
 
 
 def change_file(target: Target, is_dry: bool, is_removal: bool) -> str:
@@ -80,10 +90,13 @@ def _edit(target: Target, before: str | None, is_removal: bool) -> str | None:
     """Return the new text of the target's file, or None if the file is to be removed."""
     if not target.is_startup:
         return None if is_removal else target.text
-    rest = BLOCK.sub("", before or "")
+    if before is None:
+        return None if is_removal else target.text.replace(_BLOCK_NOTE, _FILE_NOTE)
+    rest = BLOCK.sub("", before)
     if is_removal:
-        return before if rest == before or before is None else rest
-    if before and target.text in before and len(BLOCK.findall(before)) == 1:
+        return None if not rest and _FILE_NOTE in before else rest
+    is_known = target.text in before.replace(_FILE_NOTE, _BLOCK_NOTE)
+    if is_known and len(BLOCK.findall(before)) == 1:
         return before
     gap = "" if not rest or rest.endswith("\n") else "\n"
     return f"{rest}{gap}{target.text}"

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape as escape_xml
 
 from ccgrep.cli.setup_shell import Target, change_file
 from ccgrep.errors import UsageError
+from ccgrep.settings import home_dir
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 _NAME = "ccgrep-sync"
@@ -73,7 +74,7 @@ def _passed_on(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _systemd(environment: Mapping[str, str], seconds: int) -> list[Target]:
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     config = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     folder = os.path.join(config, "systemd", "user")
     variables = "".join(
@@ -104,7 +105,7 @@ def _quote(text: str) -> str:
 
 
 def _launchd(environment: Mapping[str, str], seconds: int) -> list[Target]:
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = home_dir(environment)
     words = "".join(f"<string>{escape_xml(word)}</string>" for word in _program(environment))
     variables = "".join(
         f"<key>{name}</key><string>{escape_xml(value)}</string>"

@@ -1,10 +1,11 @@
-"""Suggest the command that the user meant to type.
+"""Suggest the command or option that the user meant to type.
 
 ccgrep takes an unknown command for a pattern. It therefore imports this module only after an
 error, or after a search without hits.
 """
 
 import difflib
+from collections.abc import Iterable
 
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.text import one_line
@@ -19,3 +20,20 @@ def suggest_command(word: str, rest: list[str]) -> str:
         return ""
     commands = [one_line(" ".join(["ccgrep", name, *rest])) for name in names]
     return f"; did you mean {' or '.join(f'`{command}`' for command in commands)}?"
+
+
+def suggest_option(typed: str, names: Iterable[str]) -> str:
+    """Return what to do about an unknown option, or "" if nothing is similar to it."""
+    word = typed.partition("=")[0]
+    owners = [
+        f"`ccgrep {command.name}`"
+        for command in COMMANDS.values()
+        if any(word in option.names for option in command.options)
+    ]
+    if owners:
+        return f"it is an option of {' and '.join(owners)}"
+    long_names = {name.lstrip("-"): name for name in names if name.startswith("--")}
+    bare = word.lstrip("-")
+    longer = [name for name in long_names if len(bare) > 1 and name.startswith(bare)]
+    near = longer or difflib.get_close_matches(bare, long_names, 1, _SIMILARITY)
+    return f"did you mean {long_names[near[0]]}?" if near else ""

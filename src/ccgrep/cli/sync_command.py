@@ -4,19 +4,25 @@ import time
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import clear_progress_bar, refresh_now
+from ccgrep.cli.feedback import clear_progress_bar, finish_refresh
 from ccgrep.errors import UsageError
 from ccgrep.ops.sync import SyncOptions, sync
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.remote_text import sync_fields, sync_lines
+from ccgrep.refresh.background import BackgroundRefresh
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
 
-def run_sync(arguments: SimpleNamespace, context: Context, is_pull: bool, is_push: bool) -> int:
+def run_sync(
+    arguments: SimpleNamespace,
+    context: Context,
+    is_pull: bool,
+    is_push: bool,
+    refresh: BackgroundRefresh | None = None,
+) -> int:
     is_dry_run = getattr(arguments, "dry_run", False)
-    if is_push and not arguments.no_refresh:
-        refresh_now(context, arguments.quiet)
+    finish_refresh(refresh)
     options = SyncOptions(
         is_pull=is_pull,
         is_push=is_push,

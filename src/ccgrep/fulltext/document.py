@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 from ccgrep.fulltext.document_id import KINDS, format_place, hash_session_id, pack_discussion
-from ccgrep.fulltext.expand import distinct_words, expand
+from ccgrep.fulltext.expand import distinct_words, expand, has_long_word
 from ccgrep.fulltext.surfaces import NO_TEXT, surface_keys, text_key
 from ccgrep.fulltext.terms import discussion_text, trigram_text
 from ccgrep.kinds import TextKind
@@ -87,6 +87,7 @@ def turn_content(turn: Turn) -> Content:
     cut_prompt, cut_answer = prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS]
     words = {
         "tool": expand(distinct_words(tool[:MAX_INDEXED_CHARS])),
+        "input": distinct_words(tool[:MAX_INDEXED_CHARS]),
         "note": expand(distinct_words(note[:MAX_INDEXED_CHARS])),
         "output": output[:MAX_INDEXED_CHARS],
         "thinking": thinking[:MAX_INDEXED_CHARS],
@@ -98,14 +99,23 @@ def turn_content(turn: Turn) -> Content:
         tools=_tools(calls),
         discussion=discussion_text(expand(cut_prompt), expand(cut_answer)),
         words={name: text for name, text in words.items() if text},
-        partial=[kind for kind, text in kinds.items() if len(text) > MAX_INDEXED_CHARS],
+        partial=[kind for kind, text in kinds.items() if _is_partly_indexed(kind, text)],
         prompt=prompt,
         answer=answer,
         keys=surface_keys(prompt, texts),
     )
 
 
-_FIELDS = {"tool": ("tool", "output"), "thinking": ("thinking",)}
+def _is_partly_indexed(kind: str, text: str) -> bool:
+    """Return whether an exact search cannot rely on the index for a text.
+
+    The index drops very long words. Prompt and answer are found by their trigrams all the same.
+    """
+    is_long = len(text) > MAX_INDEXED_CHARS
+    return is_long or (kind in _FIELDS and has_long_word(text))
+
+
+_FIELDS = {"tool": ("tool", "input", "output"), "thinking": ("thinking",)}
 
 
 def restrict_kinds(content: Content, kinds: Collection[str]) -> Content:

@@ -7,6 +7,7 @@ defines the parts. This module finds them quickly in much text.
 from functools import lru_cache
 
 from ccgrep.fulltext.terms import (
+    MAX_WORD_CHARS,
     camel_parts,
     cjk_runs,
     cjk_words,
@@ -25,6 +26,7 @@ _MIXED = (
     rf"((?:{_PLAIN}[A-Za-z0-9]+(?:\.[0-9]+)*)?)[A-Za-z0-9]*+"
 )
 _BEYOND_ASCII = "([^\x00-\x7f]+)"
+_LONG = rf"[^\x00-/:-@\[-`{{-\x7f]{{{MAX_WORD_CHARS // 4},}}"
 _SPACED = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
 
@@ -57,6 +59,15 @@ def distinct_words(text: str) -> str:
         return ""
     words = text.encode("utf-8", "replace").translate(_SPACED).split()
     return b" ".join(set(words)).decode()
+
+
+def has_long_word(text: str) -> bool:
+    """Return whether `text` has a run without ASCII punctuation that may be too long for the index.
+
+    Tantivy measures words in bytes, of which a character has four at most.
+    """
+    runs = compile_pattern(_LONG).finditer(text)
+    return any(len(run[0].encode("utf-8", "replace")) >= MAX_WORD_CHARS for run in runs)
 
 
 def mixed_words(text: str) -> set[str]:

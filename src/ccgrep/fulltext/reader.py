@@ -29,7 +29,7 @@ __all__ = ["Hit", "Query", "StoredTurn", "TextReader"]
 
 EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
 STEMMED = ("tool", "note")
-TOKENS = ("output", "thinking")
+TOKENS = ("input", "output", "thinking")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_CACHED_BYTES = 16 * 1024 * 1024
 _DAMAGED = "the full-text index is damaged"
@@ -66,7 +66,9 @@ def _schema() -> tantivy.Schema:
         is_shown = name in ("place", "project", "source")
         builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
     for name in _NUMBERS:
-        builder.add_integer_field(name, indexed=name in ("kind", "started"), fast=True)
+        builder.add_integer_field(
+            name, indexed=name in ("object_key", "kind", "started"), fast=True
+        )
     for name in KEY_FIELDS:
         builder.add_integer_field(name, indexed=True, fast=True)
     builder.add_text_field("shown_title", stored=True, tokenizer_name="raw", index_option="basic")
@@ -190,6 +192,19 @@ class TextReader:
         scores = [float(score or 0) for score, _ in found]
         return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
 
+    def count_turns(self, query: Query) -> int:
+        """Return how many different turns match: forks and copies share theirs."""
+        return len({key for key, _ in self._find(query, order_by="object_key")})
+
+    def with_turns(self, keys: Sequence[int]) -> Query:
+        return Query.term_set_query(self._schema, "object_key", list(keys))
+
+    def turn_key(self, session: str, turn: int) -> int | None:
+        """Return the key of the turn at a place, or None if there is no document of it."""
+        found = self._find(self.term("place", format_place(session, turn)), 1)
+        keys = self._numbers("object_key", [address for _, address in found])
+        return keys[0] if keys else None
+
     def _find(
         self, query: Query, limit: int = 0, order_by: str | None = None
     ) -> list[tuple[Any, tantivy.DocAddress]]:
@@ -215,9 +230,10 @@ class TextReader:
     def count(self, query: Query) -> int:
         return int(call_tantivy(self._searcher.search, query, 1, True).count or 0)
 
-    def newest_first(self, since: int | None) -> list[tantivy.DocAddress]:
-        """Return all documents, or those of turns that started after `since`."""
-        query = self.everything() if since is None else self.between(since, None)
+    def newest_first(self, since: int | None, until: int | None = None) -> list[tantivy.DocAddress]:
+        """Return all documents, or those of turns that started between these times."""
+        is_all = since is None and until is None
+        query = self.everything() if is_all else self.between(since, until)
         return [address for _, address in self._find(query, order_by="started")]
 
     def recent_sessions(self, query: Query, limit: int) -> list[tantivy.DocAddress]:
@@ -302,6 +318,11 @@ class TextReader:
 
     def any_value(self, field: str, values: Iterable[str]) -> Query:
         return Query.term_set_query(self._schema, field, list(values))
+
+    def words_like(self, field: str, pattern: str) -> Query:
+        """Return a query for words that match a regular expression as a whole."""
+        query: Query = call_tantivy(Query.regex_query, self._schema, field, pattern)
+        return query
 
     def between(self, lower: int | None, upper: int | None) -> Query:
         low, high = lower if lower is not None else -_FAR, upper if upper is not None else _FAR

@@ -115,8 +115,38 @@ def camel_parts(word: str) -> list[str]:
     return parts if len(parts) > 1 else []
 
 
+def camel_starts(word: str) -> list[int]:
+    """Return where the parts of a word start, as `camel_parts` splits it.
+
+    It is for a few words of a hit: regular expressions take longer to import.
+    """
+    starts = [0]
+    is_plain = word.isalpha() and word[1:].islower()
+    if is_plain or not word.isascii() or len(word) > _MAX_CAMEL_CHARS:
+        return starts
+    for at in range(1, len(word)):
+        before, char = word[at - 1], word[at]
+        if (
+            before.isdigit() != char.isdigit()
+            or (before.islower() and char.isupper())
+            or (before.isupper() and char.isupper() and word[at + 1 : at + 2].islower())
+        ):
+            starts.append(at)
+    return starts
+
+
 def cjk_runs(text: str) -> list[str]:
     return [] if text.isascii() else compile_pattern(_CJK).findall(text)
+
+
+def blank_cjk(text: str) -> str:
+    """Return `text` with blanks in place of CJK: all offsets stay the same."""
+    if text.isascii():
+        return text
+    beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    if max(beyond.decode("utf-8", "surrogatepass")) < _CJK_RANGES[0][0]:
+        return text
+    return compile_pattern(_CJK).sub(lambda match: " " * len(match[0]), text)
 
 
 def remove_cjk(text: str) -> str:

@@ -18,7 +18,7 @@ from ccgrep.errors import StoreError
 from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.sources.files import open_side_file
 from ccgrep.store.manifest import SourceFile, StoredPart
-from ccgrep.store.objects import Frame, unpack_frame
+from ccgrep.store.objects import Frame, decompress_frame
 from ccgrep.store.originals import Read, pack_part
 
 _PART_BYTES = 4 * 1024 * 1024
@@ -144,7 +144,7 @@ class Archiver:
     def _content(self, id: ObjectId) -> bytes | None:
         """Return the content of a turn, or None if it is lost."""
         if id in self._turns:
-            return unpack_frame(self._turns[id])
+            return decompress_frame(self._turns[id])
         try:
             return self._read(id)
         except StoreError:

@@ -65,6 +65,7 @@ class FileResult(Struct, frozen=True, tag="result"):
     is_reread: bool = False
     is_extended: bool = False
     side_files: tuple[SourceFile, ...] | None = None
+    worker_s: float = 0.0  # the CPU time that a worker took, per core
 
 
 def failure(task: Task, reason: str = "", outcome: Outcome = "failed") -> FileResult:

@@ -1,12 +1,13 @@
 """Reads many files on all cores: workers parse and compress, the caller stores."""
 
+import time
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from ccgrep.ingest.batch import Batch, read_task
 from ccgrep.ingest.file_reader import FileResult, Task, failure
-from ccgrep.worker_pool import Send, run_in_workers
+from ccgrep.worker_pool import Send, count_cores, run_in_workers
 
 _TASK = msgspec.msgpack.Decoder(Task)
 _REPLY: msgspec.msgpack.Decoder[Batch | FileResult] = msgspec.msgpack.Decoder(Batch | FileResult)
@@ -20,4 +21,7 @@ def read_with_workers(tasks: Sequence[Task], workers: int) -> Iterator[Batch | F
 
 def run_task(data: bytes, send: Send) -> None:
     """Read a file in a worker."""
-    send(read_task(_TASK.decode(data), send))
+    started = time.process_time()
+    result = read_task(_TASK.decode(data), send)
+    seconds = (time.process_time() - started) / count_cores()
+    send(msgspec.structs.replace(result, worker_s=seconds))

@@ -15,7 +15,7 @@ class Options(Struct, frozen=True):
     roots: tuple[Root, ...] = ()
     exclude: tuple[str, ...] = ()
     temp_dirs: tuple[str, ...] = ()
-    budget_s: float | None = None  # stop reading after this time; the next ingest continues
+    budget_s: float | None = None  # stop reading after this CPU time; the next ingest continues
     kinds: tuple[str, ...] | None = None  # text kinds to index; None keeps the present choice
     is_archived: bool = True  # store the bytes of the files too
 

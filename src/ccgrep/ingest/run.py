@@ -72,7 +72,7 @@ class IngestRun:
         self.scanned_ns = time.time_ns()
         self.is_forgotten_found = False
         self._merge = Merge(self._commit, self._rows, self.scan.files.keys())
-        self._report = IndexReport(files_seen=len(self.scan.files), troubles=scan.errors)
+        self.report = IndexReport(files_seen=len(self.scan.files), troubles=scan.errors)
         self._before = self._commit.snapshot
         self._contents: dict[ObjectId, Content] = {}
         self._discussion: DiscussionIndex | None = None
@@ -105,7 +105,7 @@ class IngestRun:
             self._read_sessions(todo)
             self._ingest_side_files(todo, now_ns)
         self.is_forgotten_found = self._merge.is_forgotten_seen
-        return self._report
+        return self.report
 
     def ingest_grown(self) -> bool:
         """Ingest files that extend one session each; return False if one turns out to do more."""
@@ -114,7 +114,7 @@ class IngestRun:
         with self._commit:
             self._read_sessions(todo)
             touched = {row.session.id for row in self._commit.touched_rows()}
-            if touched - ids or self._merge.is_forgotten_seen or self._report.troubles:
+            if touched - ids or self._merge.is_forgotten_seen or self.report.troubles:
                 return False
             retitle(self._commit, self.scan.files.values())
             self._publish()
@@ -140,14 +140,14 @@ class IngestRun:
         from ccgrep.ingest.side_files import ingest_side_files  # noqa: PLC0415
 
         exclusions = Exclusions(self._excluded_ids, self._options.exclude)
-        self._report.new_sessions += self._merge.new_sessions
+        self.report.new_sessions += self._merge.new_sessions
         hints = ingest_side_files(
             self._merge,
             self.scan,
             todo,
             now_ns,
             exclusions,
-            self._report,
+            self.report,
             is_archived=self._options.is_archived,
         )
         is_archived = self._options.is_archived and (self._is_upgrade or self._before.is_archived)
@@ -164,10 +164,11 @@ class IngestRun:
         known = {task.found.path for task in tasks if task.known is not None}
         self._is_large = is_large(tasks)
         new: list[FileResult] = []
-        deadline = committed + (self._options.budget_s or float("inf"))
+        # CPU time, so that a busy machine does not leave out transcripts.
+        deadline = time.process_time() + (self._options.budget_s or float("inf"))
         for reply in read_files(self._order_tasks(tasks), self._options.workers):
             if isinstance(reply, Batch):
-                self._report.new_objects += self._add_frames(reply)
+                self.report.new_objects += self._add_frames(reply)
                 self._keep_contents(reply)
                 continue
             # A new file may be a copy of a known one, so known files are merged first.
@@ -179,17 +180,18 @@ class IngestRun:
             files_done += 1
             done += sizes[reply.path]
             self._on_progress(Progress(reply.path, files_done, len(tasks), done, total))
-            if time.monotonic() > deadline:
+            deadline -= reply.worker_s
+            if time.process_time() > deadline:
                 break
             if time.monotonic() - committed > self._options.commit_every_s:
                 self._publish()
                 committed = time.monotonic()
-        self._report.behind_files = len(tasks) - files_done
-        self._report.behind_bytes = total - done
+        self.report.behind_files = len(tasks) - files_done
+        self.report.behind_bytes = total - done
 
     def _merge_result(self, result: FileResult, suspects: set[str]) -> None:
         if result.outcome == "failed":
-            self._report.troubles.append(f"{result.path}: {result.reason}")
+            self.report.troubles.append(f"{result.path}: {result.reason}")
             return
         if result.outcome == "unchanged" and result.path in suspects and _is_still_racy(result):
             return
@@ -232,7 +234,7 @@ class IngestRun:
 
     def _count(self, reading: Reading, before: Sequence[Row]) -> None:
         """Add what was found after `reading.start`; the rest was counted by an earlier ingest."""
-        report = self._report
+        report = self.report
         report.files_parsed += 1
         report.bytes_parsed += reading.bytes_read
         known = {row.session.id: row.session.unknown_types for row in before}

@@ -2,62 +2,62 @@
 
 They know nothing of the protocol and call `ops` like the command line, so that both give the same
 answers. Names, fields and error texts follow other conversation-search servers for Claude Code:
-an agent that knows one of them knows this one. The server publishes the signatures and docstrings
-as descriptions; none depends on a transcript.
+an agent that knows one of them knows this one.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple
-
-from pydantic import Field
+from typing import Any, NamedTuple, TypeVar
 
 from ccgrep.config import Config
-from ccgrep.errors import CcgrepError, NotFoundError, RefError
-from ccgrep.kinds import DefaultMode, SourceName, TextKind
+from ccgrep.errors import AmbiguousRefError, CcgrepError, NotFoundError, RefError
+from ccgrep.kinds import DefaultMode, Inclusion, SourceName, TextKind
 from ccgrep.mcp import reply
+from ccgrep.mcp.arguments import (
+    ListArguments,
+    ReadConversationArguments,
+    ReadTurnArguments,
+    SearchArguments,
+)
 from ccgrep.mcp.project_filter import find_project_sessions
-from ccgrep.ops.list import list_sessions
-from ccgrep.ops.search import search
-from ccgrep.ops.show import Conversation, PlacedTurn, show_range
+from ccgrep.mcp.turn_fields import turn_fields
+from ccgrep.ops.list import ListedSession, list_sessions
+from ccgrep.ops.search import Result, search
+from ccgrep.ops.show import Conversation, show_range
 from ccgrep.output.formatting import iso_time
+from ccgrep.output.near_miss_text import near_miss_text
 from ccgrep.output.record_line import snippet_parts
-from ccgrep.output.turn_parts import summarize
 from ccgrep.paths import last_name
-from ccgrep.search.default_mode import set_default_mode
+from ccgrep.search.default_mode import set_best_mode
+from ccgrep.search.near_miss import find_near_miss
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import FoundHit, SearchOptions
 from ccgrep.text import clean
 
 SNIPPET_CHARS = 300
-MAX_LIMIT = 500
+_MAX_CANDIDATES = 10
+_MAX_TURN = 1_000_000_000
 _SOURCES: dict[str, SourceName] = {
     "claude-code": "claude_code", "claude_code": "claude_code", "codex": "codex",
 }  # fmt: skip
 _MODES: dict[str, DefaultMode] = {
     "lexical": "words", "semantic": "semantic", "hybrid": "hybrid"
 }  # fmt: skip
+_INCLUSIONS: dict[str, Inclusion] = {
+    "fold": "include", "include": "include", "exclude": "exclude", "only": "only",
+}  # fmt: skip
+_SPELLING = {
+    "sessions": "session_id",
+    "kind": "use type={}",
+    "one_word": "which are the results",
+    "words": "use mode=lexical",
+    "filters": "leave out {}",
+    "window": "which `ccgrep index --embed-all` embeds",
+}
+"""The advice for a search without hits, in terms of this tool."""
 
 Fields = dict[str, Any]
-Project = Annotated[str | None, Field(description="Only projects whose path contains this text")]
-Since = Annotated[
-    str | None, Field(description="Only turns since: 30m, 24h, 7d, 2w, yesterday, 2026-01-15T10:30")
-]
-Tool = Annotated[
-    str | None, Field(description="Only turns that used this tool; any: that used some tool")
-]
-Source = Annotated[
-    Literal["claude-code", "claude_code", "codex"] | None,
-    Field(description="Only conversations with this agent"),
-]
-Cursor = Annotated[
-    str | None,
-    Field(description="next_cursor of the previous reply; repeat the other arguments unchanged"),
-]
-SessionId = Annotated[str, Field(description="Session id, or a unique prefix of it")]
-Types = Annotated[
-    list[TextKind] | TextKind | None,
-    Field(description="Only these kinds of text: user, assistant, tool, thinking"),
-]
+Warn = Callable[[str], None]
+T = TypeVar("T")
 
 
 class ToolError(CcgrepError):
@@ -75,133 +75,96 @@ class Tools(NamedTuple):
     glob: str | None  # of project directories to serve; None serves every session
     parse_time: Callable[[str], int]
     calling_sessions: Callable[[], frozenset[str]]
+    refresh: Callable[[Warn, Callable[[int, int], None]], None]
 
-    def search_conversations(
-        self,
-        query: Annotated[str, Field(description='Words to find; "quoted words" form a phrase')],
-        limit: int = 10,
-        session_id: SessionId | None = None,
-        project: Project = None,
-        since: Since = None,
-        type: Types = None,
-        tool: Tool = None,
-        source: Source = None,
-        mode: Annotated[
-            Literal["auto", "lexical", "semantic", "hybrid"],
-            Field(
-                description="Match words (lexical), meaning (semantic), or both (hybrid); "
-                "auto ranks questions by both if it can"
-            ),
-        ] = "auto",
-        include_self: Annotated[
-            bool, Field(description="Include the calling session, and ccgrep's output in others")
-        ] = False,
-        cursor: Cursor = None,
-    ) -> Fields:
-        """Search past conversations. Returns matching turns, best first.
-        Use read_turn to read one in full.
-        """
-        filters = self._filters(project, since, tool, source)
-        kinds: list[TextKind] = [type] if isinstance(type, str) else type or []
+    def search_conversations(self, asked: SearchArguments, warn: Warn) -> Fields:
+        kinds: list[TextKind] = [asked.type] if isinstance(asked.type, str) else asked.type or []
         types = tuple(dict.fromkeys(kinds))
-        (start,), limit = _parse_cursor(cursor), _clamp_limit(limit)
+        (start,) = _parse_cursor(asked.cursor)
         # An agent that names a session means it, even if it is the calling one.
-        include_self = include_self or session_id is not None
+        include_self = asked.include_self or asked.session_id is not None
         request = Request(
-            patterns=(query,),
-            filters=filters._replace(
-                sessions=(session_id,) if session_id is not None else None,
+            patterns=(asked.query,),
+            filters=self._filters(asked)._replace(
+                subagents=self.config.subagents,
                 except_ids=frozenset() if include_self else self.calling_sessions(),
             ),
             types=types,
-            limit=start + limit + 1,  # One more hit shows that there is a next page.
+            limit=start + asked.limit + 1,  # One more hit shows that there is a next page.
             excludes_own_output=not include_self,
             needs_total=False,
         )
-        wanted = _MODES.get(mode, self.config.mode)
-        request = set_default_mode(request, wanted, self.config.store_dir)
-        notes: list[str] = []
-        options = SearchOptions(embed_pending=True, warn=notes.append)
-        try:
-            result = search(self.config, request, options)
-        except NotFoundError as error:
-            return {"results": [], "tier": None, **_note_fields([str(error)])}
-        except RefError:
-            raise _unknown_session(session_id or "") from None
-        hits = result.found(types)[start:]
-        items = [_hit_fields(hit) for hit in hits[:limit]]
-        results, rest = reply.fit_items(items, start, start + len(hits))
-        return {
-            "results": results,
-            "tier": result.answer.tier,
-            **_cursor_fields(rest),
-            **_note_fields(notes),
-        }
+        wanted = _MODES.get(asked.mode, self.config.mode)
+        request = set_best_mode(request, wanted, self.config.store_dir)
+        options = SearchOptions(embed_pending=True, warn=warn)
 
-    def list_conversations(
-        self,
-        project: Project = None,
-        limit: int = 50,
-        since: Since = None,
-        tool: Tool = None,
-        source: Source = None,
-        cursor: Cursor = None,
-    ) -> Fields:
-        """List past conversations, most recently active first."""
-        (start,) = _parse_cursor(cursor)
-        filters = self._filters(project, since, tool, source)._replace(documents="exclude")
-        listed = list_sessions(self.config, filters)
-        items = []
-        for item in listed[start : start + _clamp_limit(limit)]:
-            session = item.row.session
-            fields = {
-                "session_id": session.id,
-                "project": last_name(session.project),
-                "summary": session.title,
-                "slug": session.slug or None,
-                "first_timestamp": iso_time(session.started),
-                "last_timestamp": iso_time(session.ended),
-                "turn_count": session.turns,
-                "cwd": session.cwd,
-                "git_branch": session.branch or None,
-                "source": session.source,
-            }
-            items.append({name: reply.clean_field(value) for name, value in fields.items()})
+        def search_in(session_id: str | None) -> tuple[list[FoundHit], str]:
+            sessions = (session_id,) if session_id is not None else None
+            filters = request.filters._replace(sessions=sessions)
+            result, tier = self._search(request._replace(filters=filters), options)
+            return result.found(types), tier
+
+        found: list[FoundHit] = []
+        tier = None
+        try:
+            if asked.session_id is None:
+                found, tier = search_in(None)
+            else:
+                found, tier = self._resolving(asked.session_id, search_in)
+        except NotFoundError as error:
+            warn(str(error))
+        hits = found[start:]
+        items = [_hit_fields(hit) for hit in hits[: asked.limit]]
+        results, rest = reply.fit_items(items, start, start + len(hits))
+        return {"results": results, "tier": tier, **_cursor_fields(rest)}
+
+    def _search(self, request: Request, options: SearchOptions) -> tuple[Result, str]:
+        """Search; without a hit, search for the rarest word alone, and note what would match."""
+        result = search(self.config, request, options)
+        if result.answer.hits:
+            return result, result.answer.tier
+        miss = find_near_miss(result.searcher, request, result.answer, result.coverage.embedded)
+        options.warn(near_miss_text(miss, _SPELLING))
+        if miss.change != "one_word":
+            return result, result.answer.tier
+        return search(self.config, request._replace(patterns=miss.names), options), "some"
+
+    def list_conversations(self, asked: ListArguments) -> Fields:
+        (start,) = _parse_cursor(asked.cursor)
+        default = "fold" if self.config.subagents == "include" else self.config.subagents
+        subagents = asked.subagents or default
+        filters = self._filters(asked)._replace(
+            subagents=_INCLUSIONS[subagents],
+            documents="exclude",
+            except_ids=frozenset() if asked.include_self else self.calling_sessions(),
+        )
+        listed = list_sessions(self.config, filters, is_folded=subagents == "fold")
+        items = [_listed_fields(item) for item in listed[start : start + asked.limit]]
         total = len(listed)
         fitting, rest = reply.fit_items(items, start, total)
         return {"conversations": fitting, "total_conversations": total, **_cursor_fields(rest)}
 
-    def read_turn(
-        self,
-        session_id: SessionId,
-        turn_number: Annotated[int, Field(description="Number of the turn, from 0")],
-        cursor: Cursor = None,
-    ) -> Fields:
-        """Read one turn in full: prompt, answer and a summary of each tool call."""
-        conversation = self._show_range(session_id, max(turn_number, 0), 1)
-        assert conversation.session is not None
-        if turn_number < 0 or not conversation.turns:
-            total = conversation.session.turns
+    def read_turn(self, asked: ReadTurnArguments) -> Fields:
+        number = asked.turn_number
+        conversation = self._show_range(asked.session_id, min(max(number, 0), _MAX_TURN), 1)
+        session = conversation.session
+        assert session is not None
+        if number < 0 or not conversation.turns:
+            total = session.turns
             raise ToolError(
-                "out_of_range", f"Turn {turn_number} out of range (session has {total} turns)"
+                "out_of_range", f"Turn {number} out of range (session has {total} turns)"
             )
-        turn = _turn_fields(conversation.session.id, conversation.turns[0])
-        (start,) = _parse_cursor(cursor)
+        turn = turn_fields(session.id, conversation.turns[0], asked.include or ())
+        (start,) = _parse_cursor(asked.cursor)
         fitted, rest = reply.fit_turn(turn, start, reply.ITEM_CHARS)
         return {**fitted, **_cursor_fields(rest)}
 
-    def read_conversation(
-        self,
-        session_id: SessionId,
-        offset: Annotated[int, Field(description="Number of the first turn, from 0")] = 0,
-        limit: int = 10,
-        cursor: Cursor = None,
-    ) -> Fields:
-        """Read the turns of a conversation in order."""
+    def read_conversation(self, asked: ReadConversationArguments) -> Fields:
         # The last turn may be cut: the cursor continues within it.
-        first, start = _parse_cursor(cursor, 2) if cursor else (max(offset, 0), 0)
-        limit = _clamp_limit(limit)
-        conversation = self._show_range(session_id, first, limit)
+        first, start = min(asked.offset, _MAX_TURN), 0
+        if asked.cursor:
+            first, start = _parse_cursor(asked.cursor, 2)
+        conversation = self._show_range(asked.session_id, first, asked.limit)
         session = conversation.session
         assert session is not None
         turns: list[Fields] = []
@@ -210,7 +173,8 @@ class Tools(NamedTuple):
             if turns and room < reply.MIN_TURN_CHARS:
                 rest = f"{placed.number}:0"
                 break
-            turn, end = reply.fit_turn(_turn_fields(session.id, placed), start, room)
+            fields = turn_fields(session.id, placed, asked.include or ())
+            turn, end = reply.fit_turn(fields, start, room)
             turns.append(turn)
             room, start = room - reply.encoded_size(turn), 0
             if end is not None:
@@ -225,33 +189,51 @@ class Tools(NamedTuple):
             "git_branch": reply.clean_field(session.branch or None),
             "total_turns": session.turns,
             "offset": first,
-            "limit": limit,
+            "limit": asked.limit,
             "turns": turns,
             **_cursor_fields(rest),
         }
 
-    def _filters(
-        self, project: str | None, since: str | None, tool: str | None, source: str | None
-    ) -> Filters:
+    def _filters(self, asked: SearchArguments | ListArguments) -> Filters:
         return Filters(
-            project=project,
-            since=self.parse_time(since) if since else None,
-            source=_SOURCES[source] if source else None,
-            tool=tool,
-            subagents=self.config.subagents,
+            projects=(asked.project,) if asked.project else (),
+            since=self.parse_time(asked.since) if asked.since else None,
+            until=self.parse_time(asked.until) if asked.until else None,
+            branches=(asked.branch,) if asked.branch else (),
+            sources=(_SOURCES[asked.source],) if asked.source else (),
+            tools=(asked.tool,) if asked.tool else (),
             only_ids=self._served_sessions(),
         )
 
     def _show_range(self, session_id: str, start: int, count: int) -> Conversation:
-        try:
-            conversation = show_range(self.config, session_id, start, count)
-        except RefError:
-            raise _unknown_session(session_id) from None
+        def show(id: str) -> Conversation:
+            return show_range(self.config, id, start, count)
+
+        conversation = self._resolving(session_id, show)
         served = self._served_sessions()
         session = conversation.session
         if session is None or (served is not None and session.id not in served):
             raise _unknown_session(session_id)
         return conversation
+
+    def _resolving(self, session_id: str, use: Callable[[str], T]) -> T:
+        """Return the result of `use` for a session id or a prefix of one that is served."""
+        try:
+            return use(session_id)
+        except AmbiguousRefError as error:
+            served = self._served_sessions()
+            ids = [id for id in error.candidates if served is None or id in served]
+        except RefError:
+            ids = []
+        if len(ids) == 1:
+            return use(ids[0])
+        if not ids:
+            raise _unknown_session(session_id)
+        more = f" and {len(ids) - _MAX_CANDIDATES} more" if len(ids) > _MAX_CANDIDATES else ""
+        raise ToolError(
+            "ambiguous_session",
+            f"Ambiguous session_id: {session_id} could be {', '.join(ids[:_MAX_CANDIDATES])}{more}",
+        )
 
     def _served_sessions(self) -> frozenset[str] | None:
         """Return the sessions that the server's glob selects, or None if it serves all."""
@@ -260,12 +242,34 @@ class Tools(NamedTuple):
         return find_project_sessions(self.config, self.glob)
 
 
+def _listed_fields(item: ListedSession) -> Fields:
+    session = item.row.session
+    fields = {
+        "session_id": session.id,
+        "kind": session.kind,
+        "parent": session.parent or None,
+        "subagent_count": item.subagents,
+        "project": last_name(session.project),
+        "summary": session.title,
+        "slug": session.slug or None,
+        "first_timestamp": iso_time(session.started),
+        "last_timestamp": iso_time(session.ended),
+        "turn_count": session.turns,
+        "cwd": session.cwd,
+        "git_branch": session.branch or None,
+        "source": session.source,
+    }
+    return {name: reply.clean_field(value) for name, value in fields.items()}
+
+
 def _hit_fields(found: FoundHit) -> Fields:
+    parts = {name: round(value, 4) for name, value in found.hit.parts}
     return {
         "session_id": found.hit.place.session,
         "project": reply.clean_field(last_name(found.stored.project)),
         "turn_number": found.hit.place.turn,
         "score": round(found.hit.score, 4),
+        **({"parts": parts} if len(parts) > 1 else {}),
         "snippet": _snippet(found),
         "timestamp": iso_time(found.hit.started or None),
     }
@@ -274,26 +278,6 @@ def _hit_fields(found: FoundHit) -> Fields:
 def _snippet(found: FoundHit) -> str:
     text = "".join(part.text for part in snippet_parts(found, SNIPPET_CHARS))
     return str(reply.clean_field(" ".join(clean(text).split()), SNIPPET_CHARS))
-
-
-def _turn_fields(session_id: str, placed: PlacedTurn) -> Fields:
-    turn = placed.turn
-    return {
-        "session_id": session_id,
-        "turn_number": placed.number,
-        "timestamp": iso_time(placed.entry.started),
-        "user_text": clean(turn.prompt) if turn else "",
-        "assistant_text": clean("\n".join(turn.assistant_texts())) if turn else "",
-        "tools_used": [
-            {name: reply.clean_field(value) for name, value in summarize(call).items()}
-            for call in (turn.calls() if turn else ())
-        ],
-        **({} if turn else {"is_lost": True}),
-    }
-
-
-def _clamp_limit(limit: int) -> int:
-    return min(max(limit, 1), MAX_LIMIT)
 
 
 def _parse_cursor(cursor: str | None, count: int = 1) -> list[int]:
@@ -306,10 +290,6 @@ def _parse_cursor(cursor: str | None, count: int = 1) -> list[int]:
 
 def _cursor_fields(cursor: int | str | None) -> Fields:
     return {} if cursor is None else {"next_cursor": str(cursor)}
-
-
-def _note_fields(notes: list[str]) -> Fields:
-    return {"notes": [reply.clean_field(note) for note in notes]} if notes else {}
 
 
 def _unknown_session(session_id: str) -> ToolError:

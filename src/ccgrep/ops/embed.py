@@ -9,7 +9,7 @@ from ccgrep.config import Config
 from ccgrep.errors import ModelError
 from ccgrep.fulltext import generations
 from ccgrep.semantic import embedding, multilingual
-from ccgrep.semantic.configured_model import find_model, make_model_dir, verify_once
+from ccgrep.semantic.configured_model import find_model, make_model_dir, verify_once, write_rate
 from ccgrep.semantic.embedder import make_embedder
 from ccgrep.semantic.embedding import EmbedProgress, window_start
 from ccgrep.semantic.languages import has_other_languages
@@ -82,9 +82,11 @@ class _Work(NamedTuple):
                 return 0, 0, None
             opened = embedder.open_encoder(len(texts), os.cpu_count() or 1)
             splitter = embedder.open_splitter()
+            started = time.monotonic()
             done = embedding.embed(
                 store, directory, texts, opened.encoder, splitter, self.on_progress
             )
+            write_rate(config, model, done, time.monotonic() - started)
         return done, len(texts) - done, opened.note
 
     def _since(self, newest: int) -> int | None:

@@ -1,6 +1,7 @@
 """Checks the store and everything derived from it, and repairs damage."""
 
 import os
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -24,12 +25,17 @@ class FsckResult(Struct, frozen=True):
     repaired: FsckReport | None = None
 
 
-def fsck(config: Config, is_repair: bool = False, wait_s: float = 10.0) -> FsckResult:
+def fsck(
+    config: Config,
+    is_repair: bool = False,
+    wait_s: float = 10.0,
+    warn: Callable[[str], None] = lambda _: None,
+) -> FsckResult:
     """Check the store; with `is_repair`, repair it and read transcripts again where needed."""
     if not is_repair:
         return FsckResult(_check(config))
     store = open_store(config.store_dir, is_repair=True)
-    with store.lock(wait_s), lock_vectors(config.store_dir, wait_s):
+    with store.lock(wait_s, warn), lock_vectors(config.store_dir, wait_s, warn):
         report = store_fsck.check(store)
         lost = [] if report.is_clean else store_fsck.repair(store)
         hints = [*_damaged_vectors(config), *_damaged_seen_file(store)]

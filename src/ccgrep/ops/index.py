@@ -23,11 +23,12 @@ def index(
     is_full: bool = False,
     wait_s: float = 10.0,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> IndexReport:
     """Ingest what changed since the last run, or every transcript if `is_full`."""
     store = create_store(config.store_dir)
     options = replace(make_options(config, wait_s), is_full=is_full)
-    report = build(store, options, on_progress)
+    report = build(store, options, on_progress, warn)
     if store.was_exposed:
         report.troubles.append(WAS_OPEN)
     if kind := network_filesystem(config.store_dir):
@@ -39,16 +40,19 @@ def index(
 
 
 def recreate(
-    config: Config, wait_s: float = 10.0, on_progress: Callable[[Progress], None] = lambda _: None
+    config: Config,
+    wait_s: float = 10.0,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[IndexReport, str]:
     """Build a new store and set the old one aside; return the report and the old store's path.
 
     The new store keeps forgotten sessions forgotten, and copies sessions without a transcript.
     """
     if not os.path.isdir(config.store_dir):
-        return index(config, wait_s=wait_s, on_progress=on_progress), ""
+        return index(config, wait_s=wait_s, on_progress=on_progress, warn=warn), ""
     old = Store(config.store_dir)
-    with old.lock(wait_s):
+    with old.lock(wait_s, warn):
         new_dir = new_store_dir(config.store_dir)
         if os.path.isdir(new_dir):
             fsio.remove_tree(new_dir)

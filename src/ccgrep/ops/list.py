@@ -1,5 +1,7 @@
 """Lists sessions."""
 
+from collections import Counter
+
 from msgspec import Struct
 
 from ccgrep import refs
@@ -10,7 +12,7 @@ from ccgrep.search.index_opener import open_index, open_without_index
 from ccgrep.search.request import Filters
 from ccgrep.search.searcher import Searcher
 from ccgrep.store.lifecycle import read_consistently
-from ccgrep.store.lineage import walk_trees
+from ccgrep.store.lineage import find_tops, walk_trees
 from ccgrep.store.machines import name_machine, read_machines
 from ccgrep.store.manifest import Row
 
@@ -18,22 +20,29 @@ from ccgrep.store.manifest import Row
 class ListedSession(Struct, frozen=True):
     """A session with its shortest unambiguous id, and its depth if listed as a tree.
 
-    `row.provenance` tells whether it came from another machine.
+    `subagents` counts those that are folded into it. `row.provenance` tells whether it came from
+    another machine.
     """
 
     row: Row
     short_id: str
     depth: int | None = None
+    subagents: int = 0
     machine: str = ""  # its name, or "" if there never was a remote
 
 
 def list_sessions(
-    config: Config, filters: Filters, limit: int = 0, is_tree: bool = False
+    config: Config,
+    filters: Filters,
+    limit: int = 0,
+    is_tree: bool = False,
+    is_folded: bool = False,
 ) -> list[ListedSession]:
     """Return sessions with turns, the most recent first.
 
-    As a tree, sub-agents and forks follow the session that they come from. `limit` is the maximum
-    number of sessions, or of trees; 0 means no limit.
+    As a tree, sub-agents and forks follow the session that they come from. Folded, sub-agents are
+    counted with the listed session that started them. `limit` is the maximum number of sessions,
+    or of trees; 0 means no limit.
     """
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     short = refs.short_ids(row.session.id for row in rows)
@@ -43,26 +52,36 @@ def list_sessions(
         for row in rows
         if row.session.turns and not row.is_superseded and passes_documents(row.session, filters)
     ]
+    if filters.except_ids:
+        tops = find_tops(rows, filters.except_ids)
+        listed = [row for row in listed if tops[row.session.id] not in filters.except_ids]
     if passing is not None:
         listed = [row for row in listed if row.session.id in passing]
     listed.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
+    folded: Counter[str] = Counter()
     nodes: list[tuple[Row, int | None]]
     if is_tree:
         nodes = read_consistently(
             config.store_dir, lambda store: [*walk_trees(store, listed, limit)]
         )
     else:
+        if is_folded:
+            ids = {row.session.id for row in listed}
+            tops = find_tops(rows, ids)
+            folded.update(tops[id] for id in ids if tops[id] != id)
+            listed = [row for row in listed if tops[row.session.id] == row.session.id]
         nodes = [(row, None) for row in listed[: limit or None]]
     machines = read_machines(config.store_dir)
     return [
-        ListedSession(row, short[row.session.id], depth, name_machine(machines, row))
+        ListedSession(row, short[id], depth, folded[id], name_machine(machines, row))
         for row, depth in nodes
+        for id in (row.session.id,)
     ]
 
 
 def _passing_sessions(config: Config, filters: Filters) -> set[str] | None:
     """Return the sessions with a turn that passes the filters, or None if all do."""
-    if filters._replace(documents="include") == Filters():
+    if filters._replace(documents="include", except_ids=frozenset()) == Filters():
         return None
     try:
         index = open_index(config.store_dir) or open_without_index(config.store_dir, "literal")

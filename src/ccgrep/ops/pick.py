@@ -1,6 +1,6 @@
 """Finds what `ccgrep pick` offers: recent turns, and commands that agents ran."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ccgrep.blame.file_access import SHELL_TOOLS
@@ -9,35 +9,48 @@ from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.index_opener import open_current_reader
+from ccgrep.search.query import content_units, parse
 from ccgrep.search.request import Filters
+from ccgrep.search.snippet import Span, word_finder
 from ccgrep.search.turn_reader import TurnReader
 from ccgrep.stats.shell import script_of
 from ccgrep.store.lifecycle import open_store
 from ccgrep.text import one_line
 
-_MAX_TURNS = 100
 _MAX_COMMAND_TURNS = 5000
 
 
 class RecentTurn(NamedTuple):
-    """The place of a turn and its prompt."""
+    """A turn with its prompt or, without one, its answer."""
 
     short_id: str
     turn: int
-    prompt: str
+    text: str
+    project: str
+    started: int
 
 
-def recent_turns(config: Config, filters: Filters) -> Iterator[RecentTurn]:
-    """Yield the most recent turns that pass the filters, the newest first."""
+def recent_turns(config: Config, filters: Filters, limit: int) -> Iterator[RecentTurn]:
+    """Yield the most recent turns that pass the filters, the newest first; 0 is no limit."""
     reader = open_current_reader(config.store_dir)
     if reader is None:
         return
-    hits = _newest_hits(reader, filters, _MAX_TURNS)
+    hits = _newest_hits(reader, filters, limit)
     turns = [reader.stored_at(hit.address) for hit in hits]
     short = short_ids((session for (session, _), _ in turns), reader.session_ids)
-    for (session, number), stored in turns:
+    for hit, ((session, number), stored) in zip(hits, turns, strict=True):
         if stored is not None:
-            yield RecentTurn(short[session], number, stored.prompt.strip() or stored.answer)
+            text = stored.prompt.strip() or stored.answer
+            yield RecentTurn(short[session], number, text, stored.project, hit.started)
+
+
+def make_finder(config: Config, query: str) -> Callable[[str], list[Span]]:
+    """Return a function that finds the words of a query in a text."""
+    reader = open_current_reader(config.store_dir)
+    if reader is None:
+        return lambda _: []
+    units = content_units(parse(query, reader.stems, reader.tokens))
+    return word_finder(units, reader.stems)
 
 
 def past_commands(config: Config, filters: Filters) -> Iterator[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ccgrep.kinds import TextKind
     from ccgrep.refresh.background import BackgroundRefresh
     from ccgrep.search.index_opener import OpenIndex
+    from ccgrep.search.near_miss import NearMiss
     from ccgrep.search.snippet import MatchFinder
 
     Found = tuple[Searcher, Answer, MatchFinder]
@@ -30,6 +31,7 @@ class Result(NamedTuple):
     coverage: Coverage
     seconds: float
     searcher: Searcher
+    near_miss: NearMiss | None = None  # for a search without hits
 
     def found(self, kinds: Sequence[TextKind]) -> list[FoundHit]:
         """Return the hits with their texts."""

@@ -38,9 +38,14 @@ class Conversation(Struct, frozen=True):
     machine: str = ""  # the name of the other machine that it came from
 
 
-def show(config: Config, ref: str, before: int = 0, after: int = 0) -> Conversation:
-    """Return the session that `ref` names, or the turn with its neighbours."""
-    return read_consistently(config.store_dir, lambda store: _show(store, ref, before, after))
+def show(config: Config, ref: str, before: int = 0, after: int = 0, limit: int = 0) -> Conversation:
+    """Return the session that `ref` names, or the turn with its neighbours.
+
+    `limit` is the maximum number of turns; 0 means no limit.
+    """
+    return read_consistently(
+        config.store_dir, lambda store: _show(store, ref, before, after, limit)
+    )
 
 
 def read_blob(config: Config, ref: str) -> bytes | None:
@@ -63,7 +68,7 @@ def show_range(config: Config, ref: str, start: int, count: int) -> Conversation
     return read_consistently(config.store_dir, read)
 
 
-def _show(store: Store, ref: str, before: int, after: int) -> Conversation:
+def _show(store: Store, ref: str, before: int, after: int, limit: int) -> Conversation:
     row, turn, id = refs.find(store, list(store.rows()), ref)
     if id is not None:
         row, turn = _first_place(store, id)
@@ -72,8 +77,9 @@ def _show(store: Store, ref: str, before: int, after: int) -> Conversation:
         entry = Entry(turn=id, start=0, end=0)
         return Conversation(None, (PlacedTurn(0, entry, store.load(id, Turn)),))
     if turn is None:
-        return _read(store, row, slice(None))
-    return _read(store, row, slice(max(turn - before, 0), turn + after + 1), turn)
+        return _read(store, row, slice(limit or None))
+    first, end = max(turn - before, 0), turn + after + 1
+    return _read(store, row, slice(first, min(end, first + limit) if limit else end), turn)
 
 
 def _first_place(store: Store, id: ObjectId) -> tuple[Row | None, int | None]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from ccgrep.config import Config
+from ccgrep.errors import CcgrepError
+from ccgrep.fulltext import generations
 from ccgrep.ingest.exclude import drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.plan import plan
 from ccgrep.model import BadSpot
@@ -42,6 +44,22 @@ class Unkept(Struct):
     days_left: int | None = None  # None: no client deletes them
 
 
+class EmbeddingStatus(Struct, frozen=True):
+    """How many texts within the embedding window have vectors of the configured model.
+
+    `problem` says why nothing can be embedded.
+    """
+
+    model: str = ""
+    embedded: int = 0
+    pending: int = 0
+    window_days: int = 0  # 0: no window
+    outside_window: int = 0  # turns without vectors because of their age
+    texts_per_second: float | None = None  # of the last large embedding
+    seconds_left: float | None = None
+    problem: str = ""
+
+
 class Status(Struct):
     """The state of the store. `ccgrep status --json` prints these fields."""
 
@@ -59,6 +77,7 @@ class Status(Struct):
     bad_lines: int = 0
     unknown_types: dict[str, int] = {}
     last_indexed: int | None = None
+    embeddings: EmbeddingStatus | None = None  # None: the setting `embed` is never
 
 
 def status(config: Config) -> Status:
@@ -75,6 +94,7 @@ def _status(config: Config, store: Store) -> Status:
         store_bytes=store.size(),
         store_dir=config.store_dir,
         last_indexed=snapshot.created or None,
+        embeddings=_embedding_status(config),
     )
     for row in rows:
         _add_row(result, row)
@@ -122,6 +142,45 @@ def _add_row(result: Status, row: Row) -> None:
     result.bad_lines += session.bad_lines
     for name, number in session.unknown_types.items():
         result.unknown_types[name] = result.unknown_types.get(name, 0) + number
+
+
+def _embedding_status(config: Config) -> EmbeddingStatus | None:
+    """Return the state of the embeddings, or None if there are none and none are wanted."""
+    has_vectors = os.path.isdir(os.path.join(config.store_dir, "vectors"))
+    if config.embed == "never" and not has_vectors:
+        return None
+    try:
+        return _count_embeddings(config)
+    except (CcgrepError, ImportError) as error:
+        return EmbeddingStatus(window_days=config.embed_window_days, problem=str(error))
+
+
+def _count_embeddings(config: Config) -> EmbeddingStatus:
+    from ccgrep.semantic import configured_model, embedding  # noqa: PLC0415 - needs the extra
+    from ccgrep.semantic.vector_files import model_dir  # noqa: PLC0415
+    from ccgrep.semantic.vectors import Vectors  # noqa: PLC0415
+
+    model = configured_model.find_unverified_model(config)
+    days = config.embed_window_days
+    generation = generations.current(config.store_dir)
+    if generation is None:
+        return EmbeddingStatus(model.name, window_days=days)
+    reader = generations.open_reader(generation.path)
+    since = embedding.window_start(days, generation.newest)
+    surfaces = (*config.surfaces, "title")
+    known = Vectors(model_dir(config.store_dir, model.id)).keys()
+    found = embedding.find_pending(reader, known, surfaces, since)
+    pending = len(found.texts)
+    rate = configured_model.read_rate(config, model)
+    return EmbeddingStatus(
+        model=model.name,
+        embedded=found.total - pending,
+        pending=pending,
+        window_days=days,
+        outside_window=embedding.count_outside(reader, known, surfaces, since),
+        texts_per_second=rate,
+        seconds_left=pending / rate if rate else None,
+    )
 
 
 def bad_spots(config: Config) -> Iterator[tuple[str, BadSpot]]:

@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
-from ccgrep.output.formatting import local_time
+from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
+from ccgrep.output.formatting import AGENTS, local_time
 from ccgrep.output.safe_html import (
     highlighting_css,
     render_code,
     render_line,
     render_markdown,
-    render_plain,
 )
-from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
+from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, one_line
 
 _IMAGES = {
@@ -30,8 +29,8 @@ _IMAGES = {
     b"GIF8": "image/gif",
     b"RIFF": "image/webp",
 }
-_AGENTS = {"claude_code": "Claude", "codex": "Codex"}
 _MAX_TURNS_WITHOUT_CONTENTS = 3
+_TITLE_COLUMNS = 200  # The stylesheet shows one line of it.
 _STYLESHEET = os.path.join(os.path.dirname(__file__), "conversation.css")
 
 
@@ -57,7 +56,7 @@ def html_lines(
 def _title(conversation: Conversation) -> str:
     if conversation.session is None:
         return f"@{conversation.turns[0].entry.turn.hex()[:10]}"
-    return clip(one_line(conversation.session.title), 200) or conversation.session.id
+    return clip(one_line(conversation.session.title), _TITLE_COLUMNS) or conversation.session.id
 
 
 def _page_head(title: str) -> Iterator[str]:
@@ -90,7 +89,7 @@ def _conversation(
 ) -> Iterator[str]:
     agent = "Agent"
     if conversation.session is not None:
-        agent = _AGENTS[conversation.session.source]
+        agent = AGENTS[conversation.session.source]
         yield from _session_head(conversation.session, conversation.is_gone, _title(conversation))
     if len(conversation.turns) > _MAX_TURNS_WITHOUT_CONTENTS:
         prompts = ((p.number, p.turn.prompt if p.turn else "") for p in conversation.turns)
@@ -102,13 +101,11 @@ def _conversation(
 
 def _session_head(session: Session, is_gone: bool, title: str) -> Iterator[str]:
     yield f"<h1>{render_line(title)}</h1>"
-    facts = [
-        f"{session.id} ({session.source})",
-        session.project,
-        f"{local_time(session.started)} | {session_facts(session)}",
-        *session_notes(session, is_gone),
-    ]
-    yield from (f'<p class="facts">{render_line(fact)}</p>' for fact in facts if fact)
+    facts = (session.project, local_time(session.started), session_facts(session))
+    yield f'<p class="facts">{render_line(" · ".join(filter(None, facts)))}</p>'
+    yield f'<p class="facts"><code>{render_line(resume_line(session))}</code></p>'
+    notes = session_notes(session, is_gone)
+    yield from (f'<p class="facts">{render_line(note)}</p>' for note in notes)
 
 
 def _turn(
@@ -127,7 +124,7 @@ def _turn(
 def _content(turn: Turn, agent: str, include: Include, read: ReadBlob) -> Iterator[str]:
     if turn.prompt or turn.attached:
         yield '<p class="who you">You</p>'
-        yield f'<div class="typed" dir="auto">{render_plain(turn.prompt)}</div>'
+        yield f'<div class="typed" dir="auto">{render_markdown(turn.prompt)}</div>'
         yield from _blobs(turn.attached, read)
     is_agent_named = False
     for part in include.parts(turn):

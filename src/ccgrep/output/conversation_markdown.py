@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 
 from ccgrep.model import Blob, Note, Session, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.conversation_text import LOST, blob_line, session_facts, session_notes
-from ccgrep.output.formatting import local_time
-from ccgrep.output.turn_parts import Include, readable_input, summary_line, turn_mark
+from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
+from ccgrep.output.formatting import AGENTS, local_time
+from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, escape, one_line, redact
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 _BACKTICKS = re.compile(r"`{3,}")
+_BACKTICK_RUN = re.compile("`+")
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
 
 
@@ -48,10 +49,11 @@ def _conversation(conversation: Conversation, include: Include) -> Iterator[str]
 def _head(session: Session, is_gone: bool) -> Iterator[str]:
     yield f"# {_inline(clip(one_line(session.title), 200)) or session.id}"
     yield ""
-    yield f"- Session: {_inline(session.id)} ({_inline(session.source)})"
-    yield f"- Project: {_inline(session.project) or '?'}"
+    yield f"- Session: {_code(session.id)} ({AGENTS[session.source]})"
+    yield f"- Project: {_code(session.project) if session.project else '?'}"
     yield f"- Started: {local_time(session.started)}"
-    yield f"- {_inline(session_facts(session))}"
+    yield f"- {session_facts(session)}"
+    yield f"- {'Show' if session.kind == 'document' else 'Resume'}: {_code(resume_line(session))}"
     yield from (f"- {note}" for note in session_notes(session, is_gone))
 
 
@@ -101,6 +103,14 @@ def _fence(text: str, language: str = "") -> Iterator[str]:
     fence = "`" * (max((len(run) for run in _BACKTICKS.findall(content)), default=2) + 1)
     name = language.rpartition(".")[2]  # the suffix, if `language` is a file name
     yield from ("", f"{fence}{name if _LANGUAGE.fullmatch(name) else ''}", content, fence)
+
+
+def _code(text: str) -> str:
+    """Return the text in one line as code, which needs no backslashes and can be copied."""
+    line = one_line(text)
+    fence = "`" * (max((len(run) for run in _BACKTICK_RUN.findall(line)), default=0) + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{space}{line}{space}{fence}"
 
 
 def _inline(text: str) -> str:

@@ -77,7 +77,8 @@ def fsck_fields(result: FsckResult) -> dict[str, Any]:
 
 
 def forget_fields(result: ForgetReport) -> dict[str, Any]:
-    return {"forgotten": list(result.sessions), **msgspec.structs.asdict(result.report)}
+    fields = msgspec.structs.asdict(result.report)
+    return {"forgotten": list(result.sessions), "held_by": result.copies, **fields}
 
 
 def restore_fields(files: Sequence[RestoredFile]) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def join_parts(parts: Iterable[SnippetPart], width: int, style: Style) -> str:
     """Return the parts as one line of at most `width` columns that is safe to print."""
     texts: list[str] = []
     left = width
+    parts = iter(parts)
     for part in parts:
         text = make_visible(_collapse_space(part.text))
         if not texts:
@@ -62,14 +63,13 @@ def join_parts(parts: Iterable[SnippetPart], width: int, style: Style) -> str:
         if not text:
             continue
         used = columns(text)
-        if used > left:
-            text = clip(text, left)
+        is_cut = used > left or (used == left and any(rest.text.strip() for rest in parts))
+        if is_cut:
+            text = clip(f"{text}…", left)  # longer than the room, so clip ends it with an ellipsis
         texts.append(style.red(text) if part.is_match else text)
-        if used > left:
+        if is_cut:
             return "".join(texts)
         left -= used
-        if left == 0:
-            break
     return "".join(texts).rstrip()
 
 

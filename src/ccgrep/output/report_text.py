@@ -8,7 +8,7 @@ from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.gc import ForgetReport
 from ccgrep.ops.restore import RestoredFile
 from ccgrep.ops.secrets import FoundSecret
-from ccgrep.ops.status import Status
+from ccgrep.ops.status import EmbeddingStatus, Status
 from ccgrep.output.formatting import byte_size, pluralize, short_age
 from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
@@ -72,6 +72,7 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
     else:
         yield "Behind     nothing"
     yield from _keep_lines(status)
+    yield f"Embedded   {_embedding_text(status.embeddings)}"
     if status.bad_lines:
         yield f"Damaged    {pluralize(status.bad_lines, 'spot')} in transcripts could not be read"
     if status.unknown_types:
@@ -79,6 +80,31 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
         yield f"Unknown    {names}"
     when = f"{short_age(status.last_indexed, now_ms)} ago" if status.last_indexed else "never"
     yield f"Indexed    {when}"
+
+
+def _embedding_text(status: EmbeddingStatus | None) -> str:
+    """Return what is embedded, with which model, and what is missing."""
+    if status is None:
+        return "nothing: the setting embed is never"
+    if status.problem:
+        return f"nothing: {one_line(status.problem)}"
+    days = status.window_days
+    window = f"of the last {pluralize(days, 'day')}" if days else "of all turns"
+    parts = [f"{pluralize(status.embedded, 'text')} {window} by {one_line(status.model)}"]
+    if status.pending:
+        parts.append(f"{status.pending:,} pending{_time_left(status)}: run `ccgrep index`")
+    if status.outside_window:
+        older = f"{pluralize(status.outside_window, 'older turn')} not embedded"
+        parts.append(f"{older}: run `ccgrep index --embed-all`")
+    return "; ".join(parts)
+
+
+def _time_left(status: EmbeddingStatus) -> str:
+    if status.texts_per_second is None or status.seconds_left is None:
+        return ""
+    left = status.seconds_left
+    duration = f"{left / 60:.0f} min" if left >= 120 else f"{left:.0f} s"
+    return f" (about {duration} at {status.texts_per_second:.0f}/s)"
 
 
 def _keep_lines(status: Status) -> Iterator[str]:
@@ -150,6 +176,12 @@ def forget_lines(result: ForgetReport) -> Iterator[str]:
     if result.machines:
         names = ", ".join(map(one_line, result.machines))
         yield f"note: run `ccgrep sync`; then {names} will forget it when they sync next"
+
+
+def copies_note(copies: Mapping[str, int]) -> str:
+    """Return which forks and copies still hold forgotten turns, and how to forget them."""
+    held = ", ".join(f"{id} ({pluralize(number, 'turn')})" for id, number in copies.items())
+    return f"forks and copies still hold these turns: {held}; `ccgrep forget --forks` takes them"
 
 
 def secret_line(found: FoundSecret, is_full_id: bool) -> str:

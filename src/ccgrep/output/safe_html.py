@@ -34,11 +34,6 @@ def render_line(text: str) -> str:
     return html.escape(one_line(text))
 
 
-def render_plain(text: str) -> str:
-    """Return the text unchanged, for an element that preserves white space."""
-    return html.escape(escape(text))
-
-
 def render_markdown(text: str) -> str:
     if len(text) > _MAX_MARKDOWN_CHARS:
         return render_code(text)

@@ -8,6 +8,7 @@ from ccgrep.model import Turn
 from ccgrep.ops.search import Result
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.json_document import coverage_fields, encode_document
+from ccgrep.output.near_miss_text import near_miss_fields
 from ccgrep.output.session_json import turn_messages
 from ccgrep.output.turn_parts import Include
 from ccgrep.paths import last_name
@@ -21,7 +22,16 @@ def search_fields(
     result: Result, hits: list[FoundHit], searcher: Searcher, config: Config, request: Request
 ) -> dict[str, Any]:
     coverage, covered = result.coverage, result.coverage.embedded
-    embedding = {} if covered is None else {"embedded": covered.texts, "to_embed": covered.total}
+    embedding = (
+        {}
+        if covered is None
+        else {
+            "embedded": covered.texts,
+            "to_embed": covered.total,
+            "outside_window": covered.outside,
+        }
+    )
+    miss = {} if result.near_miss is None else {"near_miss": near_miss_fields(result.near_miss)}
     return {
         "query": " ".join(request.patterns),
         "total_results": result.answer.total,
@@ -36,6 +46,7 @@ def search_fields(
             _hit_fields(rank, found, searcher, config, request)
             for rank, found in enumerate(hits, 1)
         ],
+        **miss,
     }
 
 

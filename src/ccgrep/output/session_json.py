@@ -51,6 +51,7 @@ def _listed_fields(item: ListedSession) -> dict[str, Any]:
     return {
         **_session_fields(row.session),
         "short_id": item.short_id,
+        "subagent_count": item.subagents,
         "session_path": row.files[0].path if row.files else None,
         "is_gone": row.is_gone,
         "machine": item.machine or None,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ccgrep.ops.list import ListedSession
-from ccgrep.output.formatting import short_age
+from ccgrep.output.formatting import pluralize, short_age
 from ccgrep.output.style import Style
 from ccgrep.paths import last_name
 from ccgrep.text import clip, columns, one_line
@@ -37,8 +37,11 @@ def list_lines(
 
 def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
     session = item.row.session
+    count = item.subagents
+    parent = f" of {one_line(session.parent)[:8]}" if session.parent and not item.depth else ""
     labels = {
-        "sub-agent": session.kind == "subagent",
+        f"+{pluralize(count, 'sub-agent')}": count > 0,
+        f"sub-agent{parent}": session.kind == "subagent",
         "fork": session.kind == "main" and bool(session.forked_from or item.depth),
         "machine": session.kind == "worker",
         "document": session.kind == "document",

@@ -7,7 +7,7 @@ from ccgrep.output.formatting import local_time, pluralize
 from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.output.style import Style
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, Tokens, ToolUse
-from ccgrep.stats.suggest import HIGH_USES, MEDIUM_USES, Suggestions
+from ccgrep.stats.suggest import HIGH_USES, MEDIUM_USES, Reviewed, Suggestions
 from ccgrep.text import clip, columns, one_line
 
 _BAR_WIDTH = 20
@@ -149,7 +149,12 @@ _LEVELS = (
 )
 
 
-def suggestions(report: Suggestions, limit: int, style: Style) -> Iterator[str]:
+_REVIEW = "Review carefully (exact commands that run the project's own code or tools):"
+
+
+def suggestions(
+    report: Suggestions, reviewed: Sequence[Reviewed], limit: int, style: Style
+) -> Iterator[str]:
     """Yield the suggestions in the layout of recall."""
     yield style.bold("Suggested Bash Permissions")
     yield "=========================="
@@ -159,13 +164,17 @@ def suggestions(report: Suggestions, limit: int, style: Style) -> Iterator[str]:
     for level, title in _LEVELS:
         rules = [rule for rule in report.suggestions if rule.confidence == level]
         yield from _rules(title, [(rule.pattern, rule.uses, "") for rule in rules], style)
+    yield from _rules(_REVIEW, [(each.command, each.uses, each.reason) for each in reviewed], style)
     visible = report.skipped[: limit or None]
-    yield from _rules("Not suggested (can destroy, write, or run other programs):", visible, style)
+    skipped = [(pattern, uses, f"[SKIPPED] {reason}") for pattern, uses, reason in visible]
+    yield from _rules("Not suggested (can destroy, write, or run other programs):", skipped, style)
     if len(report.skipped) > len(visible):
         yield f"  … and {len(report.skipped) - len(visible):,} more: -n 0 lists all"
     if report.allowed:
         yield ""
         yield style.dim("→ ccgrep stats bash --suggest --settings")
+    if reviewed:
+        yield style.dim("→ ccgrep stats bash --suggest --settings --include-reviewed")
 
 
 def _rules(title: str, rows: Sequence[tuple[str, int, str]], style: Style) -> Iterator[str]:
@@ -177,5 +186,5 @@ def _rules(title: str, rows: Sequence[tuple[str, int, str]], style: Style) -> It
     width = max(map(columns, names))
     for name, (_, uses, reason) in zip(names, rows, strict=True):
         pad = " " * (width - columns(name))
-        skipped = style.dim(f" [SKIPPED] {reason}") if reason else ""
-        yield f"  - {name}{pad}  ({pluralize(uses, 'use')}){skipped}"
+        note = style.dim(f" {reason}") if reason else ""
+        yield f"  - {name}{pad}  ({pluralize(uses, 'use')}){note}"

@@ -9,7 +9,7 @@ from ccgrep.output.formatting import iso_time
 from ccgrep.output.json_document import coverage_fields
 from ccgrep.search.request import Coverage
 from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, ToolUse
-from ccgrep.stats.suggest import Suggestions
+from ccgrep.stats.suggest import Reviewed, Suggestions
 
 T = TypeVar("T")
 
@@ -86,7 +86,9 @@ def limit_rows(dimension: Dimension, rows: Sequence[T], limit: int) -> Sequence[
     return rows[: limit or None]
 
 
-def suggestions(report: Suggestions, coverage: Coverage) -> dict[str, Any]:
+def suggestions(
+    report: Suggestions, reviewed: Iterable[Reviewed], coverage: Coverage
+) -> dict[str, Any]:
     return {
         "coverage": coverage_fields(coverage),
         "suggestions": [
@@ -99,6 +101,15 @@ def suggestions(report: Suggestions, coverage: Coverage) -> dict[str, Any]:
             }
             for each in report.suggestions
         ],
+        "reviewed": [
+            {
+                "pattern": each.command,
+                "rule": each.rule,
+                "count": each.uses,
+                "reason": each.reason,
+            }
+            for each in reviewed
+        ],
         "skipped": [
             {"pattern": pattern, "count": uses, "reason": reason}
             for pattern, uses, reason in report.skipped
@@ -107,7 +118,7 @@ def suggestions(report: Suggestions, coverage: Coverage) -> dict[str, Any]:
 
 
 def settings(rules: Iterable[str]) -> str:
-    """Return a block for Claude Code's settings.json. Rules never come from transcripts."""
+    """Return a block for Claude Code's settings.json. Rules have no quotes and no control codes."""
     block = msgspec.json.encode({"permissions": {"allow": list(rules)}})
     return msgspec.json.format(block, indent=2).decode()
 

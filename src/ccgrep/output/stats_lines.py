@@ -3,11 +3,11 @@
 An unknown name is `-`. docs/scripting.md documents the columns, which are stable.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, ToolUse
-from ccgrep.stats.suggest import Suggestions
+from ccgrep.stats.suggest import Reviewed, Suggestions
 from ccgrep.text import one_line
 
 
@@ -41,10 +41,12 @@ def tokens(report: TokenReport, limit: int) -> Iterator[str]:
             yield _line(dimension, name, *used)
 
 
-def suggestions(report: Suggestions) -> Iterator[str]:
-    """Yield CONFIDENCE or `skipped`, RULE or pattern, COUNT, REASON."""
+def suggestions(report: Suggestions, reviewed: Iterable[Reviewed]) -> Iterator[str]:
+    """Yield CONFIDENCE, `review` or `skipped`, RULE or pattern, COUNT, REASON."""
     for suggestion in report.suggestions:
         yield _line(suggestion.confidence, suggestion.rule, suggestion.uses, suggestion.reason)
+    for each in reviewed:
+        yield _line("review", each.rule, each.uses, each.reason)
     for skipped in report.skipped:
         yield _line("skipped", *skipped)
 

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ccgrep.lazy_re import compile_pattern
-from ccgrep.model import Note, Text, Thinking, ToolCall, Turn
+from ccgrep.model import Blob, Note, Text, Thinking, ToolCall, ToolResult, Turn
 from ccgrep.ops.show import PlacedTurn
-from ccgrep.text import redact
+from ccgrep.output.formatting import byte_size
+from ccgrep.text import one_line, redact
 
 _MAX_COMMAND_CHARS = 200
 _PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)"
@@ -19,6 +20,7 @@ class Include(NamedTuple):
 
     tools: bool = False
     thinking: bool = False
+    full: bool = False  # complete outputs of tools in text, instead of their first lines
 
     def parts(self, turn: Turn) -> Iterator[Note | Text | Thinking | ToolCall]:
         """Yield what follows the prompt of a turn."""
@@ -99,6 +101,17 @@ def readable_input(call: ToolCall) -> ReadableInput:
             return ReadableInput("\n".join(diffs), "diff")
     pretty = msgspec.json.format(msgspec.json.encode(call.input), indent=2)
     return ReadableInput(pretty.decode(), "json")
+
+
+def output_text(result: ToolResult) -> str:
+    """Return the output of a call, with a line for each image or document in it."""
+    return "\n".join([*([result.text] if result.text else []), *map(blob_line, result.blobs)])
+
+
+def blob_line(blob: Blob) -> str:
+    """Return a line such as `[image: png, 84 KB, @86fa2311d1]`, with the REF of the bytes."""
+    kind = one_line(blob.media_type).replace("/", ": ", 1) or "payload"
+    return f"[{kind}, {byte_size(blob.size)}, @{blob.sha256[:10]}]"
 
 
 def _patched_files(patch: Any) -> str:

@@ -57,6 +57,7 @@ class BackgroundRefresh:
         self._child = child
         self._results = results
         self._is_awaited = False
+        self._is_closed = False
 
     def wait(self) -> Refreshed:
         """Return the result of the refresh; if the child failed, refresh here."""
@@ -68,8 +69,16 @@ class BackgroundRefresh:
 
         return refresh(self._config, self._feedback)
 
+    def finish(self) -> None:
+        """Wait until the store is up to date and the child has exited."""
+        self.wait()
+        self.close()
+
     def close(self) -> None:
         """Wait until the child exits. A refresh that nobody waited for is killed, which is safe."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         if not self._is_awaited:
             os.kill(self._child, _SIGKILL)
         os.close(self._results)

@@ -29,6 +29,7 @@ from ccgrep.store.store import Store
 WAS_OPEN = "the store's directory was open to other users: it is private now (0700)"
 
 _WAIT_S = 0.2
+_FIRST_WAIT_S = 600.0
 _MAX_GROWN_BYTES = 64 * 1024 * 1024  # verifying the checksum of the part already read: 20 ms
 _GARBAGE_SHARE = 0.25
 _GARBAGE_ALWAYS_BYTES = 16 * 1024 * 1024
@@ -40,25 +41,20 @@ def update(
     changed: list[str] | None,
     feedback: Feedback,
     report: Callable[[Refreshed], object],
+    is_always_bounded: bool = False,
 ) -> None:
     """Ingest the changed transcripts, and report as soon as they can be searched.
 
     If `changed` is None, or holds a transcript that did more than grow, scan all roots.
     """
-    if not changed or not ingest_grown(config, changed, report):
-        report(refresh(config, feedback))
+    if not changed or not ingest_grown(config, changed, report, feedback.warn):
+        report(refresh(config, feedback, is_always_bounded))
 
 
-def bring_up_to_date(config: Config, feedback: Feedback) -> None:
-    """Detect changes and ingest them in this process."""
-    changed = detect_changes(config.store_dir, [root.path for root in config.roots], config.exclude)
-    if changed != []:
-        update(config, changed, feedback, lambda _: None)
-
-
-def refresh(config: Config, feedback: Feedback) -> Refreshed:
+def refresh(config: Config, feedback: Feedback, is_always_bounded: bool = False) -> Refreshed:
     """Scan the roots and ingest what changed, within the time budget; the first time, everything.
 
+    With `is_always_bounded`, the first time keeps to the time budget too.
     If another process holds the lock or the disk is full, warn and leave the store as it is.
     """
     is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
@@ -67,25 +63,42 @@ def refresh(config: Config, feedback: Feedback) -> Refreshed:
             "no transcripts found: neither ~/.claude nor ~/.codex exists; "
             "run `ccgrep index --root DIR` to ingest another directory"
         )
-    options = make_options(config, _WAIT_S)
+    # The first time there is nothing to answer from: wait for a process that builds the store.
+    options = make_options(config, _FIRST_WAIT_S if is_first else _WAIT_S)
     if not is_first:
-        options = replace(options, budget_s=config.refresh_budget_s, kinds=None)
+        options = replace(options, kinds=None)
+    if not is_first or is_always_bounded:
+        options = replace(options, budget_s=config.refresh_budget_s)
     try:
         store = create_store(config.store_dir)
         if store.was_exposed:
             feedback.warn(WAS_OPEN)
-        report = build(store, options, feedback.on_progress)
+        report = build(store, options, feedback.on_progress, feedback.warn)
     except (LockedError, WriteError) as error:
         if is_first:
             raise
-        feedback.warn(f"searching what is indexed so far: {error}")
+        feedback.warn(f"using what is indexed so far: {error}")
         return Refreshed(is_changed=True, is_fresh=False)
+    _warn_of_damage(report, feedback.warn)
     if report.behind_files:
         feedback.warn(
             f"{report.behind_files:,} files ({report.behind_bytes / 1e6:,.1f} MB) are not indexed "
             "yet, the oldest ones: run `ccgrep index`"
         )
     return Refreshed(True, not report.behind_files, report.behind_files, report.behind_bytes)
+
+
+def _warn_of_damage(report: IndexReport, warn: Callable[[str], None]) -> None:
+    """Warn of transcripts that could not be read, and of damaged spots in others."""
+    # A client's directory may lack the folder for transcripts. Only `ccgrep index` reports that.
+    troubles = [trouble for trouble in report.troubles if not trouble.endswith(": not found")]
+    if troubles:
+        others = len(troubles) - 1
+        more = f" (and {others:,} other{'s' if others > 1 else ''})" if others else ""
+        warn(f"cannot read {troubles[0]}{more}: the answer may lack turns")
+    if report.bad_lines:
+        spots = "1 damaged spot" if report.bad_lines == 1 else f"{report.bad_lines:,} damaged spots"
+        warn(f"skipped {spots} in transcripts: run `ccgrep status -v`")
 
 
 def make_options(config: Config, wait_s: float) -> Options:
@@ -100,11 +113,14 @@ def make_options(config: Config, wait_s: float) -> Options:
 
 
 def build(
-    store: Store, options: Options, on_progress: Callable[[Progress], None] = lambda _: None
+    store: Store,
+    options: Options,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> IndexReport:
     """Ingest every transcript that differs from the store, and report what was done."""
     started = time.monotonic()
-    with store.lock(options.wait_s):
+    with store.lock(options.wait_s, warn):
         store.clean_tmp()
         store.rebuild_pack_indexes()
         if options.kinds is not None:
@@ -160,7 +176,10 @@ def _ingest(
 
 
 def ingest_grown(
-    config: Config, paths: list[str], report: Callable[[Refreshed], object] = lambda _: None
+    config: Config,
+    paths: list[str],
+    report: Callable[[Refreshed], object] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> bool:
     """Ingest transcripts that only grew, without scanning the roots; return whether that worked.
 
@@ -173,13 +192,17 @@ def ingest_grown(
     try:
         store = open_store(config.store_dir)
         with store.lock(_WAIT_S):
-            return _ingest_grown(store, found, make_options(config, _WAIT_S), report)
+            return _ingest_grown(store, found, make_options(config, _WAIT_S), report, warn)
     except StoreError:
         return False
 
 
 def _ingest_grown(
-    store: Store, found: Scan, options: Options, report: Callable[[Refreshed], object]
+    store: Store,
+    found: Scan,
+    options: Options,
+    report: Callable[[Refreshed], object],
+    warn: Callable[[str], None],
 ) -> bool:
     store.clean_tmp()
     commit = Commit(store)
@@ -190,6 +213,7 @@ def _ingest_grown(
     if not run.ingest_grown():
         return False
     sync(store, run.release_contents())
+    _warn_of_damage(run.report, warn)
     report(Refreshed(is_changed=run.is_store_changed))
     if run.is_store_changed and len(store.packs()) > _MANY_PACKS:
         _tidy(store)

@@ -14,7 +14,7 @@ from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
-from ccgrep.search.regex import Matcher, Plan, trigrams, whole_words
+from ccgrep.search.regex import Matcher, Plan, edge_words, trigrams, whole_words
 from ccgrep.search.request import Answer, Place, Request
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
 _MACHINE_FACTOR = 0.25
+_MANY_DOCUMENTS = 20
 _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
-    "tool": ("tool", "output"),
+    "tool": ("input", "output"),
     "thinking": ("thinking",),
 }
 
@@ -51,7 +52,7 @@ def search_exact(
 
     def verify_candidates() -> None:
         for document, place, texts in candidates:
-            if request.deadline is not None and time.monotonic() > request.deadline:
+            if request.deadline is not None and time.process_time() > request.deadline:
                 return
             count = sum([matcher.count(text) for text in texts if text])
             if bool(count) == request.invert:
@@ -73,6 +74,7 @@ def search_exact(
 def _run_until(deadline: float | None, work: Callable[[], None]) -> bool:
     """Run `work`, abandon it at the deadline, and return whether it finished in time.
 
+    The deadline is CPU time of this process, so that a busy machine cuts no search short.
     RE2 may need half a minute for one match of a long pattern in a line of a megabyte, and cannot
     be interrupted. It releases the interpreter lock, so this thread can go on without it.
     """
@@ -92,10 +94,13 @@ def _run_until(deadline: float | None, work: Callable[[], None]) -> bool:
             is_running.release()
 
     _thread.start_new_thread(run, ())
-    is_finished = is_running.acquire(timeout=max(deadline - time.monotonic(), 0))
+    is_finished = False
+    # Waiting takes at least as long as the other thread needs for this much CPU time.
+    while not is_finished and (left := deadline - time.process_time()) > 0:
+        is_finished = is_running.acquire(timeout=left)
     if errors:
         raise errors[0]
-    return is_finished and time.monotonic() <= deadline
+    return is_finished and time.process_time() <= deadline
 
 
 def indexed_candidates(
@@ -105,7 +110,12 @@ def indexed_candidates(
     types = request.types or DEFAULT_TYPES
     clauses = filter_clauses(reader, request.filters)
     query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
-    for document in reader.search(clauses.apply(query)):
+    documents = reader.search(clauses.apply(query))
+    if len(documents) > _MANY_DOCUMENTS and not set(types) <= set(DEFAULT_TYPES):
+        from ccgrep.hashing import load_openssl  # noqa: PLC0415 - imports typing
+
+        load_openssl()  # Objects of the store are hashed.
+    for document in documents:
         session_and_turn, said = reader.discussion_at(document.address)
         place = Place(*session_and_turn)
         known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}
@@ -150,11 +160,17 @@ def _plan_query(
 
 
 def _words_in(reader: TextReader, matcher: Matcher, kind: TextKind) -> Callable[[str], list[Query]]:
-    """Return a function that turns the whole words of a literal into queries on a kind of text."""
+    """Return a function that turns the words of a literal into queries on a kind of text.
 
-    def query(word: str) -> Query:
-        (token,), (stem,) = reader.tokens(word), reader.stems(word)
-        fields = _WORD_FIELDS[kind]
-        return reader.any_of([reader.term(f, stem if f == "tool" else token) for f in fields])
+    Words that may continue outside of the literal are compared with every word of the index. That
+    takes longer, so they count only if there are no others.
+    """
 
-    return lambda literal: [query(word) for word in whole_words(literal, matcher.ignore_case)]
+    def queries(literal: str) -> list[Query]:
+        fields, ignore_case = _WORD_FIELDS[kind], matcher.ignore_case
+        if words := whole_words(literal, ignore_case):
+            return [reader.any_of([reader.term(f, w.lower()) for f in fields]) for w in words]
+        patterns = edge_words(literal, ignore_case)
+        return [reader.any_of([reader.words_like(f, p) for f in fields]) for p in patterns]
+
+    return queries

@@ -41,6 +41,9 @@ def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
     if filters.documents != "include":
         clauses = must if filters.documents == "only" else never
         clauses.append(reader.term("kind", KINDS.index("document")))
+    if filters.machines is not None:
+        clauses = never if filters.machines.is_except else must
+        clauses.append(reader.any_value("session", filters.machines.ids))
     if filters.except_ids:
         never.append(reader.any_value("session", filters.except_ids))
     if filters.max_sessions:
@@ -59,17 +62,25 @@ def _required_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
         yield reader.any_value("session", ids)
     if filters.only_ids is not None:
         yield reader.any_value("session", filters.only_ids)
-    if filters.source is not None:
-        yield reader.term("source", filters.source)
-    if filters.branch is not None:
-        yield reader.term("branch", filters.branch)
-    if filters.model is not None:
-        models = [name for name in reader.value_counts("model") if _contains(name, filters.model)]
+    if filters.sources:
+        yield reader.any_value("source", filters.sources)
+    if filters.branches:
+        yield reader.any_value("branch", filters.branches)
+    if filters.models:
+        models = [name for name in reader.value_counts("model") if passes_models(name, filters)]
         yield reader.any_value("model", models)
-    if filters.tool is not None:
-        is_any = filters.tool.lower() == "any"
-        tools = reader.value_counts("tool_name") if is_any else [filters.tool.lower()]
-        yield reader.any_value("tool_name", tools)
+    if filters.tools:
+        names = [name.lower() for name in filters.tools]
+        is_any = "any" in names
+        yield reader.any_value("tool_name", reader.value_counts("tool_name") if is_any else names)
+
+
+def passes_models(name: str, filters: Filters) -> bool:
+    return any(_contains(name, part) for part in filters.models)
+
+
+def passes_tools(name: str, filters: Filters) -> bool:
+    return any(typed.lower() in ("any", name.lower()) for typed in filters.tools)
 
 
 def passes_documents(session: Session, filters: Filters) -> bool:
@@ -82,23 +93,33 @@ def matching_projects(
     list_projects: Callable[[], Iterable[str]], filters: Filters
 ) -> set[str] | None:
     """Return the projects that pass the filters, or None if no filter concerns projects."""
-    if filters.project is None and filters.here is None:
+    if not filters.projects and filters.here is None:
         return None
     known = set(list_projects())
     passing = known
-    for typed, is_match in ((filters.project, _is_named), (filters.here, _is_related)):
-        if typed is None:
-            continue
-        matching = {path for path in known if is_match(path, typed)}
-        if is_match is _is_named and (typed.startswith("-") or typed[1:3] == "--"):
-            matching |= _projects_of_folder(known, typed)
-        if not matching:
-            raise NotFoundError(
-                f"no sessions found for project '{one_line(typed)}': "
-                "`ccgrep list` shows the projects"
-            )
-        passing = passing & matching
+    if filters.projects:
+        passing = set().union(*(_named_projects(known, typed) for typed in filters.projects))
+        _check_found(passing, "' or '".join(filters.projects))
+    if filters.here is not None:
+        related = {path for path in known if _is_related(path, filters.here)}
+        _check_found(related, filters.here)
+        passing = passing & related
     return passing
+
+
+def _check_found(projects: set[str], typed: str) -> None:
+    if not projects:
+        raise NotFoundError(
+            f"no sessions found for project '{one_line(typed)}': `ccgrep list` shows the projects"
+        )
+
+
+def _named_projects(known: set[str], typed: str) -> set[str]:
+    """Return the projects that a value of `--project` names."""
+    matching = {path for path in known if _is_named(path, typed)}
+    if typed.startswith("-") or typed[1:3] == "--":
+        matching |= _projects_of_folder(known, typed)
+    return matching
 
 
 def _is_named(project: str, part: str) -> bool:

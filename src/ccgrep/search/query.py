@@ -69,6 +69,16 @@ class Requirement(NamedTuple):
     units: list[Unit]
     at_least: int
 
+    def needs_text(self, fields_without_positions: Sequence[str]) -> bool:
+        """Return whether the index alone cannot tell if a turn has the units."""
+        is_unordered = bool(fields_without_positions)
+        return any(unit.is_quoted or (unit.is_phrase and is_unordered) for unit in self.units)
+
+    def quoted(self) -> Requirement:
+        """Return a requirement of all quoted phrases alone."""
+        units = [unit for unit in self.units if unit.is_quoted]
+        return Requirement(units, len(units))
+
 
 def parse(text: str, stems: Analyze, tokens: Analyze) -> list[Unit]:
     """Return the units of a query, each once."""
@@ -180,17 +190,24 @@ def meets_any(
 ) -> bool:
     """Return whether the texts of a turn's fields meet one of the requirements.
 
-    Only this finds phrases in fields whose word positions are not indexed.
+    Only this finds phrases in fields whose word positions are not indexed, and tells whether a
+    quoted phrase is there as written.
     """
     from ccgrep.fulltext.expand import expand  # noqa: PLC0415 - few queries have phrases
+    from ccgrep.search.as_typed import has_any  # noqa: PLC0415
 
-    words = {
-        field: tokens(text) if field in TOKENS else stems(expand(text))
-        for field, text in texts.items()
-    }
+    words: dict[str, list[str]] = {}
+
+    def has_unit(unit: Unit, field: str) -> bool:
+        if unit.is_quoted:
+            return has_any([texts[field]], [unit.typed])
+        if field not in words:
+            text = texts[field]
+            words[field] = tokens(text) if field in TOKENS else stems(expand(text))
+        return _has_unit(words[field], unit, field)
+
     return any(
-        sum(any(_has_unit(words[field], unit, field) for field in words) for unit in one.units)
-        >= one.at_least
+        sum(any(has_unit(unit, field) for field in texts) for unit in one.units) >= one.at_least
         for one in requirements
     )
 

@@ -128,6 +128,14 @@ def merge_places(hit: RankedHit, other: RankedHit) -> RankedHit:
     return hit._replace(others=tuple(sorted(places.values(), key=_recent_first)))
 
 
+def append_hits(hits: Sequence[RankedHit], others: Sequence[RankedHit]) -> list[RankedHit]:
+    """Return the hits, then the other turns with lower scores."""
+    known = {hit.document.object_key for hit in hits}
+    lowest = min((hit.score for hit in hits), default=1.0)
+    rest = [hit for hit in others if hit.document.object_key not in known]
+    return [*hits, *(hit._replace(score=hit.score * lowest) for hit in rest)]
+
+
 def _recent_first(document: DocumentHit) -> tuple[bool, int, int, int]:
     is_superseded = document.kind == _SUPERSEDED  # These come last.
     return (is_superseded, -document.started, document.session_key, document.turn)

@@ -27,6 +27,7 @@ _CLASS = r"(?s)\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]"
 _GROUP = r"\((?:\?:|\?P?<\w+>)?"
 _QUOTED = r"(?s)((?<!\\)(?:\\\\)*)\\Q(.*?)(?:\\E|$)"
 _INNER_WORD = r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])"
+_MIN_EDGE_CHARS = 3
 _FOLDED_FROM_UNICODE = frozenset("sSkK")
 
 
@@ -227,6 +228,21 @@ def trigrams(literal: str, ignore_case: bool) -> list[str]:
     folded = trigram_text(literal)
     grams = {folded[i : i + 3] for i in range(len(folded) - 2)}
     return sorted(gram for gram in grams if gram.isascii() or not ignore_case)
+
+
+def edge_words(literal: str, ignore_case: bool) -> list[str]:
+    """Return regular expressions for words that every text that contains `literal` has.
+
+    These are the first and the last word of the literal, which may continue outside of it.
+    """
+    if not literal.isascii():
+        return []
+    never = _FOLDED_FROM_UNICODE if ignore_case else frozenset()
+    return [
+        f"{'' if run.start() else '.*'}{run[0].lower()}{'' if run.end() < len(literal) else '.*'}"
+        for run in compile_pattern("[A-Za-z0-9]+").finditer(literal)
+        if _MIN_EDGE_CHARS <= len(run[0]) < MAX_WORD_CHARS and not never & set(run[0])
+    ]
 
 
 def whole_words(literal: str, ignore_case: bool) -> list[str]:

@@ -9,20 +9,36 @@ if TYPE_CHECKING:
 
 
 SEMANTIC_MODES = ("semantic", "hybrid")
+DISCUSSION_SCORE = 0.5
+"""A turn whose discussion has all words scores more, one that needs its tool calls does not."""
+
+
+class SessionIds(NamedTuple):
+    """Whole session ids. If `is_except`, it stands for all sessions but these."""
+
+    ids: frozenset[str]
+    is_except: bool = False
+
+    def has(self, id: str) -> bool:
+        return (id in self.ids) != self.is_except
 
 
 class Filters(NamedTuple):
-    """Which turns to search; a turn must pass every filter that is set."""
+    """Which turns to search; a turn must pass every filter that is set.
 
-    project: str | None = None
+    The values of one filter are alternatives.
+    """
+
+    projects: tuple[str, ...] = ()
     here: str | None = None  # a directory in, above or below a project
     since: int | None = None
     until: int | None = None
-    source: SourceName | None = None
+    sources: tuple[SourceName, ...] = ()
     sessions: tuple[str, ...] | None = None  # REFs
-    tool: str | None = None
-    branch: str | None = None
-    model: str | None = None
+    tools: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    machines: SessionIds | None = None  # the sessions of the chosen machines
     subagents: Inclusion = "include"
     documents: Inclusion = "include"  # project memory and plans
     max_sessions: int = 0
@@ -48,7 +64,7 @@ class Request(NamedTuple):
     needs_total: bool = True  # otherwise the search may stop at the limit
     surfaces: tuple[str, ...] = ()  # for semantic search; empty for the default
     alpha: float | None = None  # the weight of the semantic score in a hybrid search
-    deadline: float | None = None  # of time.monotonic()
+    deadline: float | None = None  # of time.process_time(), for exact searches
     is_mode_chosen: bool = False  # by ccgrep: without a model, words answer
 
 
@@ -96,6 +112,7 @@ class Embedded(NamedTuple):
 
     texts: int
     total: int
+    outside: int = 0  # turns outside the window that have no vectors
 
 
 class Coverage(NamedTuple):

@@ -13,7 +13,15 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.index_opener import OpenIndex
-from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Hit, Place, Request
+from ccgrep.search.request import (
+    DISCUSSION_SCORE,
+    SEMANTIC_MODES,
+    Answer,
+    Filters,
+    Hit,
+    Place,
+    Request,
+)
 from ccgrep.search.snippet import MatchedText, pattern_finder, word_finder
 from ccgrep.text import redact_spans
 
@@ -27,6 +35,10 @@ if TYPE_CHECKING:
     from ccgrep.search.snippet import MatchFinder
     from ccgrep.search.store_scan import StoreScan
     from ccgrep.search.turn_reader import TurnReader
+    from ccgrep.semantic.embedding import EmbedProgress
+
+
+_MAX_READ_CHARS = 16 * 1024 * 1024
 
 
 class FoundHit(NamedTuple):
@@ -44,6 +56,23 @@ class SearchOptions(NamedTuple):
     use_index: bool = True
     embed_pending: bool = False  # whether a semantic search first embeds new texts, for a second
     warn: Callable[[str], None] = lambda _: None
+    on_embed: Callable[[EmbedProgress], None] = lambda _: None
+
+
+class _LossWarning:
+    """Warns once that the answer is incomplete.
+
+    Not a method of the searcher, whose reader holds it: a cycle would keep the index open.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._is_reported = False
+
+    def __call__(self, error: StoreError) -> None:
+        if not self._is_reported:
+            self._is_reported = True
+            self._warn(f"some turns cannot be read: {error}")
 
 
 class Searcher:
@@ -57,7 +86,14 @@ class Searcher:
         self.embedded: Embedded | None = None
         self._texts, self._newest, self.is_whole = index
         self._turns: TurnReader | None = None
-        self._is_loss_reported = False
+        self._on_lost = _LossWarning(self._options.warn)
+        self._read_texts: dict[tuple[Place, TextKind], str] = {}
+        self._read_chars = 0
+
+    def without_side_effects(self) -> Searcher:
+        """Return a searcher of the same index that neither embeds nor warns."""
+        index = OpenIndex(self._texts, self._newest, self.is_whole)
+        return Searcher(self._config, index, SearchOptions(self._options.use_index))
 
     def run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request; leave out hits in ccgrep's own output if the request says so."""
@@ -92,7 +128,9 @@ class Searcher:
         except (ModelError, ImportError):
             if not request.is_mode_chosen:
                 raise
-            return self._run(request._replace(mode="words"))
+            from ccgrep.search.default_mode import limit_to_surfaces  # noqa: PLC0415 - rare
+
+            return self._run(limit_to_surfaces(request._replace(mode="words")))
         return answer, _word_finder(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:
@@ -108,22 +146,45 @@ class Searcher:
         scan = self._scan(request.filters)
         return search_exact(scan.candidates(request), matcher, request, scan.newest), finder
 
+    def count_hits(self, request: Request, answer: Answer) -> int | None:
+        """Return how many hits there are without a limit, or None if counting takes long."""
+        shown = len(answer.hits)
+        if not request.limit or shown < request.limit:
+            return shown
+        if answer.tier == "exact":
+            return answer.total
+        is_strict = answer.tier == "all" and not answer.relaxed and not request.per_session
+        if not is_strict or request.excludes_own_output or not isinstance(self._texts, TextReader):
+            return None
+        from ccgrep.search.word_candidates import count_complete  # noqa: PLC0415 - on a terminal
+
+        return count_complete(self._texts, request)
+
     def found(
         self, answer: Answer, finder: MatchFinder, kinds: Sequence[TextKind]
     ) -> list[FoundHit]:
         """Return the hits of an answer with their texts."""
         short = self.short_ids(hit.place.session for hit in answer.hits)
-        return [
-            FoundHit(
-                hit, short[hit.place.session], stored, self._texts_of(hit, stored, kinds, finder)
-            )
-            for hit in answer.hits
-            if (stored := self.stored(hit.place)) is not None
-        ]
+        found = []
+        complete = answer.complete if answer.relaxed else len(answer.hits)
+        for number, hit in enumerate(answer.hits):
+            if (stored := self.stored(hit.place)) is None:
+                continue
+            has_all = answer.tier == "all" and number < complete
+            in_tools = has_all and hit.score <= DISCUSSION_SCORE
+            texts = self._texts_of(hit, stored, kinds, finder, in_tools)
+            found.append(FoundHit(hit, short[hit.place.session], stored, texts))
+        return found
 
     def _texts_of(
-        self, hit: Hit, stored: StoredTurn, kinds: Sequence[TextKind], finder: MatchFinder
+        self,
+        hit: Hit,
+        stored: StoredTurn,
+        kinds: Sequence[TextKind],
+        finder: MatchFinder,
+        in_tools: bool,
     ) -> list[MatchedText]:
+        """Return the texts to show. If `in_tools`, the discussion alone does not match."""
         if hit.passage is not None:
             return _find_matches([self._passage(hit.place, hit.passage, stored)], finder)
         discussion = [("user", stored.prompt), ("assistant", stored.answer)]
@@ -132,7 +193,8 @@ class Searcher:
             texts = [(k, known[k] if k in known else self.turn_text(hit.place, k)) for k in kinds]
             return _find_matches(texts, finder)
         matched = _find_matches([*discussion, ("title", stored.title)], finder)
-        turn = None if any(one.spans for one in matched) else self.turn(hit.place)
+        is_enough = any(one.spans for one in matched) and not in_tools
+        turn = None if is_enough else self.turn(hit.place)
         return matched if turn is None else [*matched, *_find_matches(_other_texts(turn), finder)]
 
     def _passage(self, place: Place, passage: Passage, stored: StoredTurn) -> tuple[str, str]:
@@ -170,11 +232,26 @@ class Searcher:
             return sorted(self._texts.value_counts("session", "", query))
         return sorted({place.session for _, place, _ in self._scan(filters).turns()})
 
+    def count_turns(self, filters: Filters) -> int | None:
+        """Return how many turns pass the filters, or None without an index."""
+        if not isinstance(self._texts, TextReader):
+            return None
+        query = filter_clauses(self._texts, filters).apply(self._texts.everything())
+        return self._texts.count(query)
+
+    def count_words(self, request: Request) -> dict[str, int]:
+        """Return how many turns have each word of a request, whatever else they have."""
+        if not isinstance(self._texts, TextReader):
+            return {}
+        from ccgrep.search.word_candidates import count_words  # noqa: PLC0415 - only without hits
+
+        return count_words(self._texts, request)
+
     def _scan(self, filters: Filters) -> StoreScan:
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415 - only without an index
         from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-        return StoreScan(open_store(self._config.store_dir), filters, self._warn_of_loss)
+        return StoreScan(open_store(self._config.store_dir), filters, self._on_lost)
 
     def title(self, session: str) -> str:
         first = self._texts.stored(session, 0)
@@ -192,19 +269,19 @@ class Searcher:
             from ccgrep.search.turn_reader import TurnReader  # noqa: PLC0415
             from ccgrep.store.lifecycle import open_store  # noqa: PLC0415
 
-            self._turns = TurnReader(open_store(self._config.store_dir), self._warn_of_loss)
+            store = open_store(self._config.store_dir)
+            if isinstance(self._texts, TextReader):
+                self._turns = TurnReader(store, self._on_lost, self._texts.turn_key)
+            else:
+                self._turns = TurnReader(store, self._on_lost)
         return self._turns
-
-    def _warn_of_loss(self, error: StoreError) -> None:
-        """Warn once that the answer is incomplete."""
-        if not self._is_loss_reported:
-            self._is_loss_reported = True
-            self._options.warn(f"some turns cannot be read: {error}")
 
     def _field_text(self, place: Place, field: str) -> str:
         """Return the text that a field of the index was built from."""
-        if field in ("said", "user", "assistant"):
+        if field in ("said", "user", "assistant", "title"):
             stored = self.stored(place)
+            if field == "title":
+                return stored.title if stored else ""
             sides = {"user": stored.prompt, "assistant": stored.answer} if stored else {}
             return sides[field] if field in sides else "\n".join(sides.values())
         from ccgrep.fulltext.document import field_text  # noqa: PLC0415
@@ -213,10 +290,17 @@ class Searcher:
         return field_text(turn, field) if turn is not None else ""
 
     def turn_text(self, place: Place, kind: TextKind) -> str:
+        """Return a text of a turn. Some are kept, because the output needs them again."""
+        if (place, kind) in self._read_texts:
+            return self._read_texts[place, kind]
         from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
         turn = self.turn(place)
-        return turn_text(turn, kind) if turn is not None else ""
+        text = turn_text(turn, kind) if turn is not None else ""
+        if self._read_chars < _MAX_READ_CHARS:
+            self._read_texts[place, kind] = text
+            self._read_chars += len(text)
+        return text
 
 
 def _find_matches(texts: Iterable[tuple[str, str]], finder: MatchFinder) -> list[MatchedText]:
@@ -235,4 +319,6 @@ def _word_finder(reader: TextReader, request: Request, answer: Answer) -> MatchF
     from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
 
     units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]
-    return word_finder(content_units(units) if answer.relaxed or answer.tier == "most" else units)
+    if answer.relaxed or answer.tier == "most":
+        units = content_units(units)
+    return word_finder(units, reader.stems)

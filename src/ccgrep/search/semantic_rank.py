@@ -29,7 +29,7 @@ from ccgrep.search.rank import (
     recency,
 )
 from ccgrep.search.request import Answer, Passage, Place
-from ccgrep.search.word_search import find_exact, has_known_word, score_words
+from ccgrep.search.word_candidates import find_exact, has_known_word, score_words
 from ccgrep.semantic.languages import is_english
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 Imports numpy and a model, so it is loaded for these modes only.
 
-    vectors/<model>/DONE    the state in which nothing was left to embed, and the number of texts;
-                            a checksum
+    vectors/<model>/DONE    the state in which nothing was left to embed, the number of texts, and
+                            of turns outside the window without vectors; a checksum
 """
 
 import os
@@ -19,11 +19,11 @@ from ccgrep.fulltext.reader import TextReader
 from ccgrep.search.request import Answer, Embedded, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.search.semantic_rank import Limits, find_limits, search_semantic
-from ccgrep.search.word_search import score_words
+from ccgrep.search.word_candidates import score_words
 from ccgrep.semantic import embedding, multilingual
 from ccgrep.semantic.configured_model import find_model, find_scale, make_model_dir, verify_once
 from ccgrep.semantic.embedder import Embedder, make_embedder
-from ccgrep.semantic.embedding import Pending, find_pending, window_start
+from ccgrep.semantic.embedding import Pending, count_outside, find_pending, window_start
 from ccgrep.semantic.encoder import OpenEncoder
 from ccgrep.semantic.languages import has_other_languages, is_english
 from ccgrep.semantic.model import Model
@@ -136,12 +136,12 @@ class _Search(NamedTuple):
         embedder = make_embedder(config, model)
         directory = embedder.directory
         vectors = Vectors(directory)
-        known_total = _read_done(directory, self._state(vectors))
-        pending = Pending([], known_total or 0)
-        if known_total is None:
+        done = _read_done(directory, self._state(vectors))
+        pending = Pending([], done.total if done else 0)
+        if done is None:
             pending = find_pending(self.reader, vectors.keys(), self.surfaces, self.since)
         if pending.texts and options.embed_pending:
-            _embed(config, embedder, self._put_likely_first(pending))
+            _embed(config, embedder, self._put_likely_first(pending), options)
             vectors = Vectors(directory)
             pending = _drop_embedded(pending, vectors)
         opened = _open_query_encoder(embedder)
@@ -149,9 +149,15 @@ class _Search(NamedTuple):
             options.warn(opened.note)
         if vectors.damaged:
             options.warn("damaged vectors were not searched: run `ccgrep index` to repair them")
-        if not pending.texts and known_total is None:
-            _write_done(config, directory, self._state(vectors), pending.total)
-        embedded = Embedded(pending.total - len(pending.texts), pending.total)
+        if not pending.texts and done is None:
+            outside = count_outside(self.reader, vectors.keys(), self.surfaces, self.since)
+            done = _Done(pending.total, outside)
+            _write_done(config, directory, self._state(vectors), done)
+        outside = done.outside if done else self._count_older()
+        asked_since = self.request.filters.since
+        if self.since is None or (asked_since is not None and asked_since >= self.since):
+            outside = 0
+        embedded = Embedded(pending.total - len(pending.texts), pending.total, outside)
         if pending.texts:
             share = 100 * embedded.texts // embedded.total
             name = " by the multilingual model" if embedder.is_multilingual else ""
@@ -173,6 +179,12 @@ class _Search(NamedTuple):
             texts=sorted(pending.texts, key=lambda text: order.get(text.key, len(order)))
         )
 
+    def _count_older(self) -> int:
+        """Return how many turns lie outside the window, embedded or not: a count is quick."""
+        if self.since is None:
+            return 0
+        return self.reader.count(self.reader.between(None, self.since - 1))
+
     def _state(self, vectors: Vectors) -> str:
         """Return a line that changes whenever a text may have to be embedded."""
         generation = generations.current(self.config.store_dir)
@@ -180,7 +192,7 @@ class _Search(NamedTuple):
         return f"{snapshot} {','.join(self.surfaces)} {self.since} {vectors.count}"
 
 
-def _embed(config: Config, embedder: Embedder, pending: Pending) -> None:
+def _embed(config: Config, embedder: Embedder, pending: Pending, options: SearchOptions) -> None:
     store = open_store(config.store_dir)
     # Another process may embed, or the store cannot be written.
     with suppress(LockedError, WriteError):
@@ -189,7 +201,9 @@ def _embed(config: Config, embedder: Embedder, pending: Pending) -> None:
             embedder.prepare(store)
             texts = _drop_embedded(pending, Vectors(directory)).texts
             encoder, splitter = _open_query_encoder(embedder).encoder, embedder.open_splitter()
-            embedding.embed(store, directory, texts, encoder, splitter, budget_s=_SEARCH_BUDGET_S)
+            embedding.embed(
+                store, directory, texts, encoder, splitter, options.on_embed, _SEARCH_BUDGET_S
+            )
 
 
 def _drop_embedded(pending: Pending, vectors: Vectors) -> Pending:
@@ -197,15 +211,23 @@ def _drop_embedded(pending: Pending, vectors: Vectors) -> Pending:
     return pending._replace(texts=[text for text in pending.texts if text.key not in known])
 
 
-def _read_done(directory: str, state: str) -> int | None:
-    """Return the number of texts if all of them are known to be embedded, else None."""
-    known, _, total = read_checksummed(os.path.join(directory, "DONE")).decode().rpartition(" ")
-    return int(total) if known == state and total.isdigit() else None
+class _Done(NamedTuple):
+    """The number of texts, all embedded, and of turns outside the window without vectors."""
+
+    total: int
+    outside: int
 
 
-def _write_done(config: Config, directory: str, state: str, total: int) -> None:
+def _read_done(directory: str, state: str) -> _Done | None:
+    """Return the numbers if all texts are known to be embedded, else None."""
+    text = read_checksummed(os.path.join(directory, "DONE")).decode()
+    numbers = text.removeprefix(f"{state} ").split(" ") if text.startswith(f"{state} ") else []
+    return _Done(*map(int, numbers)) if len(numbers) == 2 else None
+
+
+def _write_done(config: Config, directory: str, state: str, done: _Done) -> None:
     """Record that all texts are embedded: finding that out reads every document."""
-    data = add_checksum(f"{state} {total}".encode())
+    data = add_checksum(f"{state} {done.total} {done.outside}".encode())
     with suppress(WriteError, OSError):
         tmp_dir = open_store(config.store_dir).tmp_dir
         fsio.publish(tmp_dir, os.path.join(directory, "DONE"), data, is_hint=True)

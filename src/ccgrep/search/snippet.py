@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ccgrep.fulltext.terms import MAX_WORD_CHARS, cjk_runs, fold
+from ccgrep.fulltext.terms import MAX_WORD_CHARS, blank_cjk, camel_starts, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Unit
-from ccgrep.text import find_all, redact_spans, shared_length
+from ccgrep.text import columns, find_all, redact_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ccgrep.search.query import Analyze
     from ccgrep.search.regex import Matcher
 
     MatchFinder = Callable[[str], list["Span"]]
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
 _MAX_SPANS = 100  # of one unit in one text
 _MAX_GAP = 1000  # between two words of a phrase
+_STEP = 64  # characters to look at together
 _MAX_NAME_GAP = 100  # between a secret and the name that identifies it
 _MAX_SECRET = 8192
 _MAX_KEY = 32768
-_KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
+_KEYS = (("-----BEGIN ", "-----END "), ("Private-Lines:", "Private-MAC:"))
+"""How a private key of several lines begins and ends, in PEM and of PuTTY."""
 
 
 class Span(NamedTuple):
@@ -51,18 +54,22 @@ class SnippetPart(NamedTuple):
     is_match: bool
 
 
-def word_finder(units: Sequence[Unit]) -> MatchFinder:
-    """Return a function that finds the words of a query, in any inflected form."""
-    finders = [_UnitFinder(unit) for unit in units]
+def word_finder(units: Sequence[Unit], stems: Analyze) -> MatchFinder:
+    """Return a function that finds the words of a query, in any inflected form.
+
+    `stems` is the analysis of the index: a word is marked if the index would match it.
+    """
+    words = _WordCache(stems)
+    finders = [_UnitFinder(unit, words) for unit in units]
 
     def find(text: str) -> list[Span]:
         found: list[Span] = []
-        lower = _if_same_length(text.lower(), text)
+        searched = _searched_text(text)
         for number, finder in enumerate(finders):
-            spans = list(islice(finder.find(text, lower), _MAX_SPANS))
+            spans = list(islice(finder.find(searched), _MAX_SPANS))
             if not spans and not text.isascii():
-                folded = _if_same_length(fold(text), text)
-                spans = list(islice(finder.find(folded, folded.lower()), _MAX_SPANS))
+                folded = _searched_text(_if_same_length(fold(text), text))
+                spans = list(islice(finder.find(folded), _MAX_SPANS))
             found += [Span(start, end, number) for start, end in spans]
         kept: list[Span] = []
         for span in sorted(found):
@@ -78,49 +85,129 @@ def _if_same_length(changed: str, text: str) -> str:
     return changed if len(changed) == len(text) else text
 
 
+class _SearchedText(NamedTuple):
+    """A text with the same without CJK, and that in lower case, at the same offsets."""
+
+    whole: str
+    plain: str
+    lower: str
+
+
+def _searched_text(text: str) -> _SearchedText:
+    plain = blank_cjk(text)
+    return _SearchedText(text, plain, _if_same_length(plain.lower(), plain))
+
+
+class _Word(NamedTuple):
+    """A word that the index has of a run of letters and digits: all of the run, or a part."""
+
+    start: int
+    end: int
+    stem: str
+
+
+class _WordCache:
+    """Analyzes each run of letters and digits once."""
+
+    def __init__(self, stems: Analyze) -> None:
+        self._stems = stems
+        self._words: dict[str, list[_Word]] = {}
+
+    def words(self, run: str) -> list[_Word]:
+        """Return the words of a run: the whole, then its camelCase parts."""
+        if run not in self._words:
+            self._words[run] = list(self._split(run)) if len(run) < MAX_WORD_CHARS else []
+        return self._words[run]
+
+    def _split(self, run: str) -> Iterator[_Word]:
+        yield _Word(0, len(run), self._stem(run))
+        starts = camel_starts(run)
+        if len(starts) > 1:
+            for start, end in zip(starts, [*starts[1:], len(run)], strict=True):
+                yield _Word(start, end, self._stem(run[start:end]))
+
+    def _stem(self, word: str) -> str:
+        return " ".join(self._stems(word))
+
+
 class _UnitFinder:
     """Finds one unit of a query.
 
-    It searches for the prefix that all forms of the first word share, then checks the rest:
-    `flaki` and `flaky` share `flak`.
+    It searches for the prefix that all forms of the first word share, then compares the stems of
+    the words there: `flaky` and `flakiness` share `flak`, and have the stem `flaki`.
     """
 
-    def __init__(self, unit: Unit) -> None:
-        pairs = zip(unit.stems, unit.words, strict=False)
-        self._prefixes = [word[: max(shared_length(stem, word), 1)] for stem, word in pairs]
+    def __init__(self, unit: Unit, words: _WordCache) -> None:
+        parts = unit.parts if len(unit.parts) > 1 else ()
+        self._sequences = [sequence for sequence in (unit.stems, parts) if sequence]
         self._runs = cjk_runs(fold(unit.typed))
+        self._words = words.words
 
-    def find(self, text: str, lower: str) -> Iterator[tuple[int, int]]:
-        first = self._prefixes[0] if self._prefixes else ""
-        at = lower.find(first) if first else -1
-        while at >= 0:
-            end = self._end(text, lower, at) if _starts_word(text, at) else 0
-            if end:
-                yield at, end
-            at = lower.find(first, end or at + 1)
+    def find(self, searched: _SearchedText) -> Iterator[tuple[int, int]]:
+        for sequence in self._sequences:
+            yield from self._find_sequence(sequence, searched.plain, searched.lower)
         for run in self._runs:
-            yield from find_all(run, text)
+            yield from find_all(run, searched.whole)
 
-    def _end(self, text: str, lower: str, start: int) -> int:
-        """Return where the unit that starts at `start` ends, or 0 if there is none."""
-        end = start
-        for prefix in self._prefixes:
-            at = lower.find(prefix, end, end + _MAX_GAP + len(prefix))
-            if at < 0 or any(map(str.isalnum, text[end:at])):
+    def _find_sequence(
+        self, stems: tuple[str, ...], text: str, lower: str
+    ) -> Iterator[tuple[int, int]]:
+        prefix = _shared_prefix(stems[0])
+        at = lower.find(prefix)
+        while at >= 0:
+            start, done = _run_start(text, at), _run_end(text, at)
+            at = start
+            for word in self._words(text[start:done]):
+                is_first = word.stem == stems[0] and start + word.start >= at
+                end = self._end(stems, text, start + word.end) if is_first else 0
+                if end:
+                    yield start + word.start, end
+                    at = end
+            at = lower.find(prefix, max(at, done))
+
+    def _end(self, stems: tuple[str, ...], text: str, end: int) -> int:
+        """Return where the sequence whose first word ends at `end` ends, or 0 if there is none."""
+        for stem in stems[1:]:
+            at = _next_run(text, end)
+            start = _run_start(text, at)
+            words = self._words(text[start : _run_end(text, at)])
+            same = (word.end for word in words if (start + word.start, word.stem) == (at, stem))
+            end = start + next(same, 0)
+            if end <= at:
                 return 0
-            end = at + len(prefix)
-            for char in text[end : end + MAX_WORD_CHARS]:
-                if not char.isalnum():
-                    break
-                end += 1
         return end
 
 
-def _starts_word(text: str, at: int) -> bool:
-    """Return whether a word starts at `at`, also within camelCase."""
-    if at == 0 or not text[at - 1].isalnum():
-        return True
-    return text[at].isupper() and not text[at - 1].isupper()
+def _shared_prefix(stem: str) -> str:
+    """Return the beginning of all words with this stem: only its last letter may differ."""
+    if stem in ("die", "lie", "tie"):
+        return stem[0]  # of dying, lying and tying
+    return stem[:-1] if len(stem) > 2 else stem
+
+
+def _run_start(text: str, at: int) -> int:
+    """Return where the run of letters and digits around `at` starts."""
+    while at and text[max(at - _STEP, 0) : at].isalnum():
+        at = max(at - _STEP, 0)
+    while at and text[at - 1].isalnum():
+        at -= 1
+    return at
+
+
+def _run_end(text: str, at: int) -> int:
+    while (step := text[at : at + _STEP]).isalnum():
+        at += len(step)
+    while at < len(text) and text[at].isalnum():
+        at += 1
+    return at
+
+
+def _next_run(text: str, at: int) -> int:
+    """Return where the next letter or digit is, or the end of the text or of a long gap."""
+    end = min(at + _MAX_GAP, len(text))
+    while at < end and not text[at].isalnum():
+        at += 1
+    return at
 
 
 def pattern_finder(matcher: Matcher, finds_all: bool) -> MatchFinder:
@@ -151,10 +238,22 @@ def best_window(spans: Sequence[Span], width: int) -> tuple[int, int]:
     return best, most
 
 
+def _first_ends(spans: Sequence[Span], start: int, end: int) -> Iterator[int]:
+    """Yield where the first match of each word ends within a range."""
+    words = set()
+    for span in spans:
+        if span.start >= start and span.end <= end and span.word not in words:
+            words.add(span.word)
+            yield span.end
+
+
 def make_snippet(text: str, spans: Sequence[Span], width: int) -> list[SnippetPart]:
     """Return about `width` characters around the best matches, redacted."""
-    first, _ = best_window(spans, width * 3 // 4)
-    start = _word_start(text, max(first - width // 4, 0)) if spans else 0
+    size = width * 3 // 4
+    first, _ = best_window(spans, size)
+    last = max(_first_ends(spans, first, first + size), default=0)
+    is_near_start = last <= size and columns(text[:last]) <= size
+    start = 0 if is_near_start else _snippet_start(text, first, width)
     end = start + 2 * width
     parts = [SnippetPart("…", False)] if start else []
     low, high = _redaction_range(text, start, end)
@@ -175,11 +274,26 @@ def _redaction_range(text: str, start: int, end: int) -> tuple[int, int]:
     low = max(low, start - _MAX_SECRET, 0)
     ends = [text.find(space, high, high + _MAX_SECRET) for space in " \n"]
     high = min((at for at in ends if at >= 0), default=high + _MAX_SECRET)
-    if (key := text.rfind(_KEY_BEGIN, max(start - _MAX_KEY, 0), start)) >= 0:
-        low = min(low, key)
-    if (key := text.rfind(_KEY_BEGIN, low, end)) >= 0:
-        high = max(high, text.find(_KEY_END, key, key + _MAX_KEY) + _MAX_NAME_GAP)
+    for key_begin, key_end in _KEYS:
+        if (key := text.rfind(key_begin, max(start - _MAX_KEY, 0), start)) >= 0:
+            low = min(low, key)
+        if (key := text.rfind(key_begin, low, end)) >= 0:
+            high = max(high, text.find(key_end, key, key + _MAX_KEY) + _MAX_NAME_GAP)
     return low, high
+
+
+def _snippet_start(text: str, match: int, width: int) -> int:
+    """Return where to start: at the line of the match, or at a word shortly before the match.
+
+    If the rest of the text is shorter than `width`, start earlier.
+    """
+    tail = max(len(text) - width, 0)
+    if tail < match and columns(text[tail:]) <= width:
+        return _word_start(text, min(tail, max(match - width // 4, 0)))
+    line = text.rfind("\n", max(match - width // 2, 0), match) + 1
+    if line and columns(text[line:match]) <= width // 2:
+        return line
+    return _word_start(text, max(match - width // 4, 0))
 
 
 def _word_start(text: str, at: int) -> int:

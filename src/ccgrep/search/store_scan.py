@@ -13,7 +13,12 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.model import Entry, Turn
 from ccgrep.refs import find_session
 from ccgrep.search.exact_search import DEFAULT_TYPES, Candidate, encode_text
-from ccgrep.search.filters import matching_projects, passes_documents
+from ccgrep.search.filters import (
+    matching_projects,
+    passes_documents,
+    passes_models,
+    passes_tools,
+)
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.search.turn_reader import TurnReader
 from ccgrep.store.manifest import Row
@@ -80,9 +85,10 @@ class StoreScan:
         }
         return (
             (self._projects is None or session.project in self._projects)
-            and (filters.source is None or session.source == filters.source)
+            and (not filters.sources or session.source in filters.sources)
             and (self._sessions is None or session.id in self._sessions)
             and (filters.only_ids is None or session.id in filters.only_ids)
+            and (filters.machines is None or filters.machines.has(session.id))
             and session.id not in filters.except_ids
             and is_kept[filters.subagents]
             and passes_documents(session, filters)
@@ -119,18 +125,17 @@ def _passes_entry(row: Row, entry: Entry, filters: Filters) -> bool:
     return (
         (filters.since is None or started >= filters.since)
         and (filters.until is None or started <= filters.until)
-        and (filters.branch is None or (entry.branch or row.session.branch) == filters.branch)
+        and (not filters.branches or (entry.branch or row.session.branch) in filters.branches)
     )
 
 
 def _passes_turn(turn: Turn, filters: Filters) -> bool:
-    if filters.model is not None:
-        models = (message.model.lower() for message in turn.messages())
-        if not any(filters.model.lower() in model for model in models if model):
+    if filters.models:
+        models = (message.model for message in turn.messages())
+        if not any(passes_models(model, filters) for model in models if model):
             return False
-    if filters.tool is not None:
-        names = {call.name.lower() for call in turn.calls()}
-        return bool(names) if filters.tool.lower() == "any" else filters.tool.lower() in names
+    if filters.tools:
+        return any(passes_tools(call.name, filters) for call in turn.calls())
     return True
 
 

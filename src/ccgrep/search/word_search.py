@@ -1,9 +1,10 @@
 """Ranked word search in the full-text index.
 
-A turn matches if it has all words. Hits come in bands whose scores never overlap. The first band
-holds turns whose discussion has all the words, the second those that have them in tool calls, tool
-output or thinking as well. The last band holds compaction summaries, worker sessions and superseded
-sessions.
+A turn matches if it has all words, and quoted phrases as written. Hits come in bands whose scores
+never overlap. The first band holds turns whose discussion has all the words, the second those that
+have them in tool calls, tool output or thinking as well. The last band holds compaction summaries,
+worker sessions and superseded sessions. If the query has punctuation of code, turns that have it as
+typed come before the others of the first band.
 
 If fewer turns than the limit have all words, turns that have some of them fill up the list, ranked
 by how much of the query they answer. A longer query is a question, for which having all words says
@@ -18,6 +19,7 @@ from ccgrep.fulltext.document_id import hash_session_id
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.search.as_typed import find_literals, has_any, literals_query
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.query import (
     Requirement,
@@ -28,8 +30,16 @@ from ccgrep.search.query import (
     min_units,
     parse,
 )
-from ccgrep.search.rank import MACHINE_KINDS, RankedHit, limit_hits, make_hit, merge_places, rank
-from ccgrep.search.request import Answer, Filters, Place, Request
+from ccgrep.search.rank import (
+    MACHINE_KINDS,
+    RankedHit,
+    append_hits,
+    limit_hits,
+    make_hit,
+    merge_places,
+    rank,
+)
+from ccgrep.search.request import DISCUSSION_SCORE, Answer, Place, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,11 +55,10 @@ _NEAR_SLOP = 8
 _STOP_WORD_BOOST = 0.3
 _FIRST_FETCH = 100
 _FETCH_IN_CONTEXT = 500  # turns with some words, whose neighbours count
-_MAX_SCORED_TURNS = 1000
-_MAX_EXACT = 50  # more turns than this with the same names are not specific
 _MANY_HITS = 200
 _MIN_SHARE = 0.2  # of the best score, for a hit without all words
 _OTHER_FIELD_BOOST = 0.5  # for words in tool calls, tool output and thinking
+_AS_TYPED = 0.75  # the lowest score of a turn that has a query with punctuation as typed
 _MAX_LOSS = 0.94
 """The factor by which ranking can lower a score at most, see rank.py."""
 
@@ -61,6 +70,7 @@ _FIELDS: dict[TextKind, tuple[str, ...]] = {
 }
 _ALL_FIELDS = ("said", "tool", "output", "thinking")
 _WITH_NOTES = (*_ALL_FIELDS, "note")
+_DISCUSSION = ("said", "title")
 _POSITIONS = frozenset(["said", "title"])
 _TOKENS = frozenset(["output", "thinking"])
 
@@ -68,7 +78,8 @@ _TOKENS = frozenset(["output", "thinking"])
 class Band(NamedTuple):
     """A query, the documents it excludes, and the range of its scores.
 
-    `fields` have no word positions: phrases in them must be verified on the text.
+    `fields` have no word positions: phrases in them must be verified on the text. Quoted phrases
+    always are, and so are `literals`, one of which the text must have as typed.
     """
 
     query: Query
@@ -76,16 +87,17 @@ class Band(NamedTuple):
     fields: tuple[str, ...]
     lowest: float
     highest: float
+    literals: tuple[str, ...] = ()
 
 
 def search_words(
     reader: TextReader, request: Request, newest: int, load: LoadField
 ) -> Answer | None:
     """Return the matching turns, or None if the request has no words."""
-    queries = _parse_patterns(reader, request)
+    queries = parse_patterns(reader, request)
     if not queries:
         return None
-    search = _WordSearch(reader, request, newest, load)
+    search = WordSearch(reader, request, newest, load)
     split = [content_units(units) for units in queries]
     is_asking = any(map(is_question, request.patterns))
     strict: list[RankedHit] = []
@@ -93,8 +105,8 @@ def search_words(
         strict = search.find_all([Requirement(units, len(units)) for units in queries])
         is_enough = strict and len(search.limit(strict)) >= request.limit
         if is_enough or request.needs_all_words:
-            return search.answer("all", strict)
-    ranked = _append(strict, search.find_some(split, queries))
+            return search.count(search.answer("all", strict), strict)
+    ranked = append_hits(strict, search.find_some(split, queries))
     answer = search.answer("all" if strict else "most", ranked)
     answer = answer._replace(total=max(len(strict), len(answer.hits)))
     complete = len(search.limit(strict))
@@ -104,55 +116,12 @@ def search_words(
     return answer._replace(relaxed=tuple(dict.fromkeys(words)), complete=complete)
 
 
-def _append(hits: Sequence[RankedHit], others: Sequence[RankedHit]) -> list[RankedHit]:
-    """Return the hits, then the other turns with lower scores."""
-    known = {hit.document.object_key for hit in hits}
-    lowest = min((hit.score for hit in hits), default=1.0)
-    rest = [hit for hit in others if hit.document.object_key not in known]
-    return [*hits, *(hit._replace(score=hit.score * lowest) for hit in rest)]
-
-
-def score_words(
-    reader: TextReader, request: Request, limit: int = _MAX_SCORED_TURNS
-) -> list[DocumentHit]:
-    """Return the turns that have some of the words, the best first."""
-    queries = _parse_patterns(reader, request)
-    if not queries:
-        return []
-    search = _WordSearch(reader, request)
-    first, *_ = search.some_bands([content_units(units) for units in queries], queries)
-    return reader.search(search.clauses.apply(first.query), limit)
-
-
-def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
-    """Return the turns that have every name, number and phrase of a pattern, if they are few."""
-    required = [
-        Requirement(names, len(names))
-        for units in _parse_patterns(reader, request)
-        if (names := [unit for unit in units if unit.is_name])
-    ]
-    if not required:
-        return []
-    search = _WordSearch(reader, request)
-    query = search.clauses.apply(search.names_query(required))
-    found = reader.search(query, _MAX_EXACT + 1)
-    return found if len(found) <= _MAX_EXACT else []
-
-
-def has_known_word(reader: TextReader, request: Request) -> bool:
-    """Return whether the discussion of any session has a word of the request."""
-    search = _WordSearch(reader, request._replace(filters=Filters(), types=()))
-    queries = _parse_patterns(reader, request)
-    required = [Requirement(content_units(units), 1) for units in queries]
-    return bool(required) and bool(reader.search(search.discussion_query(required), 1))
-
-
-def _parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
+def parse_patterns(reader: TextReader, request: Request) -> list[list[Unit]]:
     queries = (parse(text, reader.stems, reader.tokens) for text in request.patterns)
     return [units for units in queries if units]
 
 
-class _WordSearch:
+class WordSearch:
     """Builds the bands of a request and searches them."""
 
     def __init__(
@@ -167,12 +136,22 @@ class _WordSearch:
         self.clauses = filter_clauses(reader, request.filters)
         self._newest = newest
         self._load = load
+        self._bands: list[Band] = []  # what `count` counts
         self._machine = tuple(reader.term("kind", kind) for kind in MACHINE_KINDS)
 
     def find_all(self, required: list[Requirement]) -> list[RankedHit]:
-        """Return the turns that have all words, in bands, until they are enough."""
-        limit = 0 if self._request.needs_total else self._request.limit
-        return self._find(self._all_bands(required), required, limit)
+        """Return the turns that have all words, in bands, until they are enough.
+
+        Phrases must be verified on the text, so then all turns are found in order to count them.
+        """
+        is_verified = any(one.needs_text(_ALL_FIELDS) for one in required)
+        limit = 0 if self._request.needs_total and is_verified else self._request.limit
+        first, *others = self.all_bands(required)
+        self._bands = [first, *others] if self._request.needs_total and limit else []
+        typed = self._find(self._as_typed_bands(first), required, limit)
+        if typed:
+            first = first._replace(highest=_AS_TYPED)
+        return self._find([first, *others], required, limit, found=typed)
 
     def find_some(self, split: list[list[Unit]], queries: list[list[Unit]]) -> list[RankedHit]:
         """Return the turns that have some of the words, in order of how much they answer."""
@@ -186,18 +165,20 @@ class _WordSearch:
         required: list[Requirement],
         limit: int,
         is_relaxed: bool = False,
+        found: Iterable[RankedHit] = (),
     ) -> list[RankedHit]:
-        ranked: dict[int, RankedHit] = {}
+        """Return the hits of the bands after those that were found already."""
+        ranked = {hit.document.object_key: hit for hit in found}
         for band in bands:
-            found = self._search(band, required, limit, is_relaxed)
-            top = max((hit.score for hit in found), default=0.0) or 1.0
+            if limit and len(self.limit(ranked.values())) == limit:
+                break
+            hits = self._search(band, required, limit, is_relaxed)
+            top = max((hit.score for hit in hits), default=0.0) or 1.0
             span = band.highest - band.lowest
-            for score, document, others in found:
+            for score, document, others in hits:
                 hit = RankedHit(band.lowest + span * score / top, document, others)
                 known = ranked.get(document.object_key)
                 ranked[document.object_key] = merge_places(known, hit) if known else hit
-            if limit and len(self.limit(ranked.values())) == limit:
-                break
         return list(ranked.values())
 
     def answer(self, tier: Tier, ranked: Sequence[RankedHit]) -> Answer:
@@ -207,6 +188,19 @@ class _WordSearch:
             make_hit(one, place_of)._replace(parts=(("words", one.document.score),)) for one in kept
         ]
         return Answer(hits, len(ranked), tier)
+
+    def count(self, answer: Answer, ranked: Sequence[RankedHit]) -> Answer:
+        """Return the answer with the number of all matching turns, and all places of its hits."""
+        if not self._bands:
+            return answer
+        from ccgrep.search.every_place import find_every_place  # noqa: PLC0415 - only for JSON
+
+        # The last band has the hits of all others, but for those by their title in the first one.
+        ends = (self._bands[0], self._bands[-1])
+        bands = [self._reader.combine(band.query, [], band.never) for band in ends]
+        query = self.clauses.apply(self._reader.any_of(bands))
+        total, kept = find_every_place(self._reader, query, self.limit(ranked))
+        return self.answer(answer.tier, kept)._replace(total=total)
 
     def limit(self, ranked: Iterable[RankedHit]) -> list[RankedHit]:
         """Return the hits within the request's limits."""
@@ -225,7 +219,7 @@ class _WordSearch:
     ) -> list[RankedHit]:
         """Return the hits of a band, at least as many as the limit if there are that many."""
         query = self.clauses.apply(band.query, never=band.never)
-        has_phrase = any(unit.is_phrase for one in required for unit in one.units)
+        needs_text = bool(band.literals) or any(one.needs_text(band.fields) for one in required)
         first = _FETCH_IN_CONTEXT if is_relaxed else _FIRST_FETCH
         fetch = max(first, 4 * limit) if limit else 0
         while True:
@@ -236,15 +230,16 @@ class _WordSearch:
                 ranked = rank(relevant, self._newest, in_context=True)
             else:
                 ranked = rank(documents, self._newest)
-            if band.fields and has_phrase:
-                ranked = self._verify(ranked, required, band.fields, limit)
+            if needs_text:
+                ranked = self._verify(ranked, required, band, limit)
             if not fetch or len(documents) < fetch:
                 return ranked
             kept = self.limit(ranked)
             # Documents that were not fetched must not be able to pass those that were, except by
             # what their neighbours add.
-            is_sure = is_relaxed or documents[-1].score < _MAX_LOSS * kept[-1].score
-            if len(kept) == limit and is_sure:
+            if len(kept) == limit and (
+                is_relaxed or documents[-1].score < _MAX_LOSS * kept[-1].score
+            ):
                 return ranked
             fetch *= 8
 
@@ -252,32 +247,46 @@ class _WordSearch:
         self,
         ranked: Iterable[RankedHit],
         required: list[Requirement],
-        fields: tuple[str, ...],
+        band: Band,
         limit: int,
     ) -> list[RankedHit]:
         """Return the hits whose text has the phrases, until they are enough."""
+        if not band.fields:  # The index has verified all but the quoted phrases.
+            required = [one.quoted() for one in required]
         kept: list[RankedHit] = []
         for hit in ranked:
             place = self._place(hit.document)
-            texts = {field: self._load(place, field) for field in fields}
+            texts = {field: self._load(place, field) for field in band.fields or _DISCUSSION}
+            if band.literals and not has_any(texts.values(), band.literals):
+                continue
             if meets_any(required, texts, self._reader.stems, self._reader.tokens):
                 kept.append(hit)
                 if limit and len(self.limit(kept)) == limit:
                     break
         return kept
 
-    def _all_bands(self, required: list[Requirement]) -> list[Band]:
+    def all_bands(self, required: list[Requirement]) -> list[Band]:
         if self._request.types:
             return self._typed_bands(required)
         bonus = [query for one in required for query in self._near(one.units)]
         discussion = self.discussion_query(required)
         rest = self._query(required, lambda unit: self._in_any(_ALL_FIELDS, unit))
         last = self._query(required, lambda unit: self._in_any(_WITH_NOTES, unit))
+        said = self._reader.combine(discussion, [], [], bonus)
         return [
-            Band(self._reader.combine(discussion, [], [], bonus), self._machine, (), 0.5, 1.0),
-            Band(rest, self._machine, _ALL_FIELDS, 0.25, 0.5),
+            Band(said, self._machine, (), DISCUSSION_SCORE, 1.0),
+            Band(rest, self._machine, _ALL_FIELDS, 0.25, DISCUSSION_SCORE),
             Band(last, (), _WITH_NOTES, 0.0, 0.25),
         ]
+
+    def _as_typed_bands(self, discussion: Band) -> list[Band]:
+        """Return a band for the hits in the discussion that have the query as typed, if any."""
+        literals = find_literals(self._request)
+        if not literals:
+            return []
+        candidates = literals_query(self._reader, literals)
+        query = self._reader.combine(discussion.query, [candidates])
+        return [discussion._replace(query=query, lowest=_AS_TYPED, literals=literals)]
 
     def discussion_query(self, required: list[Requirement]) -> Query:
         return self._query(required, self._in_discussion)
@@ -303,10 +312,13 @@ class _WordSearch:
 
     def names_query(self, required: list[Requirement]) -> Query:
         """Return a query for turns that have all units, anywhere but in machine text."""
+        return self._reader.combine(self.typed_query(required), [], self._machine)
+
+    def typed_query(self, required: list[Requirement]) -> Query:
+        """Return a query for turns that have all units in the requested kinds of text."""
         types = self._request.types
         fields = tuple(f for kind in types for f in _FIELDS[kind]) or _ALL_FIELDS
-        query = self._query(required, lambda unit: self._in_any(fields, unit))
-        return self._reader.combine(query, [], self._machine)
+        return self._query(required, lambda unit: self._in_any(fields, unit))
 
     def _typed_bands(self, required: list[Requirement]) -> list[Band]:
         fields = tuple(field for kind in self._request.types for field in _FIELDS[kind])
@@ -362,11 +374,8 @@ class _WordSearch:
         return whole
 
     def _word(self, field: str, word: str) -> Query:
-        if field == "user":
-            return self._reader.in_prompt(word)
-        return (
-            self._reader.in_answer(word) if field == "assistant" else self._reader.term(field, word)
-        )
+        sides = {"user": self._reader.in_prompt, "assistant": self._reader.in_answer}
+        return sides[field](word) if field in sides else self._reader.term(field, word)
 
     def _near(self, units: Sequence[Unit]) -> list[Query]:
         """Return queries that add a little score if adjacent words of the query are close."""

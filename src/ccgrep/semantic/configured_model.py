@@ -2,6 +2,7 @@
 
 vectors/<model>/VERIFIED    size and mtime of the weights that were verified; a checksum
 vectors/<model>/SCALE       the model's similarity scale: low and high; a checksum
+vectors/<model>/RATE        texts per second of the last large embedding; a checksum
 """
 
 import os
@@ -17,17 +18,24 @@ from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lifecycle import open_store
 
+_MIN_RATED_TEXTS = 100
+
 
 def find_model(config: Config) -> Model:
     """Return the configured model; its weights are verified the first time."""
+    model = find_unverified_model(config)
+    verify_once(config, model)
+    return model
+
+
+def find_unverified_model(config: Config) -> Model:
+    """Return the configured model as it is on disk."""
     name = config.model if config.model != models.DEFAULT else None
     try:
         import tokenizers  # noqa: F401, PLC0415 - before a damaged model is reported
     except ImportError as error:
         raise MissingModelError(f"semantic search needs a model: {models.INSTALL}") from error
-    model = models.find(name, config.model_variables)
-    verify_once(config, model)
-    return model
+    return models.find(name, config.model_variables)
 
 
 def verify_once(config: Config, model: Model) -> None:
@@ -48,6 +56,18 @@ def find_scale(config: Config, model: Model, encoder: TextEncoder) -> Similarity
     scale = measure_scale(encoder)
     _write_hint(config, model, "SCALE", f"{scale.low} {scale.high}".encode())
     return scale
+
+
+def read_rate(config: Config, model: Model) -> float | None:
+    """Return how many texts a second the last large embedding took, or None if unknown."""
+    text = _read_hint(config, model, "RATE").decode()
+    return float(text) if text else None
+
+
+def write_rate(config: Config, model: Model, texts: int, seconds: float) -> None:
+    """Remember the rate of an embedding that was large enough to tell."""
+    if texts >= _MIN_RATED_TEXTS and seconds > 0:
+        _write_hint(config, model, "RATE", f"{texts / seconds:.4g}".encode())
 
 
 def _read_hint(config: Config, model: Model, name: str) -> bytes:

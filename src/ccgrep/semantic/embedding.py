@@ -74,6 +74,18 @@ def find_pending(
     return Pending(texts, len(seen))
 
 
+def count_outside(
+    reader: TextReader, known: NDArray[np.int64], surfaces: Sequence[str], since: int | None
+) -> int:
+    """Return how many turns from before `since` have a text without vectors."""
+    if since is None:
+        return 0
+    addresses = reader.newest_first(None, since - 1)
+    embedded = {NO_TEXT, *known.tolist()}
+    keys = [reader.keys(addresses, surface) for surface in surfaces]
+    return sum(not embedded.issuperset(turn) for turn in zip(*keys, strict=True))
+
+
 def lock(directory: str) -> WriterLock:
     """Return the lock of a model's directory. It does not lock the store."""
     return WriterLock(os.path.join(directory, "lock"), 0.0)
@@ -95,6 +107,7 @@ def embed(
     writer = VectorWriter(store, directory)
     loader = _TextLoader(store)
     started = saved = time.monotonic()
+    started_cpu = time.thread_time()  # This thread computes too, while the others of numpy do.
     unsaved: list[Batch] = []
     done, size = 0, _FIRST_TEXTS if budget_s is not None else _TEXTS_AT_ONCE
     left = iter(texts)
@@ -104,7 +117,8 @@ def embed(
             done += len(part)
             seconds = time.monotonic() - started
             on_progress(EmbedProgress(done, len(texts), seconds))
-            if budget_s is not None and seconds * (done + size) / done > budget_s:
+            used = time.thread_time() - started_cpu
+            if budget_s is not None and used * (done + size) / done > budget_s:
                 break
             if time.monotonic() - saved > _SAVE_EVERY_S:
                 _save(writer, unsaved)

@@ -32,13 +32,16 @@ def convert(weights_path: str, pieces_path: str) -> bytes:
             for name in archive.files
             if not name.startswith("q") and name != "bits"
         }
-        chunks = [archive[f"q{number}"] for number in range(1, CHUNKS + 1)]
+        first = archive["q1"]
+        table = np.empty((len(first), CHUNKS, first.shape[1]), first.dtype)
+        for number in range(CHUNKS):  # one at a time: together they are as large as the table
+            table[:, number] = archive[f"q{number + 1}"]
     layers["eps"] = layers["eps"].reshape(1)
-    table = np.stack(chunks, axis=1).reshape(-1, chunks[0].shape[1])
     with open(pieces_path, "rb") as file:
         vocabulary = _read_vocabulary(file.read())
     # Numbers of four bytes come first, so that all of them are aligned.
-    return encode_tensors({**layers, **vocabulary, "table": table})
+    rows = table.reshape(-1, table.shape[-1])
+    return encode_tensors({**layers, **vocabulary, "table": rows})
 
 
 def _read_vocabulary(data: bytes) -> dict[str, NDArray[Any]]:

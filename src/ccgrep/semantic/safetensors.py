@@ -87,7 +87,7 @@ def encode_tensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
         at = end
     encoded = json.dumps(header).encode()
     encoded += b" " * (-len(encoded) % 8)
-    parts = (tensor.tobytes() for tensor in tensors.values())
+    parts = (np.ascontiguousarray(tensor).data for tensor in tensors.values())
     return b"".join((len(encoded).to_bytes(8, "little"), encoded, *parts))
 
 

@@ -16,14 +16,14 @@ from ccgrep.semantic.vector_files import (
     sort_unique,
     unique_keys,
 )
-from ccgrep.semantic.vectors import Vectors
+from ccgrep.semantic.vectors import MAX_WITHOUT_GRAPHS, Vectors
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, is_damaged
 from ccgrep.store.store import Store
 
 MAX_VECTORS = 64 * 1024
 GRAPH_VECTORS = 16 * 1024
-"""The size from which a segment has a graph."""
+"""The size from which a segment has a graph, in a directory with enough vectors to use it."""
 
 
 class Batch(NamedTuple):
@@ -46,9 +46,12 @@ def blank_batch(keys: Sequence[int], dimensions: int) -> Batch:
 
 
 class VectorWriter:
-    """Writes the segments of a model's directory. The caller holds its lock."""
+    """Writes the segments of a model's directory. The caller holds its lock.
 
-    def __init__(self, store: Store, directory: str, graph_vectors: int = GRAPH_VECTORS) -> None:
+    `graph_vectors` is the size from which a segment has a graph, in any directory.
+    """
+
+    def __init__(self, store: Store, directory: str, graph_vectors: int | None = None) -> None:
         self._tmp_dir = store.tmp_dir
         self._directory = directory
         self._graph_vectors = graph_vectors
@@ -105,7 +108,7 @@ class VectorWriter:
         vectors = Vectors(self._directory)
         graphs = {name.partition("-")[0] for name in vectors.checked.names() if "-" in name}
         for segment in vectors.segments:
-            if segment.count >= self._graph_vectors and segment.name not in graphs:
+            if segment.name not in graphs and self._needs_graph(segment.count):
                 self._write_graph(segment.name, segment.vectors)
         self.write_checked()
 
@@ -148,9 +151,14 @@ class VectorWriter:
         rows, vectors = rows[order], vectors[order]
         data = encode_segment(rows, vectors)
         name = content_name(data)
-        if len(rows) >= self._graph_vectors:
+        if self._needs_graph(len(rows)):
             self._write_graph(name, vectors)
         fsio.publish(self._tmp_dir, os.path.join(self._directory, f"{name}.vec"), data)
+
+    def _needs_graph(self, size: int) -> bool:
+        if self._graph_vectors is not None:
+            return size >= self._graph_vectors
+        return size >= GRAPH_VECTORS and Vectors(self._directory).count > MAX_WITHOUT_GRAPHS
 
     def _write_graph(self, name: str, vectors: Any) -> None:
         from usearch.index import Index  # noqa: PLC0415 - only for large segments

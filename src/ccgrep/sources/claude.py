@@ -379,7 +379,7 @@ class ClaudeReader:
         own = [text for text, leaf in state.summaries if leaf in own_uuids]
         given = [state.custom_title, identity.description, state.ai_title, *reversed(own)]
         prompt = state.first_prompt if not self._is_worker else ""
-        title, is_titled = choose_title(given, prompt, state.slug)
+        title, is_titled = choose_title(given, prompt)
         return replace(
             self._state.make_session(identity.id, identity.kind),
             parent=state.parent if identity.kind != "main" else "",

@@ -3,13 +3,12 @@
 A document is a session of the kind `document` with one turn: the text, as the agent's message.
 """
 
-import os
-
 from ccgrep.model import Entry, Message, ObjectId, Session, Text, Turn
 from ccgrep.sources.files import read_side_file
 from ccgrep.sources.identity import document_id
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.sources.scan import FoundFile
+from ccgrep.sources.titles import take_sentence
 
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_TITLE_CHARS = 400
@@ -31,7 +30,7 @@ def describe_document(found: FoundFile, turn: Turn, id: ObjectId) -> SessionRead
         id=document_id(found.path),
         source=found.source,
         kind="document",
-        title=_find_title(text) or os.path.basename(found.path).removesuffix(".md"),
+        title=_find_title(text) or take_sentence(text),
     )
     return SessionReading(add_totals(session, (entry,)), (entry,))
 

@@ -16,13 +16,14 @@ _FENCE = r"(?m)^[ \t]*(?:```|~~~).*$"
 _SENTENCE_END = r"[.!?…](?=\s)|[。！？]"
 
 
-def choose_title(given: Iterable[str], prompt: str, slug: str = "") -> tuple[str, bool]:
+def choose_title(given: Iterable[str], prompt: str) -> tuple[str, bool]:
     """Return the first title that is not empty, and whether a client or person gave it.
 
-    Otherwise the title is the first sentence of the prompt, or else the slug.
+    Otherwise the title is the first sentence of the prompt. A slug such as `mossy-dreaming-panda`
+    is no title: the client made it up.
     """
     title = next(filter(None, map(clean_title, given)), "")
-    return title or take_sentence(prompt) or clean_title(slug), bool(title)
+    return title or take_sentence(prompt), bool(title)
 
 
 def clean_title(text: str) -> str:

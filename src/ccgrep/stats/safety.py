@@ -7,13 +7,15 @@ file, run another program, or use the network. These are not: `git diff`, `git l
 (`--pre`), `tree` (`-o`), `date` (`-s`), `test` and `printf` (`-v 'a[$(x)]'` runs x), `diff` (`-l`
 runs pr), `kubectl get` (`--kubeconfig`). Some of them are safe without arguments: `Bash(git diff)`.
 
-Commands in neither table are refused. The table of dangers only provides better reasons.
+Commands in neither table are refused. The table of dangers only provides better reasons. Of the
+refused commands, `project_commands.py` names those that a person may want to review.
 """
 
 import hashlib
 import re
 from typing import NamedTuple
 
+from ccgrep.stats import project_commands
 from ccgrep.stats.shell import SHELLS, SUB_TOOLS, Part, Script
 
 _READERS = """
@@ -61,7 +63,14 @@ _DANGERS = (
 _REASONS = {name: reason for reason, names in _DANGERS for name in names.split()}
 
 RULES_VERSION = hashlib.sha256(
-    repr((sorted(SAFE_WITH_ANY_ARGUMENTS), sorted(SAFE_WITHOUT_ARGUMENTS), _DANGERS)).encode()
+    repr(
+        (
+            sorted(SAFE_WITH_ANY_ARGUMENTS),
+            sorted(SAFE_WITHOUT_ARGUMENTS),
+            _DANGERS,
+            project_commands.TABLES,
+        )
+    ).encode()
 ).hexdigest()[:8]
 """A hash of the tables. Tallies store verdicts, so a change of the tables invalidates them."""
 

@@ -24,6 +24,7 @@ from ccgrep.errors import StoreError
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.model import Entry, ObjectId, Turn, Usage
 from ccgrep.stats.column_file import Array, ColumnFile, encode
+from ccgrep.stats.project_commands import find_command
 from ccgrep.stats.safety import judge
 from ccgrep.stats.shell import parse, script_of
 from ccgrep.store.manifest import Row, Shard
@@ -74,21 +75,25 @@ class TurnSummary(NamedTuple):
 
 
 class ShellUse(NamedTuple):
-    """A kind of shell command. `verdict` is "+" and a permission rule, or "-" and a reason."""
+    """A kind of shell command. `verdict` is "+" and a permission rule, or "-" and a reason.
+
+    `command` is the exact command if a person may want to review it, see `project_commands.py`.
+    """
 
     base: str
     sub: str
     flags: int
     verdict: str
+    command: str = ""
 
     def encode(self) -> str:
-        fields = (self.base, self.sub, str(self.flags), self.verdict)
+        fields = (self.base, self.sub, str(self.flags), self.verdict, self.command)
         return "\0".join(field.replace("\0", "\ufffd") for field in fields)
 
     @classmethod
     def decode(cls, word: str) -> "ShellUse":
-        base, sub, flags, verdict = word.split("\0")
-        return cls(base, sub, int(flags), verdict)
+        base, sub, flags, verdict, command = word.split("\0")
+        return cls(base, sub, int(flags), verdict, command)
 
 
 def summarize_turn(turn: Turn) -> TurnSummary:
@@ -111,8 +116,9 @@ def classify_script(text: str) -> ShellUse:
     script = parse(text)
     verdict = judge(script)
     flags = COMPOUND * script.is_compound + PRIVILEGED * script.is_privileged
-    signed = f"+{verdict.rule}" if verdict.rule else f"-{verdict.reason}"
-    return ShellUse(script.base, script.sub, flags, signed)
+    if verdict.rule:
+        return ShellUse(script.base, script.sub, flags, f"+{verdict.rule}")
+    return ShellUse(script.base, script.sub, flags, f"-{verdict.reason}", find_command(script))
 
 
 def _count(counts: dict[str, tuple[int, int]], name: str, has_failed: bool) -> None:

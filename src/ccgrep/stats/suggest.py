@@ -1,12 +1,14 @@
 """Suggests permission rules by how often they would have spared the user a question.
 
-It suggests only rules from `safety.py`. Uses in pipes or next to other commands do not raise the
-confidence, because there one rule alone does not allow the whole command.
+It suggests only rules from `safety.py`, and offers exact commands of `project_commands.py` for
+review. Uses in pipes or next to other commands do not raise the confidence, because there one
+rule alone does not allow the whole command.
 """
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from ccgrep.stats.project_commands import find_reason
 from ccgrep.stats.shard_tally import COMPOUND, ShellUse
 
 Confidence = Literal["high", "medium", "low"]
@@ -29,6 +31,19 @@ class Skipped(NamedTuple):
     reason: str
 
 
+class Reviewed(NamedTuple):
+    """A command that runs the project's own code or tools, and was used often."""
+
+    command: str
+    uses: int
+    reason: str
+
+    @property
+    def rule(self) -> str:
+        """The rule that allows this command and no other."""
+        return f"Bash({self.command})"
+
+
 class Suggestions(NamedTuple):
     """Rules that are safe to allow, and commands that are not, the most used first."""
 
@@ -46,7 +61,7 @@ def suggest(shell_uses: Iterable[tuple[ShellUse, int, int]]) -> Suggestions:
     alone: dict[str, int] = {}
     compound: dict[str, int] = {}
     skipped: dict[tuple[str, str], int] = {}
-    for (base, sub, flags, verdict), uses, _ in shell_uses:
+    for (base, sub, flags, verdict, _), uses, _ in shell_uses:
         sign, rule_or_reason = verdict[:1], verdict[1:]
         if sign == "+":
             alone.setdefault(rule_or_reason, 0)
@@ -61,6 +76,17 @@ def suggest(shell_uses: Iterable[tuple[ShellUse, int, int]]) -> Suggestions:
     refused = [Skipped(pattern, uses, reason) for (pattern, reason), uses in skipped.items()]
     refused.sort(key=lambda each: (-each.uses, each.pattern, each.reason))
     return Suggestions(tuple(rules), tuple(refused))
+
+
+def review(shell_uses: Iterable[tuple[ShellUse, int, int]]) -> tuple[Reviewed, ...]:
+    """Return the commands to review that were used often, the most used first."""
+    counts: dict[str, int] = {}
+    for use, uses, _ in shell_uses:
+        if use.command:
+            counts[use.command] = counts.get(use.command, 0) + uses
+    frequent = [one for one in counts.items() if one[1] >= MEDIUM_USES]
+    frequent.sort(key=lambda one: (-one[1], one[0]))
+    return tuple(Reviewed(command, uses, find_reason(command)) for command, uses in frequent)
 
 
 def _suggestion(rule: str, alone: int, compound: int) -> Suggestion:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.refs import find_session
-from ccgrep.search.filters import matching_projects
+from ccgrep.search.filters import matching_projects, passes_models, passes_tools
 from ccgrep.search.request import Filters
 from ccgrep.stats.column_file import Array
 from ccgrep.stats.merged_tally import MergedTally
@@ -24,15 +24,13 @@ def filter_turns(tally: MergedTally, filters: Filters) -> Array:
         turns &= started >= filters.since
     if filters.until is not None:
         turns &= started <= filters.until
-    if filters.branch is not None:
-        branches = _match_words(tally, "branch", lambda branch: branch == filters.branch)
+    if filters.branches:
+        branches = _match_words(tally, "branch", filters.branches.__contains__)
         turns &= branches[tally["turn.branch"]]
-    if filters.model is not None:
-        part = filters.model.lower()
-        turns &= _turns_with(tally, "model", lambda model: part in model.lower())
-    if filters.tool is not None:
-        name = filters.tool.lower()
-        turns &= _turns_with(tally, "tool", lambda tool: name in ("any", tool.lower()))
+    if filters.models:
+        turns &= _turns_with(tally, "model", lambda model: passes_models(model, filters))
+    if filters.tools:
+        turns &= _turns_with(tally, "tool", lambda tool: passes_tools(tool, filters))
     if filters.max_sessions:
         turns &= _in_latest_sessions(tally, turns, filters.max_sessions)
     return turns
@@ -45,8 +43,9 @@ def _filter_sessions(tally: MergedTally, filters: Filters) -> Array | None:
     if projects is not None:
         is_match = _match_words(tally, "project", projects.__contains__)
         masks.append(is_match[tally["session.project"]])
-    if filters.source is not None:
-        masks.append(tally["session.source"] == SOURCES.index(filters.source))
+    if filters.sources:
+        chosen = [SOURCES.index(source) for source in filters.sources]
+        masks.append(np.isin(tally["session.source"], chosen))
     if filters.subagents == "only":
         masks.append(tally["session.kind"] == KINDS.index("subagent"))
     elif filters.subagents == "exclude":
@@ -56,6 +55,9 @@ def _filter_sessions(tally: MergedTally, filters: Filters) -> Array | None:
         masks.append(_match_refs(tally["session.id"], filters.sessions))
     if filters.only_ids is not None:
         masks.append(_match_ids(tally["session.id"], filters.only_ids))
+    if filters.machines is not None:
+        mask = _match_ids(tally["session.id"], filters.machines.ids)
+        masks.append(~mask if filters.machines.is_except else mask)
     if filters.except_ids:
         masks.append(~_match_ids(tally["session.id"], filters.except_ids))
     return np.logical_and.reduce(masks) if masks else None

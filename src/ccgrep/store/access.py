@@ -8,6 +8,7 @@ Every search imports this module, so it imports nothing heavy.
 from __future__ import annotations
 
 import os
+from stat import S_ISDIR
 
 from ccgrep.errors import FormatError, StoreError
 from ccgrep.lazy_re import compile_pattern
@@ -41,11 +42,16 @@ def check_format(directory: str, is_repair: bool = False) -> None:
 
 
 def check_owner(directory: str) -> None:
-    """Raise StoreError if another user owns the store and could change it at any time."""
-    owner = os.stat(directory).st_uid
-    if owner not in (os.geteuid(), 0) and os.geteuid() != 0:
+    """Raise StoreError if the store is no directory, or if another user owns it.
+
+    That user could change it at any time. What root writes there, its owner could not delete.
+    """
+    status = os.stat(directory)
+    if not S_ISDIR(status.st_mode):
+        raise StoreError(f"{directory} is not a directory: set CCGREP_DIR to one")
+    if status.st_uid not in (os.geteuid(), 0):
         raise StoreError(
-            f"{directory} belongs to another user (uid {owner}): "
+            f"{directory} belongs to another user (uid {status.st_uid}): "
             "set CCGREP_DIR to a directory of your own"
         )
 

@@ -51,6 +51,8 @@ def read_consistently(directory: str, work: Callable[[Store], T]) -> T:
 def create_store(directory: str) -> Store:
     """Return the store in `directory`, created if there is none."""
     _finish_swap(directory)
+    if os.path.exists(directory):
+        access.check_owner(directory)
     if _has_format(directory):
         store = open_store(directory)
         store.was_exposed = fsio.make_private(directory)

@@ -1,7 +1,7 @@
 """Parents of sessions: a sub-agent's parent started it, a fork's parent is its original."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ccgrep.model import Entry, ObjectId
 from ccgrep.store.manifest import Row
@@ -37,6 +37,24 @@ def walk_trees(store: Store, rows: Sequence[Row], limit: int) -> Iterator[tuple[
                 stack += ((child, depth + 1) for child in reversed(below))
 
 
+def find_tops(rows: Sequence[Row], ids: Collection[str]) -> dict[str, str]:
+    """Map each session to the outermost of itself and its ancestors that is in `ids`.
+
+    A session that has none there is mapped to itself. Only sub-agents have ancestors.
+    """
+    parents = {row.session.id: row.session.parent for row in rows if row.session.kind == "subagent"}
+    tops = {}
+    for row in rows:
+        id = top = row.session.id
+        seen = {""}
+        while id not in seen:
+            seen.add(id)
+            top = id if id in ids else top
+            id = parents.get(id, "")
+        tops[row.session.id] = top
+    return tops
+
+
 def add_descendants(
     row: Row, rows: Sequence[Row], chosen: dict[str, Row], with_superseded: bool = False
 ) -> None:
@@ -55,6 +73,28 @@ def add_descendants(
         is_earlier_version = other.is_superseded and other.base_id == row.base_id
         if (is_sub_agent and not row.is_superseded) or is_earlier_version:
             add_descendants(other, rows, chosen, with_superseded)
+
+
+def find_copies(store: Store, originals: Collection[Row], rows: Iterable[Row]) -> dict[str, int]:
+    """Map the id of each other session that copied turns of `originals` to their number.
+
+    Copied turns keep their times. An equal turn of another time is no copy: the same short prompt
+    may stand in unrelated sessions.
+    """
+    known = {row.session.id for row in originals}
+    copied = {
+        (entry.turn, entry.started)
+        for row in originals
+        for entry in store.manifest(row).entries
+        if entry.started is not None
+    }
+    found: dict[str, int] = {}
+    for row in rows:
+        if row.session.id not in known:
+            shared = sum((e.turn, e.started) in copied for e in store.manifest(row).entries)
+            if shared:
+                found[row.session.id] = shared
+    return found
 
 
 def find_original(store: Store, row: Row, rows: Sequence[Row]) -> Row | None:

@@ -14,30 +14,39 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from ccgrep.errors import LockedError, WriteError
 from ccgrep.store import fsio
 
 _POLL_S = 0.02
+_ANNOUNCE_AFTER_S = 0.3
 _NETWORK_FILESYSTEMS = frozenset(
     "9p afs ceph cifs fuse.glusterfs fuse.sshfs lustre ncpfs nfs nfs4 smb3 smbfs".split()
 )
 
+Warn = Callable[[str], None]
+
 
 class WriterLock:
-    """Context manager that holds the lock. It waits up to `wait_s` for another writer."""
+    """Context manager that holds the lock. It waits up to `wait_s` for another writer.
 
-    def __init__(self, path: str, wait_s: float) -> None:
+    `warn` gets one line if that takes longer than a moment.
+    """
+
+    def __init__(self, path: str, wait_s: float, warn: Warn = lambda _: None) -> None:
         self._path = path
         self._claim_path = f"{path}.d"
         self._wait_s = wait_s
+        self._warn = warn
+        self._announce_at: float | None = None  # None: it was announced
         self._descriptor = -1
         self._is_claimed = False
 
     def __enter__(self) -> "WriterLock":
-        deadline = time.monotonic() + self._wait_s
+        now = time.monotonic()
+        deadline, self._announce_at = now + self._wait_s, now + _ANNOUNCE_AFTER_S
         self._descriptor = fsio.open_lock_file(self._path)
         while not self._try_lock() or self._reopen_if_moved():
             owner = os.pread(self._descriptor, 200, 0).decode("utf-8", "replace")
@@ -57,7 +66,11 @@ class WriterLock:
 
     def _pause(self, deadline: float, owner: str) -> None:
         """Wait before the next try. Raise LockedError after the deadline."""
-        if time.monotonic() < deadline:
+        now = time.monotonic()
+        if now < deadline:
+            if self._announce_at is not None and now >= self._announce_at:
+                self._announce_at = None
+                self._warn(f"waiting for another ccgrep ({owner.strip() or 'unknown'})")
             time.sleep(_POLL_S)
             return
         os.close(self._descriptor)
@@ -108,13 +121,13 @@ class WriterLock:
 
 
 @contextmanager
-def lock_vectors(store_dir: str, wait_s: float) -> Iterator[None]:
+def lock_vectors(store_dir: str, wait_s: float, warn: Warn = lambda _: None) -> Iterator[None]:
     """Keep other processes from embedding: they hold texts in memory, even forgotten ones."""
     directory = os.path.join(store_dir, "vectors")
     names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
     with ExitStack() as locks:
         for name in names:
-            locks.enter_context(WriterLock(os.path.join(directory, name, "lock"), wait_s))
+            locks.enter_context(WriterLock(os.path.join(directory, name, "lock"), wait_s, warn))
         yield
 
 

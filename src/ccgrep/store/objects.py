@@ -104,8 +104,13 @@ def _make_frame(kind: ObjectKind, raw: bytes) -> Frame:
     return Frame(object_id(kind, raw), kind, len(raw), zstd.compress(raw, _LEVEL))
 
 
+def decompress_frame(frame: Frame) -> bytes:
+    """Return the content of an object that this process made."""
+    return zstd.decompress(frame.data)
+
+
 def unpack_frame(frame: Frame) -> bytes:
-    """Return the content of an object, verified against its id."""
+    """Return the content of an object that was read from disk, verified against its id."""
     try:
         raw = zstd.decompress(frame.data)
     except zstd.ZstdError:

@@ -130,7 +130,8 @@ def _make_prefix(contents: Iterable[bytes], is_json: bool) -> Any:
     """Return the texts of turns as zstd takes them, or None if there are too few."""
     prefix = bytearray()
     for content in contents:
-        strings = list(_find_strings(msgspec.msgpack.decode(content)))
+        strings: list[str] = []
+        _collect_strings(msgspec.msgpack.decode(content), strings)
         prefix += msgspec.json.encode(strings) if is_json else "\n".join([*strings, ""]).encode()
         if len(prefix) > _MAX_PREFIX_BYTES:
             break
@@ -139,15 +140,16 @@ def _make_prefix(contents: Iterable[bytes], is_json: bool) -> Any:
     return zstd.ZstdDict(prefix[:_MAX_PREFIX_BYTES], is_raw=True).as_prefix
 
 
-def _find_strings(value: Any) -> Iterator[str]:
+def _collect_strings(value: Any, strings: list[str]) -> None:
+    """Append the strings in a value to `strings`, in order."""
     if isinstance(value, str):
-        yield value
+        strings.append(value)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _find_strings(item)
+            _collect_strings(item, strings)
     elif isinstance(value, list):
         for item in value:
-            yield from _find_strings(item)
+            _collect_strings(item, strings)
 
 
 def _cut_media(data: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
@@ -162,8 +164,14 @@ def _cut_media(data: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
 
 
 def _find_media(data: bytes) -> list[tuple[int, int, bytes]]:
-    """Return start, end and decoded content of JSON strings, or ends of them, that are media."""
-    found = []
+    """Return start, end and decoded content of JSON strings, or ends of them, that are media.
+
+    All clients name the encoding beside the text. So bytes without its name, which are most, are
+    searched once instead of once for each beginning.
+    """
+    found: list[tuple[int, int, bytes]] = []
+    if b"base64" not in data:
+        return found
     for beginning in _MEDIA_STARTS:
         start = data.find(beginning)
         while start >= 0:

@@ -253,6 +253,11 @@ class Pack:
     def close(self) -> None:
         self._file.close()
 
+    def __del__(self) -> None:
+        """Close the file of a pack that nobody closed, which Python would warn of."""
+        if hasattr(self, "_file"):
+            self.close()
+
     def _pread(self, offset: int, size: int) -> bytes:
         return os.pread(self._file.fileno(), size, offset)
 

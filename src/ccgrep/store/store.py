@@ -11,7 +11,7 @@ from typing import TypeVar
 from ccgrep.errors import CorruptError, LostRaceError, MissingObjectError
 from ccgrep.model import ObjectId
 from ccgrep.store import fsio, refs
-from ccgrep.store.lock import WriterLock
+from ccgrep.store.lock import Warn, WriterLock
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, unpack_frame
 from ccgrep.store.pack import Pack, PackWriter, index_path, pack_path, write_index
@@ -172,8 +172,9 @@ class Store:
 
     # Writing, by the holder of the writer lock.
 
-    def lock(self, wait_s: float) -> WriterLock:
-        return WriterLock(os.path.join(self.directory, "lock"), wait_s)
+    def lock(self, wait_s: float, warn: Warn = lambda _: None) -> WriterLock:
+        """Return the writer lock; `warn` gets a line if another process holds it for long."""
+        return WriterLock(os.path.join(self.directory, "lock"), wait_s, warn)
 
     def check_head(self, head: ObjectId) -> None:
         """Raise LostRaceError if a writer that the lock did not exclude has moved HEAD."""

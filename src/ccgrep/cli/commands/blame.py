@@ -1,21 +1,20 @@
 """ccgrep blame: list the turns that read or changed a file."""
 
-import os
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import refresh_now
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.ops.blame import blame, blame_line
 from ccgrep.output.blame_records import blame_fields, format_blame
 from ccgrep.output.json_document import encode_document
+from ccgrep.refresh.background import BackgroundRefresh
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
     filters = parse_filters(arguments, context, config)
-    if os.path.isdir(config.store_dir) and not arguments.no_refresh:
-        refresh_now(context)
+    finish_refresh(refresh)
     if arguments.line is None:
         turns = blame(config, arguments.file, filters, arguments.limit or 0)
     else:

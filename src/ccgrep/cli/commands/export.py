@@ -4,32 +4,51 @@ import os
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
-from ccgrep.cli.context import Context, read_refs
+from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
+from ccgrep.errors import UsageError
 from ccgrep.ops import save_file
 from ccgrep.ops.show import Conversation, read_blob, show
 from ccgrep.output.conversation_markdown import markdown_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.output.turn_parts import Include
+from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.text import one_line
 
 _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
-    shown = [show(config, ref) for ref in read_refs(arguments.ref)]
+    format = _format(arguments)
+    finish_refresh(refresh)
+    shown = [show(config, ref, limit=arguments.limit or 0) for ref in arguments.ref]
     include = Include(arguments.tools, arguments.thinking)
-    suffix = os.path.splitext(arguments.output or "")[1].lower()
 
     def read(sha256: str) -> bytes | None:
         return read_blob(config, f"@{sha256}")
 
-    lines = _lines(arguments.format or _FORMATS.get(suffix, "md"), shown, include, read)
+    lines = _lines(format, shown, include, read)
     if arguments.output is None:
         context.write_lines(lines)
     else:
         save_file.write_file(arguments.output, "".join(f"{line}\n" for line in lines))
     return 0
+
+
+def _format(arguments: SimpleNamespace) -> str:
+    """Return the format that `--format` or else the name of the file chooses."""
+    output = arguments.output or ""
+    suffix = os.path.splitext(output)[1].lower()
+    named = _FORMATS.get(suffix)
+    chosen = arguments.format
+    if suffix not in ("", ".txt") and not named and not chosen:
+        raise UsageError(
+            f"cannot write '{one_line(output)}' as {one_line(suffix)}: name it .md, .html or "
+            ".json, or choose one of them with --format"
+        )
+    return chosen or named or "md"
 
 
 def _lines(

@@ -5,14 +5,17 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context, read_refs
 from ccgrep.ops.gc import forget
 from ccgrep.output.json_document import encode_document, forget_fields
-from ccgrep.output.report_text import forget_lines
+from ccgrep.output.report_text import copies_note, forget_lines
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     wait_s = 0.0 if arguments.no_wait else 10.0
-    result = forget(context.config(), read_refs(arguments.ref), wait_s)
+    refs = read_refs(arguments.ref)
+    result = forget(context.config(), refs, wait_s, arguments.forks, context.warn)
     if arguments.json:
         context.write(encode_document(forget_fields(result)))
     else:
         context.write_lines(forget_lines(result))
+    if result.copies:
+        context.warn(copies_note(result.copies))
     return 0

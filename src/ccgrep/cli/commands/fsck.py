@@ -17,7 +17,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if arguments.read_data:
         raise UsageError("--read-data is for remotes: add --remote NAME")
     config = context.config(arguments.root)
-    result = fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0)
+    result = fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0, context.warn)
     if arguments.json:
         context.write(encode_document(fsck_fields(result)))
     else:

@@ -18,7 +18,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         return _run_remote(arguments, context)
     if arguments.grace is not None:
         raise UsageError("--grace is for remotes: add --remote NAME")
-    report = gc(context.config(), 0.0 if arguments.no_wait else 10.0)
+    report = gc(context.config(), 0.0 if arguments.no_wait else 10.0, context.warn)
     if arguments.json:
         context.write(encode_document(asdict(report)))
     else:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import make_feedback
 from ccgrep.cli.progress import Bar, embedding_text
 from ccgrep.cli.time_argument import parse_when
 from ccgrep.config import Config
@@ -38,12 +39,13 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         elif context.is_error_terminal and not arguments.quiet:
             bar(progress)
 
+    warn = make_feedback(arguments, context).warn
     set_aside = ""
     try:
         if arguments.recreate:
-            report, set_aside = index.recreate(config, wait_s, on_progress)
+            report, set_aside = index.recreate(config, wait_s, on_progress, warn)
         else:
-            report = index.index(config, arguments.full, wait_s, on_progress)
+            report = index.index(config, arguments.full, wait_s, on_progress, warn)
         if not arguments.quiet:
             bar.close()
             _report(report, set_aside, arguments.json, context)

@@ -2,23 +2,35 @@
 
 from types import SimpleNamespace
 
+from msgspec.structs import replace
+
+from ccgrep.cli.calling_session import find_callers, is_agent
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.ops.list import list_sessions
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import list_fields
 from ccgrep.output.session_list import list_lines
+from ccgrep.refresh.background import BackgroundRefresh
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     filters = parse_filters(arguments, context, config, documents="exclude")
+    is_own = arguments.include_self or arguments.session or not is_agent(context.environment)
+    if not is_own:
+        filters = filters._replace(except_ids=find_callers(context.environment, config))
+    is_folded = arguments.subagents is None and config.subagents == "include"
+    finish_refresh(refresh)
     limit = config.list_limit if is_cut else arguments.limit or 0
-    sessions = list_sessions(config, filters, limit, arguments.tree)
+    sessions = list_sessions(config, filters, limit, arguments.tree, is_folded)
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0
+    if arguments.full_id:
+        sessions = [replace(one, short_id=one.row.session.id) for one in sessions]
     style = context.style_for(arguments.color)
     width = context.width if context.is_terminal else None
     context.write_lines(list_lines(sessions, context.now_ms, width, style))

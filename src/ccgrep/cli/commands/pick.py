@@ -7,27 +7,33 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import islice
 from types import SimpleNamespace
 from typing import NoReturn
 
 from ccgrep.cli import pick_callbacks
 from ccgrep.cli.commands import resume
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import refresh_now
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
+from ccgrep.cli.pick_printer import LIST_COLUMNS
 from ccgrep.errors import UsageError
 from ccgrep.ops.pick import past_commands
+from ccgrep.output.pick_row import SEPARATOR, record_of
+from ccgrep.refresh.background import BackgroundRefresh
 
 _CALLBACK = '"$CCGREP_PYTHON" -P -m ccgrep __pick'
 """The command that fzf runs. -P keeps Python from importing modules of the current directory."""
 _WIDE = 120
+_PREVIEW_PERCENT = 55  # of a wide terminal
+_FZF_COLUMNS = 4  # the pointer, the mark and the scroll bar
 _RESUME = "ctrl-r"
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     _check_fzf(context)
     width = _terminal_width()
-    refresh_now(context)  # The searches that fzf runs do not refresh.
+    finish_refresh(refresh)  # The searches that fzf runs do not refresh.
     if arguments.commands:
         return _pick_command(arguments, context)
     _handle_termination(_exit)
@@ -37,6 +43,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         environment = {
             **context.environment,
             pick_callbacks.DIRECTORY: directory,
+            LIST_COLUMNS: str(_list_columns(width)),
             "CCGREP_PYTHON": sys.executable,
             # fzf quotes for this shell. Others may parse the quotes differently.
             "SHELL": "/bin/sh",
@@ -59,8 +66,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if key == _RESUME:
         _attach_terminal()
         fields = {"exec": True, "with": None, "in": None}
-        return resume.run(SimpleNamespace(ref=pick_callbacks.record_ref(line), **fields), context)
-    context.write(line)
+        chosen = SimpleNamespace(ref=pick_callbacks.record_ref(line), **fields)
+        return resume.run(chosen, context, None)
+    context.write(record_of(line))
     return 0
 
 
@@ -75,8 +83,14 @@ def _exit(number: int, _: object) -> NoReturn:
     raise SystemExit(128 + number)
 
 
+def _list_columns(width: int) -> int:
+    """Return the width of the list, without the preview beside it and fzf's own columns."""
+    list_width = width * (100 - _PREVIEW_PERCENT) // 100 if width >= _WIDE else width
+    return list_width - _FZF_COLUMNS
+
+
 def _fzf_command(query: str, width: int) -> list[str]:
-    window = "right,55%,wrap" if width >= _WIDE else "down,60%,wrap"
+    window = f"right,{_PREVIEW_PERCENT}%,wrap" if width >= _WIDE else "down,60%,wrap"
     reload = f"reload({_CALLBACK} hits {{q}})"
     return [
         "fzf",
@@ -85,7 +99,8 @@ def _fzf_command(query: str, width: int) -> list[str]:
         "--no-multi",
         "--no-sort",
         "--header-lines=1",
-        "--delimiter=:",
+        f"--delimiter={SEPARATOR}",
+        "--with-nth=2",
         "--prompt=ccgrep> ",
         f"--query={query}",
         f"--preview={_CALLBACK} preview {{q}} {{}}",
@@ -101,7 +116,8 @@ def _fzf_command(query: str, width: int) -> list[str]:
 def _pick_command(arguments: SimpleNamespace, context: Context) -> int:
     """Let the user pick a shell command that an agent ran. fzf prints it."""
     config = context.config()
-    commands = past_commands(config, parse_filters(arguments, context, config))
+    found = past_commands(config, parse_filters(arguments, context, config))
+    commands = islice(found, arguments.limit or None)
     query = " ".join(arguments.pattern)
     words = ["fzf", "--no-multi", "--scheme=history", "--prompt=command> ", f"--query={query}"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, env=context.environment) as fzf:

@@ -5,20 +5,21 @@ import shlex
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import refresh_now
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.kinds import SourceName
 from ccgrep.ops.restore import RestoreOptions, restore
 from ccgrep.ops.resume import ResumeCommand, find_resume_command, hand_over_session
+from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.text import escape, one_line, redact
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config, client, chosen = context.config(), vars(arguments)["with"], vars(arguments)["in"]
     directory = os.path.abspath(chosen) if chosen else ""
+    finish_refresh(refresh)
     if client:
-        refresh_now(context)  # The new session has the turns of this minute too.
         source: SourceName = "codex" if client == "codex" else "claude_code"
         resumption = hand_over_session(config, arguments.ref, source, directory)
     else:

@@ -1,22 +1,22 @@
 """ccgrep secrets: find secrets in the store."""
 
-import os
+from itertools import islice
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import refresh_now
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.secrets import FoundSecret, find_secrets
 from ccgrep.output.json_document import encode_document, secrets_fields
 from ccgrep.output.report_text import secret_line, secrets_note
+from ccgrep.refresh.background import BackgroundRefresh
 
 
-def run(arguments: SimpleNamespace, context: Context) -> int:
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
     filters = parse_filters(arguments, context, config)
-    if os.path.isdir(config.store_dir) and not arguments.no_refresh:
-        refresh_now(context, arguments.quiet)
+    finish_refresh(refresh)
     found: list[FoundSecret] = []
 
     def on_turn(done: int, total: int) -> None:
@@ -24,7 +24,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
             shared_bar().count(done, total, "scanning for secrets")
 
     try:
-        for secret in find_secrets(config, filters, on_turn):
+        for secret in islice(find_secrets(config, filters, on_turn), arguments.limit or None):
             found.append(secret)
             if not arguments.json:
                 shared_bar().close()

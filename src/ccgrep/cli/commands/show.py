@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from ccgrep.cli.context import Context, read_refs
+from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_context
 from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.pager import page
@@ -18,22 +19,18 @@ from ccgrep.output.conversation_text import LOST, conversation_lines
 from ccgrep.output.json_document import encode, encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.output.turn_parts import Include
+from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.text import one_line
 
-_FORMATS = ("json", "raw", "save")
 
-
-def run(arguments: SimpleNamespace, context: Context) -> int:
-    if sum(bool(getattr(arguments, name)) for name in _FORMATS) > 1:
-        raise UsageError("--json, --raw and --save cannot be combined: use one of them")
-    if arguments.budget is not None and (arguments.raw or arguments.save):
-        raise UsageError("--budget cannot limit --raw or --save: leave it out")
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
     around = parse_context(arguments)
-    refs = read_refs(arguments.ref)
+    refs = arguments.ref
+    finish_refresh(refresh)
     if len(refs) == 1 and (content := read_blob(config, refs[0])) is not None:
         return _write_blob(content, context)
-    shown = (show(config, ref, *around) for ref in refs)
+    shown = (show(config, ref, *around, arguments.limit or 0) for ref in refs)
     if arguments.save:
         include = Include(arguments.tools, arguments.thinking)
         for one in shown:
@@ -80,6 +77,7 @@ def _page(
 ) -> None:
     # A cut line could end inside a color sequence.
     style = context.style_for("never" if arguments.budget is not None else arguments.color)
+    width = context.width if context.is_terminal else None
     continuations: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -87,9 +85,9 @@ def _page(
             if position:
                 yield ""
             turns: list[int] = []
-            whole = conversation_lines(
-                one, Include(arguments.tools, arguments.thinking), style, turns.append
-            )
+            is_full = arguments.full
+            include = Include(arguments.tools or is_full, arguments.thinking, is_full)
+            whole = conversation_lines(one, include, style, turns.append, width)
             for line in whole:
                 yield line
                 if budget.left_out and not continuations:

@@ -17,9 +17,9 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.output.style import Style
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.stats.report import Dimension, Report
-from ccgrep.stats.suggest import suggest
+from ccgrep.stats.suggest import review, suggest
 from ccgrep.stats.tallies import Progress
-from ccgrep.text import one_line
+from ccgrep.text import one_line, redact
 
 _ON_TERMINAL = 10
 _DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "day", "week")
@@ -35,6 +35,7 @@ class _Format(NamedTuple):
     style: Style
     by: Dimension | None = None
     is_settings: bool = False
+    has_reviewed: bool = False
 
 
 def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
@@ -71,6 +72,11 @@ def _kind(arguments: Arguments) -> str:
         raise UsageError("--suggest needs bash: use `ccgrep stats bash --suggest`")
     if arguments.settings and not arguments.suggest:
         raise UsageError("--settings needs --suggest: use `ccgrep stats bash --suggest --settings`")
+    if arguments.include_reviewed and not arguments.settings:
+        raise UsageError(
+            "--include-reviewed needs --settings: use `ccgrep stats bash --suggest --settings "
+            "--include-reviewed`"
+        )
     if arguments.by and kind != "tokens" and (kind, arguments.by) != ("tools", "project"):
         raise UsageError(
             f"--by {arguments.by} needs tokens: use `ccgrep stats tokens --by {arguments.by}`"
@@ -85,7 +91,14 @@ def _format(arguments: Arguments, context: Context) -> _Format:
         limit = arguments.limit
     style = context.style_for(arguments.color)
     return _Format(
-        arguments.json, is_terminal, limit, context.width, style, arguments.by, arguments.settings
+        arguments.json,
+        is_terminal,
+        limit,
+        context.width,
+        style,
+        arguments.by,
+        arguments.settings,
+        arguments.include_reviewed,
     )
 
 
@@ -127,14 +140,17 @@ def _tokens(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
 
 
 def _suggestions(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
-    found, coverage = ops.make_report(request, lambda report: suggest(report.shell_uses()))
+    uses, coverage = ops.make_report(request, Report.shell_uses)
+    found = suggest(uses)
+    reviewed = [each for each in review(uses) if redact(each.rule) == each.rule]
     if format.is_settings:
-        return [stats_json.settings(found.allowed)]
+        rules = [each.rule for each in reviewed] if format.has_reviewed else []
+        return [stats_json.settings([*found.allowed, *rules])]
     if format.is_json:
-        return [encode_document(stats_json.suggestions(found, coverage))]
+        return [encode_document(stats_json.suggestions(found, reviewed, coverage))]
     if format.is_terminal:
-        return stats_charts.suggestions(found, format.limit, format.style)
-    return stats_lines.suggestions(found)
+        return stats_charts.suggestions(found, reviewed, format.limit, format.style)
+    return stats_lines.suggestions(found, reviewed)
 
 
 _REPORTS = {

@@ -1,0 +1,139 @@
+"""The arguments of the four tools. Their JSON schema is what a client sees of them.
+
+Names, defaults and descriptions depend on nothing that was indexed.
+"""
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ccgrep.kinds import TextKind
+
+MAX_LIMIT = 500
+
+_Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT)]
+_Project = Annotated[str | None, Meta(description="Only projects whose path contains this text")]
+_Since = Annotated[
+    str | None, Meta(description="Only turns since: 30m, 24h, 7d, 2w, yesterday, 2026-01-15T10:30")
+]
+_Until = Annotated[str | None, Meta(description="Only turns until then, written like since")]
+_Tool = Annotated[
+    str | None, Meta(description="Only turns that used this tool; any: that used some tool")
+]
+_Source = Annotated[
+    Literal["claude-code", "claude_code", "codex"] | None,
+    Meta(description="Only conversations with this agent"),
+]
+_Branch = Annotated[str | None, Meta(description="Only turns on this git branch")]
+_Cursor = Annotated[
+    str | None,
+    Meta(description="next_cursor of the previous reply; repeat the other arguments unchanged"),
+]
+_SessionId = Annotated[str, Meta(description="Session id, or a unique prefix of it")]
+_Types = Annotated[
+    list[TextKind] | TextKind | None,
+    Meta(description="Only these kinds of text: user, assistant, tool, thinking"),
+]
+_Include = Annotated[
+    list[Literal["tools", "outputs", "thinking"]] | None,
+    Meta(
+        description="Return more of each turn: the complete input of tool calls (tools), their "
+        "output (outputs), the agent's thinking (thinking)"
+    ),
+]
+_IncludeSelf = Annotated[
+    bool, Meta(description="Include the calling session, and ccgrep's output in others")
+]
+
+
+class _Arguments(Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class SearchArguments(_Arguments, frozen=True):
+    query: Annotated[str, Meta(description='Words to find; "quoted words" form a phrase')]
+    limit: _Limit = 10
+    session_id: _SessionId | None = None
+    project: _Project = None
+    since: _Since = None
+    until: _Until = None
+    branch: _Branch = None
+    type: _Types = None
+    tool: _Tool = None
+    source: _Source = None
+    mode: Annotated[
+        Literal["auto", "lexical", "semantic", "hybrid"],
+        Meta(
+            description="Match words (lexical), meaning (semantic), or both (hybrid); auto is "
+            "hybrid if turns are embedded, else lexical"
+        ),
+    ] = "auto"
+    include_self: _IncludeSelf = False
+    cursor: _Cursor = None
+
+
+class ListArguments(_Arguments, frozen=True):
+    project: _Project = None
+    limit: _Limit = 50
+    since: _Since = None
+    until: _Until = None
+    branch: _Branch = None
+    tool: _Tool = None
+    source: _Source = None
+    subagents: Annotated[
+        Literal["fold", "include", "exclude", "only"] | None,
+        Meta(
+            description="Sub-agents: count them with the session that started them (fold, the "
+            "default), list them too (include), leave them out (exclude), or list only them (only)"
+        ),
+    ] = None
+    include_self: Annotated[bool, Meta(description="Include the calling session")] = False
+    cursor: _Cursor = None
+
+
+class ReadTurnArguments(_Arguments, frozen=True):
+    session_id: _SessionId
+    turn_number: Annotated[int, Meta(description="Number of the turn, from 0")]
+    include: _Include = None
+    cursor: _Cursor = None
+
+
+class ReadConversationArguments(_Arguments, frozen=True):
+    session_id: _SessionId
+    offset: Annotated[int, Meta(ge=0, description="Number of the first turn, from 0")] = 0
+    limit: _Limit = 10
+    include: _Include = None
+    cursor: _Cursor = None
+
+
+class Tool(NamedTuple):
+    arguments: type[Struct]
+    description: str
+
+
+TOOLS = {
+    "search_conversations": Tool(
+        SearchArguments,
+        "Search past conversations. Returns matching turns, best first. Use read_turn to read one "
+        "in full.",
+    ),
+    "list_conversations": Tool(
+        ListArguments, "List past conversations, most recently active first."
+    ),
+    "read_turn": Tool(
+        ReadTurnArguments,
+        "Read one turn in full: prompt, answer and a summary of each tool call; with include, "
+        "also what the tools returned.",
+    ),
+    "read_conversation": Tool(
+        ReadConversationArguments, "Read the turns of a conversation in order."
+    ),
+}
+
+
+def input_schema(arguments: type[Struct]) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments."""
+    _, definitions = msgspec.json.schema_components([arguments])
+    schema: dict[str, Any] = definitions[arguments.__name__]
+    return {name: value for name, value in schema.items() if name != "title"}
