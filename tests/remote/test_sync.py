@@ -6,6 +6,7 @@ import pytest
 
 from tests.helpers.faulty_storage import storage_fault
 from tests.helpers.fleet import PULL, PUSH, Fleet, conversations
+from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
 
 
@@ -184,3 +185,53 @@ def test_machine_with_the_public_half_pushes_and_obeys_tombstones(fleet: Fleet) 
     fleet.sync(0)
     assert conversations(fleet[0]) == []
     assert b"prompt 3 0" not in fleet.held_bytes()
+
+
+def test_forgetting_a_session_keeps_its_fork_everywhere(fleet: Fleet) -> None:
+    """The fork has the same id and the same first turns. Each machine has the file of one."""
+    files = [write_session(home, 1) for home in fleet.homes]
+    fleet.settle()
+    for number, file in enumerate(files):
+        file.diverge(number)
+        file.turn(f"only on {number}", "yes")
+        file.append()
+    fleet.settle()
+    fleet[0].run("forget", _find_id(fleet[0], "only on 0"))
+    fleet.settle()
+    for home in fleet.homes:
+        assert [prompts[-1] for *_, prompts in conversations(home)] == ["only on 1"]
+    assert b"only on 0" not in fleet.held_bytes()
+    for number, file in enumerate(files):
+        file.turn(f"further on {number}", "yes")
+        file.append()
+    fleet.settle()
+    for home in fleet.homes:
+        assert [prompts[-1] for *_, prompts in conversations(home)] == ["further on 1"]
+
+
+def test_machine_without_the_fork_does_not_forget_it(fleet: Fleet) -> None:
+    """It forgets the only session with that id that it knows, because another machine did."""
+    fleet.add_home()
+    files = [write_session(home, 1) for home in fleet.homes[:2]]
+    for number, file in enumerate(files):
+        file.diverge(number)
+        file.turn(f"only on {number}", "yes")
+        file.append()
+    fleet[0].index()
+    fleet.sync(0)
+    fleet.sync(2)  # It has only the original.
+    fleet[1].index()
+    fleet.sync(1)
+    fleet[1].run("forget", _find_id(fleet[1], "only on 0"))
+    fleet.sync(1, PUSH)
+    fleet.head_path(1).rename(fleet.directory / "head")  # so that nobody sees the fork yet
+    fleet.sync(2)
+    assert conversations(fleet[2]) == []
+    (fleet.directory / "head").rename(fleet.head_path(1))
+    fleet.settle()
+    for home in fleet.homes:
+        assert [prompts[-1] for *_, prompts in conversations(home)] == ["only on 1"]
+
+
+def _find_id(home: Home, last_prompt: str) -> str:
+    return next(id for id in home.rows() if home.prompts(id)[-1] == last_prompt)

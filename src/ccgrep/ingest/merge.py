@@ -27,7 +27,7 @@ from ccgrep.store.manifest import (
     Row,
     SideFiles,
     SourceFile,
-    conversation_key,
+    conversation_keys,
     forgotten_key,
 )
 
@@ -141,7 +141,7 @@ class Merge:
             return False
         session, entries = reading.session, reading.entries
         keys = {forgotten_key(session.id), forgotten_key(session.parent)}
-        keys.add(conversation_key(session.id, entries[0].turn if entries else None))
+        keys.update(conversation_keys(session.id, entries))
         return bool(keys & self.forgotten)
 
     def mark_gone(self, path: str) -> None:

@@ -135,6 +135,7 @@ class Push:
             return listing, True
         packs = plan.packs | self._upload(plan.todo, shared, listing)
         applied = {self._remote.tombstone_name(key) for key in snapshot.forgotten}
+        applied |= set(state.applied) & listing.tombstones.keys()
         self._write_head(state, shared, packs, applied)
         listing = self._remote.list()
         if not packs <= listing.packs.keys() or self._own not in listing.heads:

@@ -7,7 +7,7 @@ from ccgrep.ingest.archive_history import forget_lines
 from ccgrep.remote.local import State
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.store import gc
-from ccgrep.store.manifest import conversation_key, forgotten_key
+from ccgrep.store.manifest import conversation_keys, forgotten_key
 from ccgrep.store.store import Store
 
 
@@ -36,10 +36,9 @@ def read_tombstones(
 
 def _own_names(remote: Remote, store: Store) -> dict[bytes, str]:
     """Return the keys under which the sessions of a store may have been forgotten."""
-    keys = set()
+    keys: set[bytes] = set()
     for row in store.rows():
-        entries = store.manifest(row).entries
-        keys.add(conversation_key(row.base_id, entries[0].turn if entries else None))
+        keys.update(conversation_keys(row.base_id, store.manifest(row).entries))
         keys.update(map(forgotten_key, filter(None, (row.base_id, row.session.parent))))
     return {key: remote.tombstone_name(key) for key in keys}
 
@@ -47,10 +46,16 @@ def _own_names(remote: Remote, store: Store) -> dict[bytes, str]:
 def apply_tombstones(store: Store, keys: dict[bytes, str], now_ms: int) -> int:
     """Forget the sessions of the keys, and return their number. Needs the writer lock.
 
-    The snapshot says that their bytes are still there, until garbage is collected.
+    The snapshot says that their bytes are still there, until garbage is collected. A key may be
+    that of a path on another machine. If the same path has a session here that is not forgotten,
+    such as a fork, the key is not recorded.
     """
     rows = gc.find_forgotten(store, keys.keys())
-    if not rows and keys.keys() <= set(store.snapshot().forgotten):
-        return 0
-    gc.forget(store, rows, now_ms, forget_lines, keys.keys())
+    recorded = set(store.snapshot().forgotten)
+    ids = {row.session.id for row in rows}
+    kept = (row for row in store.rows() if row.session.id not in ids)
+    kept_paths = {forgotten_key(file.path) for row in kept for file in row.files}
+    new = keys.keys() - (kept_paths - recorded)
+    if rows or new - recorded:
+        gc.forget(store, rows, now_ms, forget_lines, new)
     return len(rows)

@@ -5,7 +5,8 @@ a killed process leaves them twice rather than not at all. The snapshot marks a 
 until its bytes are gone, so that the next writer finishes the job.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +22,7 @@ from ccgrep.store.manifest import (
     Shard,
     Snapshot,
     SourceFile,
-    conversation_key,
+    conversation_keys,
     forgotten_key,
 )
 from ccgrep.store.originals import list_objects, list_stored_files
@@ -108,10 +109,12 @@ def find_forgotten(store: Store, keys: Collection[bytes]) -> list[Row]:
 
 
 def is_forgotten(session: Session, manifest: Manifest, keys: Collection[bytes]) -> bool:
+    if not keys:
+        return False
     base_id = session.id.partition("~")[0]
-    first = manifest.entries[0].turn if manifest.entries else None
     names = filter(None, (base_id, session.parent))
-    return conversation_key(base_id, first) in keys or any(forgotten_key(n) in keys for n in names)
+    own_keys = chain(map(forgotten_key, names), conversation_keys(base_id, manifest.entries))
+    return any(key in keys for key in own_keys)
 
 
 def forget(
@@ -123,7 +126,8 @@ def forget(
 ) -> None:
     """Remove sessions from the snapshot, and record keys that prevent ingesting them again.
 
-    `keys` are recorded too: they come from another machine.
+    If `keys` are given, they come from another machine, and are recorded instead: this machine may
+    not have the forks from which a key of its own had to tell the sessions.
     `forget_lines` returns the hints without the lines of forgotten sessions. The next
     `collect_garbage` deletes their bytes. Until then the snapshot says that it must run.
     """
@@ -131,15 +135,28 @@ def forget(
     with Commit(store) as commit:
         forgotten = {*commit.snapshot.forgotten, *keys}
         others = [row for row in store.rows(commit.snapshot) if row.session.id not in ids]
-        kept_ids = {row.base_id for row in others}
         kept_paths = {file.path for row in others for file in row.files}
         for row in rows:
             paths = {file.path for file in row.files} - kept_paths
             forgotten.update(map(forgotten_key, paths))
-            entries = store.manifest(row).entries
-            forgotten.add(conversation_key(row.base_id, entries[0].turn if entries else None))
-            if row.base_id not in kept_ids:
-                forgotten.add(forgotten_key(row.base_id))
+            if not keys:
+                forgotten |= _make_keys(store, row, others)
             commit.drop_row(row.session.id)
         hints = forget_lines(commit, forgotten)
         commit.commit(now_ms, hints=hints, forgotten=tuple(sorted(forgotten)), must_collect=True)
+
+
+def _make_keys(store: Store, row: Row, others: Iterable[Row]) -> set[bytes]:
+    """Return the keys of a forgotten session that none of the other sessions has.
+
+    There are none if another session begins with all of its turns.
+    """
+    forks = [other for other in others if other.base_id == row.base_id]
+    kept = {key for fork in forks for key in _conversation_keys(store, fork)}
+    own = next((key for key in _conversation_keys(store, row) if key not in kept), None)
+    keys = {own} if own is not None else set()
+    return keys if forks else keys | {forgotten_key(row.base_id)}
+
+
+def _conversation_keys(store: Store, row: Row) -> Iterator[bytes]:
+    return conversation_keys(row.base_id, store.manifest(row).entries)

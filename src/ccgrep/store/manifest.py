@@ -8,6 +8,9 @@ session rewrites one small shard. A row repeats the session from its manifest, s
 sessions and detecting changed files opens no manifests.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
 from msgspec import Struct
 
 from ccgrep.hashing import sha256
@@ -147,6 +150,15 @@ def forgotten_key(name: str) -> bytes:
     return sha256(b"forgotten\0" + name.encode("utf-8", "surrogateescape")).digest()[:16]
 
 
-def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:
-    """Return a hash that tells a forgotten session from others with the same id."""
-    return forgotten_key(f"{base_id} {first_turn.hex() if first_turn else ''}")
+def conversation_keys(base_id: str, entries: Sequence[Entry]) -> Iterator[bytes]:
+    """Yield hashes that tell a forgotten session from others with the same id, one for each turn.
+
+    The first covers the first turn. Each other one covers all turns before, and how its turn
+    begins: it stays the same while that turn grows. Forks have the same keys up to where they part.
+    """
+    yield forgotten_key(f"{base_id} {entries[0].turn.hex() if entries else ''}")
+    before = sha256(b"")
+    for previous, entry in pairwise(entries):
+        before.update(previous.turn)
+        start = entry.uuids[:16].hex() or entry.started or entry.turn.hex()
+        yield forgotten_key(f"{base_id} {before.hexdigest()} {start}")
