@@ -63,7 +63,7 @@ def test_show_cuts_its_text_and_prints_how_to_continue(zoo: Home, budget: int) -
     left = len(whole.stdout) - len(part.stdout)
     assert (f"left out {left:,} characters" in part.stderr) == (left > 0)
     if budget == 1500:
-        assert f"from turn 3 on (`ccgrep show {id}:3 -A 6`): use --budget" in part.stderr
+        assert f"from turn 2 on (`ccgrep show {id}:2 -A 7`): use --budget" in part.stderr
         rest = zoo.run("show", f"{id}:3", "-A", "6").stdout
         assert "zebra number 3" in rest
         assert "zebra number 9" in rest

@@ -14,7 +14,7 @@ def zoo(home: Home) -> Home:
 
 
 def test_index_without_embedding_is_searchable(zoo: Home) -> None:
-    assert zoo.run("index", "-q", "--embed-all", "--no-embed").returncode == 0
+    assert zoo.run("index", "-q", "--no-embed").returncode == 0
     assert not (zoo.store_dir / "vectors").exists()
     done = zoo.run("zebra", "--explain")
     assert done.stdout == f"{zoo.claude().id[:8]}:0:1.000:where is the zebra\n"

@@ -132,8 +132,9 @@ def test_fzf_lines_and_previews_are_inert(
     for query in ("", "commonword", "toolword", "thoughtword", "("):
         code, listed, _ = command(hostile, "__pick", "hits", query)
         lines = COLOR.sub("", listed).splitlines()[1:]
-        assert (code, acting(COLOR.sub("", listed))) == (0, [])
+        assert (code, acting(COLOR.sub("", listed), "\n\t")) == (0, [])
         for line in lines:
+            assert line.count("\t") == 1  # between the record and the row that fzf shows
             code, out, err = command(hostile, "__pick", "preview", query, line)
             assert (code, acting(COLOR.sub("", out), "\n\t"), err) == (0, [], ""), line
             previews += 1

@@ -202,7 +202,7 @@ def test_previews_and_terminal_output_are_redacted(shop: Shop, known: dict[str, 
     for id in shop.ids[:: scale.of(15, 1)]:
         seen.append(shop.run("__pick", "preview", "commonword", f"{id}:0:1.000:commonword").stdout)
     assert leaks(known, "\n".join(seen)) == []
-    short = on_terminal(shop, "-F", "commonword asks", "-n1")
+    short = on_terminal(shop, "-F", "commonword asks", "-n1", "--long")
     assert "[redacted:" in short and "[truncated" not in short
     assert all("commonword" in text for text in seen[3:])
 

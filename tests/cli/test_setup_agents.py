@@ -35,22 +35,26 @@ def folders(home: Home) -> set[Path]:
     return {path for path in home.directory.rglob("*") if path.is_dir()}
 
 
-def setup(home: Home, *arguments: str) -> str:
-    done = home.run("setup", *arguments)
+def setup(home: Home, *arguments: str, **options: Any) -> str:
+    done = home.run("setup", *arguments, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_setup_claude_installs_and_removes_skill_and_server(home: Home) -> None:
+def test_setup_claude_installs_and_removes_skill_and_server(home: Home, tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "ccgrep"
+    program.parent.mkdir()
+    program.touch(0o755)
     before, old_folders = files(home), folders(home)
-    output = setup(home, "claude")
+    output = setup(home, "claude", env={"PATH": f"{program.parent}:{os.environ['PATH']}"})
     after = files(home)
     assert after[".claude/skills/ccgrep/SKILL.md"] == SKILL
     server = json.loads(after[".claude.json"])["mcpServers"]["ccgrep"]
     assert server["args"][-1] == "mcp"
     assert "+++ " in output
     assert "wrote: " in output
-    assert setup(home, "claude") == "Nothing to do: everything is up to date.\n"
+    again = setup(home, "claude", env={"PATH": f"{program.parent}:{os.environ['PATH']}"})
+    assert again == "Nothing to do: everything is up to date.\n"
     assert files(home) == after
     setup(home, "claude", "--remove")
     assert (files(home), folders(home)) == (before, old_folders)

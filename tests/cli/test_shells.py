@@ -96,7 +96,7 @@ def test_tab_completes(shell: Terminal, typed: str, completed: str) -> None:
         ("ccgrep ", ["search", "find the turns that match", "list", "most recent first"]),
         (
             "ccgrep --su",
-            ["--subagents", "--surface", "or exclude sub-agents", "compare only this part"],
+            ["--subagents", "--surface", "or exclude sub-agents", "search only this part"],
         ),
         ("ccgrep --subagents ", ["include", "only", "exclude"]),
         ("ccgrep show ", ["aaaaaaaa", "Auth and its bug", "bbbbbbbb", "Token $(touch pwned)"]),

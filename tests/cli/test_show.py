@@ -291,4 +291,4 @@ def test_show_prints_the_first_lines_of_outputs(home: Home) -> None:
     ]  # fmt: skip
     done = home.run("show", file.id, "--full", "--json")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--full is for text" in done.stderr
+    assert "--full and --json cannot be combined" in done.stderr

@@ -77,7 +77,8 @@ def test_issue_22_12_show_prints_the_document(shop: Home) -> None:
     id = documents(shop)["Walrus conventions"]
     text = shop.run("show", id).stdout
     assert f"Document {id} (claude_code)\nTitle: Walrus conventions\n" in text
-    assert text.endswith(f"assistant: {MEMORY}")
+    heading, _, rest = MEMORY.partition("\n\n")
+    assert text.endswith(f"assistant: {heading}\n\n    {rest}")
 
 
 def test_issue_22_12_documents_are_no_sessions(shop: Home) -> None:

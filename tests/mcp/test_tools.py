@@ -313,7 +313,7 @@ def test_search_falls_back_to_fewer_words(shop: Home) -> None:
     assert (nothing["results"], nothing["notes"]) == ([], ["0 of 4 turns match"])
     assert elsewhere["results"] == []
     assert elsewhere["notes"] == [
-        "0 of 1 turn that pass project match; 1 in other projects (ops), leave out project"
+        "0 of 1 turn that passes project matches; 1 in other projects (ops), leave out project"
     ]
     assert in_tools["results"] == []
     assert in_tools["notes"] == ["0 of 4 turns match; 1 in tool output, use type=tool"]

@@ -44,8 +44,8 @@ MARKED = {
     "test": ("tests of attest, testify, Testing_x and myTestCase", ["tests", "Testing", "Test"]),
     "clientId": ("client_id, clientId, the client's id, ClientIdle", ["client_id", "clientId"]),
     '"run tests"': (
-        "run the tests; run: tests, running\n  Test",
-        ["run: tests", "running\n  Test"],
+        "run the tests; run: tests, running tests, Run\n  tests",
+        ["Run\n  tests"],
     ),
     "3.12": ("Python3.12 and 3.12.1, not 3 or 12", ["3.12", "3.12"]),
     "resume": ("a résumé, resumed", ["resumed"]),

@@ -99,11 +99,11 @@ def _fold_character(character: str) -> str | None:
 def _is_combining_or_cjk(character: str) -> bool:
     from unicodedata import category  # noqa: PLC0415 - not for plain text
 
-    return (
-        category(character)[0] in "MC"
-        or "\u1100" <= character <= "\u11ff"
-        or any(first <= character <= last for first, last in _CJK_RANGES)
-    )
+    return category(character)[0] in "MC" or "\u1100" <= character <= "\u11ff" or _is_cjk(character)
+
+
+def _is_cjk(character: str) -> bool:
+    return any(first <= character <= last for first, last in _CJK_RANGES)
 
 
 def camel_parts(word: str) -> list[str]:
@@ -144,9 +144,8 @@ def blank_cjk(text: str) -> str:
     if text.isascii():
         return text
     beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    if max(beyond.decode("utf-8", "surrogatepass")) < _CJK_RANGES[0][0]:
-        return text
-    return compile_pattern(_CJK).sub(lambda match: " " * len(match[0]), text)
+    blanks = {ord(c): " " for c in set(beyond.decode("utf-8", "surrogatepass")) if _is_cjk(c)}
+    return text.translate(blanks) if blanks else text
 
 
 def remove_cjk(text: str) -> str:

@@ -46,6 +46,10 @@ _INCLUSIONS: dict[str, Inclusion] = {
     "fold": "include", "include": "include", "exclude": "exclude", "only": "only",
 }  # fmt: skip
 _SPELLING = {
+    "projects": "project",
+    "sources": "source",
+    "tools": "tool",
+    "branches": "branch",
     "sessions": "session_id",
     "kind": "use type={}",
     "one_word": "which are the results",

@@ -64,7 +64,7 @@ def find_near_miss(
         return miss
     wide = request._replace(limit=_MAX_COUNTED, per_session=0, needs_total=True)
     if wide.deadline is not None:
-        wide = wide._replace(deadline=time.monotonic() + _BUDGET_S)
+        wide = wide._replace(deadline=time.process_time() + _BUDGET_S)
     steps = _SEMANTIC_STEPS if request.mode in SEMANTIC_MODES else _STEPS[request.mode]
     try:
         return _try_steps(steps, searcher.without_side_effects(), wide, miss)
@@ -125,7 +125,7 @@ def _without_filters(searcher: Searcher, request: Request, miss: NearMiss) -> Ne
     scope = Filters(only_ids=filters.only_ids, except_ids=filters.except_ids)
     answer, _ = searcher.run(request._replace(filters=scope))
     projects: dict[str, None] = {}
-    if {"project", "here"} & set(miss.filters):
+    if {"projects", "here"} & set(miss.filters):
         stored = (searcher.stored(hit.place) for hit in answer.hits)
         projects = dict.fromkeys(last_name(one.project) for one in stored if one and one.project)
     return _widen(miss, "filters", answer)._replace(names=tuple(projects))

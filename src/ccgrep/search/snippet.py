@@ -9,6 +9,7 @@ from itertools import islice
 
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, blank_cjk, camel_starts, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.search.as_typed import has_any
 from ccgrep.search.query import Unit
 from ccgrep.text import columns, find_all, redact_spans
 
@@ -142,10 +143,12 @@ class _UnitFinder:
         self._sequences = [sequence for sequence in (unit.stems, parts) if sequence]
         self._runs = cjk_runs(fold(unit.typed))
         self._words = words.words
+        self._quoted = unit.typed if unit.is_quoted else ""
 
     def find(self, searched: _SearchedText) -> Iterator[tuple[int, int]]:
         for sequence in self._sequences:
-            yield from self._find_sequence(sequence, searched.plain, searched.lower)
+            found = self._find_sequence(sequence, searched.plain, searched.lower)
+            yield from _keep_quoted(found, self._quoted, searched.plain) if self._quoted else found
         for run in self._runs:
             yield from find_all(run, searched.whole)
 
@@ -176,6 +179,23 @@ class _UnitFinder:
             if end <= at:
                 return 0
         return end
+
+
+def _keep_quoted(
+    spans: Iterator[tuple[int, int]], quoted: str, text: str
+) -> Iterator[tuple[int, int]]:
+    """Yield the spans that have a quoted phrase as written, with the punctuation around it."""
+    before = len(quoted) - len(quoted.lstrip(_not_alnum(quoted)))
+    after = len(quoted) - len(quoted.rstrip(_not_alnum(quoted)))
+    for start, end in spans:
+        first, last = max(start - before, 0), end + after
+        is_whole = not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
+        if is_whole and has_any([text[first:last]], [quoted]):
+            yield first, last
+
+
+def _not_alnum(text: str) -> str:
+    return "".join(char for char in text if not char.isalnum())
 
 
 def _shared_prefix(stem: str) -> str:
