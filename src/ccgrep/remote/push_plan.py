@@ -128,10 +128,14 @@ def _choose_folded(last: set[str], listing: Listing) -> set[str]:
 
 
 class _Cover:
-    """Which packs hold the needed objects, and which objects none of them holds."""
+    """Which packs hold the needed objects, and which objects none of them holds.
+
+    Of several packs with an object, the largest is used: it may be the others, folded.
+    """
 
     def __init__(self, packs: dict[str, PackIds]) -> None:
-        self._packs = packs
+        by_size = sorted(packs.items(), key=lambda pack: (-len(pack[1]), pack[0]))
+        self._packs = dict(by_size)
         self._last = ""
         self._seen: set[ObjectId] = set()
         self.uses: dict[str, int] = {}
