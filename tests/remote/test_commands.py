@@ -66,6 +66,12 @@ def test_machine_filters_searches_and_lists(homes: tuple[Home, Home]) -> None:
         (session,) = json.loads(run(laptop, "list", "--machine", name, "--json"))["sessions"]
         assert (session["title"], session["machine"]) == (prompt, name)
         assert run(laptop, "__complete", "machine", name[:2]).startswith(name)
+        assert prompt[:-1] in run(laptop, "brief", "--machine", name)
+    both = ("--machine", "laptop", "--machine", "desktop")
+    assert len(run(laptop, "prompt", *both).splitlines()) == 6
+    assert len(run(laptop, "list", *both).splitlines()) == 2
+    missed = laptop.run("answer 2 0", "-F", "--machine", "laptop").stderr
+    assert "1 without the filters, leave out --machine" in missed
     titles = [line.split("\t")[-1] for line in run(laptop, "list").splitlines()]
     assert titles == ["(on desktop) prompt 2 0", "prompt 1 0"]
     assert "Machine: desktop\n" in run(laptop, "show", json_id(laptop, "desktop"))
