@@ -89,6 +89,7 @@ class Searcher:
         self._on_lost = _LossWarning(self._options.warn)
         self._read_texts: dict[tuple[Place, TextKind], str] = {}
         self._read_chars = 0
+        self._last_turn: tuple[Place, Turn | None] | None = None
 
     def without_side_effects(self) -> Searcher:
         """Return a searcher of the same index that neither embeds nor warns."""
@@ -258,7 +259,10 @@ class Searcher:
         return first.title if first else ""
 
     def turn(self, place: Place) -> Turn | None:
-        return self._turn_reader().turn(place.session, place.turn)
+        """Return a turn. The last one is kept: each of its fields asks for it."""
+        if self._last_turn is None or self._last_turn[0] != place:
+            self._last_turn = place, self._turn_reader().turn(place.session, place.turn)
+        return self._last_turn[1]
 
     def turn_id(self, place: Place) -> str:
         """Return the hash under which a turn is stored."""

@@ -10,7 +10,7 @@ from itertools import islice
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, blank_cjk, camel_starts, cjk_runs, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.as_typed import has_any
-from ccgrep.search.query import Unit
+from ccgrep.search.query import Unit, shared_prefix
 from ccgrep.text import columns, find_all, redact_spans
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class _UnitFinder:
     def _find_sequence(
         self, stems: tuple[str, ...], text: str, lower: str
     ) -> Iterator[tuple[int, int]]:
-        prefix = _shared_prefix(stems[0])
+        prefix = shared_prefix(stems[0])
         at = lower.find(prefix)
         while at >= 0:
             start, done = _run_start(text, at), _run_end(text, at)
@@ -196,13 +196,6 @@ def _keep_quoted(
 
 def _not_alnum(text: str) -> str:
     return "".join(char for char in text if not char.isalnum())
-
-
-def _shared_prefix(stem: str) -> str:
-    """Return the beginning of all words with this stem: only its last letter may differ."""
-    if stem in ("die", "lie", "tie"):
-        return stem[0]  # of dying, lying and tying
-    return stem[:-1] if len(stem) > 2 else stem
 
 
 def _run_start(text: str, at: int) -> int:

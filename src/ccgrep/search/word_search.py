@@ -18,6 +18,7 @@ from itertools import pairwise
 from ccgrep.fulltext.document_id import hash_session_id
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
+from ccgrep.hashing import load_openssl
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.as_typed import find_literals, has_any, literals_query
 from ccgrep.search.filters import filter_clauses
@@ -58,6 +59,7 @@ _FETCH_IN_CONTEXT = 500  # turns with some words, whose neighbours count
 _MANY_HITS = 200
 _MIN_SHARE = 0.2  # of the best score, for a hit without all words
 _OTHER_FIELD_BOOST = 0.5  # for words in tool calls, tool output and thinking
+_MANY_TEXTS = 20
 _AS_TYPED = 0.75  # the lowest score of a turn that has a query with punctuation as typed
 _MAX_LOSS = 0.94
 """The factor by which ranking can lower a score at most, see rank.py."""
@@ -104,6 +106,7 @@ def search_words(
     if not is_asking or request.needs_all_words or not request.limit:
         strict = search.find_all([Requirement(units, len(units)) for units in queries])
         is_enough = strict and len(search.limit(strict)) >= request.limit
+        is_enough = is_enough or all(len(units) == 1 for units in queries)  # some is all
         if is_enough or request.needs_all_words:
             return search.count(search.answer("all", strict), strict)
     ranked = append_hits(strict, search.find_some(split, queries))
@@ -222,6 +225,7 @@ class WordSearch:
         needs_text = bool(band.literals) or any(one.needs_text(band.fields) for one in required)
         first = _FETCH_IN_CONTEXT if is_relaxed else _FIRST_FETCH
         fetch = max(first, 4 * limit) if limit else 0
+        verified: dict[Place, bool] = {}
         while True:
             documents = self._reader.search(query, fetch)
             if is_relaxed:
@@ -231,7 +235,7 @@ class WordSearch:
             else:
                 ranked = rank(documents, self._newest)
             if needs_text:
-                ranked = self._verify(ranked, required, band, limit)
+                ranked = self._verify(ranked, required, band, limit, verified)
             if not fetch or len(documents) < fetch:
                 return ranked
             kept = self.limit(ranked)
@@ -245,25 +249,33 @@ class WordSearch:
 
     def _verify(
         self,
-        ranked: Iterable[RankedHit],
+        ranked: Sequence[RankedHit],
         required: list[Requirement],
         band: Band,
         limit: int,
+        verified: dict[Place, bool],
     ) -> list[RankedHit]:
-        """Return the hits whose text has the phrases, until they are enough."""
+        """Return the hits whose text has the phrases; `verified` has the results so far."""
+        if len(ranked) > _MANY_TEXTS:
+            load_openssl()  # Objects of the store are hashed.
         if not band.fields:  # The index has verified all but the quoted phrases.
             required = [one.quoted() for one in required]
         kept: list[RankedHit] = []
         for hit in ranked:
             place = self._place(hit.document)
-            texts = {field: self._load(place, field) for field in band.fields or _DISCUSSION}
-            if band.literals and not has_any(texts.values(), band.literals):
-                continue
-            if meets_any(required, texts, self._reader.stems, self._reader.tokens):
+            if place not in verified:
+                verified[place] = self._is_verified(place, required, band)
+            if verified[place]:
                 kept.append(hit)
                 if limit and len(self.limit(kept)) == limit:
                     break
         return kept
+
+    def _is_verified(self, place: Place, required: list[Requirement], band: Band) -> bool:
+        texts = {field: self._load(place, field) for field in band.fields or _DISCUSSION}
+        if band.literals and not has_any(texts.values(), band.literals):
+            return False
+        return meets_any(required, texts, self._reader.stems, self._reader.tokens)
 
     def all_bands(self, required: list[Requirement]) -> list[Band]:
         if self._request.types:
