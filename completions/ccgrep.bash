@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget) return 0 ;;
+        search | pick | index | status | list | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
     esac
     return 1
 }
@@ -33,6 +33,10 @@ _ccgrep_commands() {
         gc$'\t''merge packs and delete unreferenced objects'
         secrets$'\t''find secrets in the store'
         forget$'\t''delete sessions for good'
+        remote$'\t''add, list or remove remotes, and manage their keys'
+        push$'\t''write this machine'"'"'s sessions to a remote'
+        pull$'\t''fetch the sessions of other machines from a remote'
+        sync$'\t''pull, then push'
     )
 }
 
@@ -73,6 +77,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''print at most N hits'
@@ -139,6 +144,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''offer at most N turns or commands'
@@ -194,6 +200,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 --tree$'\t''print sub-agents and forks below the session they come from'
@@ -224,6 +231,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N sessions'
                 --limit$'\t''print at most N sessions'
@@ -294,6 +302,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N turns'
                 --limit$'\t''print at most N turns'
@@ -321,6 +330,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --by$'\t''group by project, model, day or week'
                 --suggest$'\t''suggest permission rules that are safe to allow'
@@ -391,6 +401,7 @@ _ccgrep_options() {
                 --remove$'\t''remove what setup installed'
                 --hook$'\t''also ingest each Claude Code session when it ends'
                 --recall$'\t''also add relevant past turns to new sessions and prompts'
+                --every$'\t''sync this often'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -405,6 +416,8 @@ _ccgrep_options() {
         fsck)
             candidates=(
                 --repair$'\t''rebuild what is damaged'
+                --remote$'\t''check a remote instead'
+                --read-data$'\t''also read every pack of the remote'
                 --root$'\t''read transcripts below DIR instead of the default directories'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
@@ -414,6 +427,8 @@ _ccgrep_options() {
             ;;
         gc)
             candidates=(
+                --remote$'\t''clean up a remote instead'
+                --grace$'\t''keep unreferenced packs of the remote for this many days'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
@@ -434,6 +449,7 @@ _ccgrep_options() {
                 --branch$'\t''limit to turns on this git branch'
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N secrets'
                 --limit$'\t''print at most N secrets'
@@ -455,12 +471,64 @@ _ccgrep_options() {
                 --help$'\t''print help'
             )
             ;;
+        remote)
+            candidates=(
+                --endpoint$'\t''use this server instead of the cloud'"'"'s own'
+                --ssh-command$'\t''run CMD instead of ssh'
+                --key$'\t''use an exported key'
+                --no-encryption$'\t''store everything in plain text'
+                --machine-name$'\t''name this machine'
+                --new-id$'\t''also give this machine a new id'
+                --public$'\t''export only the public half'
+                --passphrase$'\t''protect the exported key with a passphrase'
+                --remote$'\t''choose the remote'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        push)
+            candidates=(
+                --dry-run$'\t''print what would be written, and write nothing'
+                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        pull)
+            candidates=(
+                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        sync)
+            candidates=(
+                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
     esac
 }
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
             kind=
             ;;
         search:--surface)
@@ -510,6 +578,9 @@ _ccgrep_values() {
                 exclude
             )
             ;;
+        search:--machine | pick:--machine | list:--machine | brief:--machine | blame:--machine | stats:--machine | secrets:--machine)
+            kind=machine
+            ;;
         search:--color | search:--colour | list:--color | list:--colour | brief:--color | brief:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
             candidates=(
                 auto
@@ -524,7 +595,7 @@ _ccgrep_values() {
                 json
             )
             ;;
-        export:-o | export:--output)
+        export:-o | export:--output | remote:--key)
             kind=file
             ;;
         stats:--by)
@@ -540,6 +611,9 @@ _ccgrep_values() {
                 claude
                 codex
             )
+            ;;
+        fsck:--remote | gc:--remote | remote:--remote)
+            kind=remote
             ;;
         *) return 1 ;;
     esac
@@ -580,6 +654,7 @@ _ccgrep_arguments() {
                 claude
                 codex
                 shell
+                sync
             )
             ;;
         completions)
@@ -591,6 +666,25 @@ _ccgrep_arguments() {
             ;;
         forget)
             kind=ref
+            ;;
+        remote)
+            candidates=(
+                add
+                list
+                status
+                remove
+                rename-machine
+                key
+            )
+            ;;
+        push)
+            kind=remote
+            ;;
+        pull)
+            kind=remote
+            ;;
+        sync)
+            kind=remote
             ;;
     esac
 }

@@ -15,6 +15,7 @@ import pytest
 
 from ccgrep.cli.flags import COMMANDS
 from tests.helpers.clock import set_clock
+from tests.helpers.extras import require_remote
 from tests.helpers.homes import Home
 from tests.helpers.hub import Hub
 from tests.helpers.terminal import Terminal, environment, need, put_on_path
@@ -30,6 +31,7 @@ INSTALLED = [line for line in BLOCKS if line.startswith(("pip", "uv "))]
 EXAMPLES = [typed for command in COMMANDS.values() for typed, _ in command.examples]
 COMMANDS_SHOWN = [*dict.fromkeys([*PIPES, *EXAMPLES])]
 IN_TERMINAL = re.compile("ccgrep pick")
+IN_REMOTE = re.compile("ccgrep (remote|push|pull|sync)|--(remote|machine) ")
 EDITED = "  return jwt.verify(token, key, { clockTolerance: config.clockToleranceS }) as Claims;"
 NOW_S = 1_794_744_000  # 2026-11-15 12:00 UTC, when the output in the README was real
 
@@ -97,10 +99,26 @@ def test_readme_shows_six_pipes() -> None:
     assert len(SHOWN) == 3
 
 
+def prepare_remote(home: Home, command: str) -> str:
+    """Leave the state that a command expects, and return it with addresses that exist."""
+    require_remote()
+    shutil.rmtree(home.store_dir / "remotes", ignore_errors=True)
+    shutil.rmtree(home.directory / "nas", ignore_errors=True)
+    url = f"file://{home.directory}/nas"
+    if "remote add" not in command or "--key" in command:
+        run(home, f"ccgrep remote add home {url} --machine-name desktop && ccgrep sync")
+        run(home, "rm -f key.txt && ccgrep remote key export key.txt")
+    if "remote add" in command and "--key" in command:
+        run(home, "ccgrep remote remove home")
+    return command.replace("file:///mnt/nas/cc", url).replace("s3://bucket/cc", url)
+
+
 @pytest.mark.parametrize("command", [c for c in COMMANDS_SHOWN if not IN_TERMINAL.search(c)])
 def test_commands_work(example: Home, hub: str, command: str) -> None:
     if "jq" in command:
         need("jq")
+    if IN_REMOTE.search(command):
+        command = prepare_remote(example, command)
     done = run(
         example, command.replace("/mnt/backup/home/me", str(example.directory)), HF_ENDPOINT=hub
     )

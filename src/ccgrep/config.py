@@ -78,6 +78,12 @@ def make_config(
     )
 
 
+def client_root(config: Config, source: SourceName) -> str | None:
+    """Return the directory where a client on this machine looks for its sessions."""
+    roots = (root.path for root in config.roots if root.source == source)
+    return next((path for path in roots if not is_desktop_dir(path)), None)
+
+
 def _temp_dirs(environment: Mapping[str, str]) -> tuple[str, ...]:
     named = (environment.get("CLAUDE_CODE_TMPDIR"), environment.get("TMPDIR"), "/tmp")  # noqa: S108
     return tuple(dict.fromkeys(path for path in named if path and os.path.isabs(path)))

@@ -88,3 +88,15 @@ class MissingModelError(ModelError):
 
 class DamagedModelError(ModelError):
     """Files of the model are damaged."""
+
+
+class RemoteError(CcgrepError):
+    """A remote cannot be used: unreachable, another key, or not a remote."""
+
+
+class UntrustedError(RemoteError):
+    """A file of a remote is damaged, forged, or belongs elsewhere."""
+
+
+class ClonedMachineError(RemoteError):
+    """Another machine writes to the remote with the id of this one."""

@@ -37,3 +37,14 @@ def ends_with(path: str, suffix: str) -> bool:
 def last_name(path: str) -> str:
     """Return the last component of a path."""
     return to_slashes(path).rstrip("/").rpartition("/")[2]
+
+
+def move_below(path: str, root: str, new_root: str) -> str | None:
+    """Return a path below `root` at the same place below `new_root`, or None if it is outside.
+
+    The path comes from another machine, so it may be of another kind, or try to leave the root.
+    """
+    path, root = to_slashes(path), to_slashes(root).rstrip("/")
+    below = path.removeprefix(f"{root}/")
+    is_outside = below == path or any(part in ("", ".", "..") for part in below.split("/"))
+    return None if is_outside else f"{new_root.rstrip('/')}/{below}"

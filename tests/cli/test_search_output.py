@@ -188,6 +188,7 @@ def test_json_shape(shop: Home) -> None:
         "source": "claude_code",
         "session_id": "aaaaaaaa-first",
         "is_gone": False,
+        "machine": None,
         "title": "-",
         "turn": 2,
         "timestamp": "2026-09-21T14:42:13.000Z",

@@ -35,3 +35,9 @@ def require_onnx() -> None:
     """Skip the test unless ONNX and its runtime are installed."""
     if not all(map(find_spec, ("onnx", "onnxruntime"))):
         pytest.skip(f"{REASON}: no onnxruntime")
+
+
+def require_remote() -> None:
+    """Skip the test unless what remotes need is installed."""
+    if not all(map(find_spec, ("obstore", "pyrage"))):
+        pytest.skip("the extra `remote` is not installed")

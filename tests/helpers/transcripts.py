@@ -28,6 +28,10 @@ class Lines:
     def uuid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
+    def diverge(self, number: int) -> None:
+        """Make the next records differ from those of a copy of this file."""
+        self._random.seed(1000 + number)
+
     def tick(self, seconds: float = 1.0) -> str:
         self.now_ms += int(seconds * 1000)
         return iso(self.now_ms)

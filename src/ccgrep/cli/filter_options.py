@@ -34,6 +34,11 @@ def parse_filters(
                 one_line(f"{since_and_until} exclude every turn: choose an earlier --since")
             )
     sessions = read_refs(arguments.session) if arguments.session else None
+    machines = None
+    if arguments.machine:
+        from ccgrep.ops.machines import select_sessions  # noqa: PLC0415 - rare
+
+        machines = select_sessions(config, arguments.machine)
     return Filters(
         projects=tuple(arguments.project or ()),
         here=os.getcwd() if arguments.here else None,
@@ -44,6 +49,7 @@ def parse_filters(
         tools=tuple(arguments.tool or ()),
         branches=tuple(arguments.branch or ()),
         models=tuple(arguments.model_name or ()),
+        machines=machines,
         subagents=arguments.subagents or config.subagents,
         documents=vars(arguments).get("documents") or documents,
         max_sessions=max(arguments.max_sessions or 0, 0),

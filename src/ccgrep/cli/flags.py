@@ -11,7 +11,19 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Literal
 
-    Completion = Literal["", "ref", "session", "project", "tool", "branch", "model", "file", "dir"]
+    Completion = Literal[
+        "",
+        "ref",
+        "session",
+        "project",
+        "tool",
+        "branch",
+        "model",
+        "machine",
+        "remote",
+        "file",
+        "dir",
+    ]
 
 
 class Option(NamedTuple):
@@ -172,6 +184,12 @@ FILTERS = (
         "WHICH",
         ("include", "only", "exclude"),
     ),
+    Option(
+        ("--machine",),
+        "limit to sessions of this machine. NAME is one that `ccgrep remote status` prints.",
+        "NAME…",
+        completion="machine",
+    ),
     Option(("--max-sessions",), "limit to the N most recent sessions", "N"),
 )
 """The options that select turns. `cli.filter_options` parses them."""
@@ -182,6 +200,11 @@ DOCUMENTS = Option(
     "WHICH",
     ("include", "only", "exclude"),
 )
+REMOTE_NAME = Argument("REMOTE", "a remote; all of them if omitted", "?", completion="remote")
+LIMIT_RATE = Option(
+    ("--limit-rate",), "transfer at most RATE bytes per second, such as 500k or 2M", "RATE"
+)
+DRY_RUN_PUSH = Option(("--dry-run",), "print what would be written, and write nothing")
 MODEL = Option(
     ("--model",), "use this embedding model, given by name or directory", "NAME", completion="dir"
 )
@@ -744,7 +767,8 @@ _TABLE = (
         "backup of each settings file until --remove, and never touch a file that does not parse. "
         "`ccgrep setup shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G "
         "inserts the REF of a turn that you pick, Alt-G a command that an agent ran. It adds one "
-        "marked block each to ~/.bashrc and ~/.zshrc.",
+        "marked block each to ~/.bashrc and ~/.zshrc. `ccgrep setup sync` runs `ccgrep sync` "
+        "regularly: it installs a timer of systemd for your user, or an agent of launchd on macOS.",
         (
             Option(("--dry-run",), "print what would change, but write nothing"),
             Option(("--remove",), "remove what setup installed"),
@@ -758,12 +782,19 @@ _TABLE = (
                 "claude`. Hooks quote at most 1,500 characters (the setting `recall_chars`) of "
                 "this project's past turns, and nothing if nothing is relevant. Implies --hook.",
             ),
+            Option(
+                ("--every",),
+                "sync this often. A number and m, h or d. The default is 15m. For `ccgrep setup "
+                "sync`.",
+                "TIME",
+            ),
         ),
-        (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell")),),
+        (Argument("WHAT", "what to set up", choices=("claude", "codex", "shell", "sync")),),
         examples=(
             ("ccgrep setup claude --dry-run", "see what would change"),
             ("ccgrep setup claude", "let Claude Code search past sessions"),
             ("ccgrep setup shell", "complete commands and REFs with Tab"),
+            ("ccgrep setup sync --every 1h --dry-run", "see how remotes would be synced"),
         ),
     ),
     Command(
@@ -793,6 +824,13 @@ _TABLE = (
                 ("--repair",),
                 "rebuild what is damaged. Reads lost turns again from their transcripts.",
             ),
+            Option(
+                ("--remote",),
+                "check a remote instead. Reads every head, and compares it with the packs.",
+                "NAME",
+                completion="remote",
+            ),
+            Option(("--read-data",), "also read every pack of the remote. For --remote."),
             ROOT,
             NO_WAIT,
             JSON,
@@ -800,6 +838,7 @@ _TABLE = (
         examples=(
             ("ccgrep fsck", "check the store for damage"),
             ("ccgrep fsck --repair", "repair the store"),
+            ("ccgrep fsck --remote home --read-data", "check every object of a remote"),
         ),
         exit_status=((0, "the store is intact"), (1, "turns are lost")),
     ),
@@ -807,8 +846,27 @@ _TABLE = (
         "gc",
         "merge packs and delete unreferenced objects",
         "Merges small packs into larger ones and deletes objects that no session refers to.",
-        (NO_WAIT, JSON),
-        examples=(("ccgrep gc", "clean up; never necessary"),),
+        (
+            Option(
+                ("--remote",),
+                "clean up a remote instead. Pulls and pushes first, then deletes packs that no "
+                "machine refers to.",
+                "NAME",
+                completion="remote",
+            ),
+            Option(
+                ("--grace",),
+                "keep unreferenced packs of the remote for this many days. The default is 7. A "
+                "push that is under way has such packs. For --remote.",
+                "N",
+            ),
+            NO_WAIT,
+            JSON,
+        ),
+        examples=(
+            ("ccgrep gc", "clean up; never necessary"),
+            ("ccgrep gc --remote home", "free space in a remote"),
+        ),
     ),
     Command(
         "secrets",
@@ -837,7 +895,8 @@ _TABLE = (
         "delete sessions for good",
         "Deletes a session and its sub-agents from the store, and never ingests them again. Forks "
         "and copies that share turns keep them; forget names these sessions on standard error. "
-        "The transcript itself is not deleted.",
+        "The transcript itself is not deleted. The next `ccgrep sync` deletes the session from "
+        "remotes, and every other machine forgets it too.",
         (
             Option(("--forks",), "also delete the forks and copies that hold turns of the session"),
             NO_WAIT,
@@ -845,6 +904,115 @@ _TABLE = (
         ),
         (REFS,),
         examples=(("ccgrep forget f8a5fac0", "delete a session from the store"),),
+    ),
+    Command(
+        "remote",
+        "add, list or remove remotes, and manage their keys",
+        "A remote is storage that your machines share: a folder, a bucket, or a directory of "
+        "another host. `remote add NAME URL` makes one, or joins one that another machine made. "
+        "`remote list` prints the remotes. `remote status [NAME]` prints the machines, when they "
+        "pushed last, and which have not yet forgotten what others forgot. `remote remove NAME` "
+        "makes this machine forget a remote, which stays as it is. `remote rename-machine NAME` "
+        "gives this machine another name. `remote key show` prints the public half of the key, "
+        "`remote key export [FILE]` the whole key for the next machine, and `remote key import "
+        "FILE` replaces the key. `remote serve DIR` answers a machine that uses an ssh:// address. "
+        "Everything in a remote is encrypted by default. Needs `pip "
+        "install 'ccgrep[remote]'`.",
+        (
+            Option(("--endpoint",), "use this server instead of the cloud's own", "URL"),
+            Option(
+                ("--ssh-command",),
+                "run CMD instead of ssh. CMD may have options. For `add`.",
+                "CMD",
+            ),
+            Option(
+                ("--key",),
+                "use an exported key. For `add`: FILE is from `ccgrep remote key export`.",
+                "FILE",
+                completion="file",
+            ),
+            Option(
+                ("--no-encryption",),
+                "store everything in plain text. Whoever can read the storage can read all "
+                "sessions. For `add`.",
+            ),
+            Option(
+                ("--machine-name",),
+                "name this machine. The default is its host name. For `add`.",
+                "NAME",
+            ),
+            Option(
+                ("--new-id",),
+                "also give this machine a new id. For `rename-machine`, if another machine uses "
+                "the same id.",
+            ),
+            Option(
+                ("--public",),
+                "export only the public half. A machine with it can push, but cannot read.",
+            ),
+            Option(
+                ("--passphrase",),
+                "protect the exported key with a passphrase. Asks for it, or takes it from "
+                "CCGREP_PASSPHRASE.",
+            ),
+            Option(
+                ("--remote",),
+                "choose the remote. For `key`, if there are several.",
+                "NAME",
+                completion="remote",
+            ),
+            JSON,
+        ),
+        (
+            Argument(
+                "WORDS",
+                "what to do: `add NAME URL`, `list`, `status [NAME]`, `remove NAME`, "
+                "`rename-machine NAME`, or `key show`, `key export [FILE]`, `key import FILE`; "
+                "`list` if omitted",
+                "*",
+                ("add", "list", "status", "remove", "rename-machine", "key"),
+            ),
+        ),
+        examples=(
+            ("ccgrep remote add home file:///mnt/nas/cc", "share sessions over a folder"),
+            ("ccgrep remote add work s3://bucket/cc --key key.txt", "join a bucket"),
+            ("ccgrep remote key export key.txt", "take the key to the next machine"),
+            ("ccgrep remote status", "see which machines pushed when"),
+        ),
+        common=tuple("--endpoint --key --no-encryption --public --passphrase --json".split()),
+    ),
+    Command(
+        "push",
+        "write this machine's sessions to a remote",
+        "Ingests changed transcripts, then writes what the remote lacks. Sessions that any "
+        "machine has forgotten are deleted here first. An interrupted push leaves nothing "
+        "half-visible, and the next one continues.",
+        (DRY_RUN_PUSH, LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
+        (REMOTE_NAME,),
+        examples=(("ccgrep push home --dry-run", "see how much a push would write"),),
+        exit_status=((0, "success"), (1, "something of the remote was refused")),
+    ),
+    Command(
+        "pull",
+        "fetch the sessions of other machines from a remote",
+        "Reads what changed in the remote since the last pull, verifies it, and adds the sessions "
+        "of other machines to the store. A session that exists on several machines is one "
+        "session: the longer version wins, and versions that differ are kept as forks.",
+        (LIMIT_RATE, NO_WAIT, QUIET, JSON),
+        (REMOTE_NAME,),
+        examples=(
+            ("ccgrep pull && ccgrep flaky login --machine desktop", "search another machine"),
+        ),
+        exit_status=((0, "success"), (1, "something of the remote was refused")),
+    ),
+    Command(
+        "sync",
+        "pull, then push",
+        "Does what `ccgrep pull` and `ccgrep push` do. `ccgrep setup sync` runs it regularly.",
+        (LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
+        (REMOTE_NAME,),
+        examples=(("ccgrep sync", "exchange sessions with all remotes"),),
+        exit_status=((0, "success"), (1, "something of the remote was refused")),
     ),
 )
 COMMANDS = {command.name: command for command in _TABLE}

@@ -39,7 +39,7 @@ def setup_shell(environment: Mapping[str, str], is_dry: bool, is_removal: bool) 
         yield f"nothing to set up: none of {', '.join(COMPLETIONS)} is on the PATH"
     for shell in shells:
         for target in targets(shell, environment):
-            yield _change(target, is_dry, is_removal)
+            yield change_file(target, is_dry, is_removal)
             if is_removal and not is_dry and not target.is_startup:
                 remove_empty_dirs(os.path.dirname(target.path), _config_dir(environment))
     if shells and not (is_dry or is_removal):
@@ -70,7 +70,8 @@ def _config_dir(environment: Mapping[str, str]) -> str:
     return environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
 
 
-def _change(target: Target, is_dry: bool, is_removal: bool) -> str:
+def change_file(target: Target, is_dry: bool, is_removal: bool) -> str:
+    """Write or remove a file, unless it is not ours, and return a line that says so."""
     before = read_text(target.path, errors="surrogateescape")
     if not target.is_startup and before is not None and not _is_own(before):
         return f"skipped, not written by ccgrep: {one_line(target.path)}"

@@ -114,6 +114,7 @@ def _copy(
         is_superseded=row.is_superseded or bool(present),
         versions=stored if present else versions,
         side_files=side_files,
+        provenance=row.provenance,
     )
     commit.set_row(copied)
     return copied

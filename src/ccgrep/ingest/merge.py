@@ -27,7 +27,7 @@ from ccgrep.store.manifest import (
     Row,
     SideFiles,
     SourceFile,
-    conversation_key,
+    conversation_keys,
     forgotten_key,
 )
 
@@ -141,7 +141,7 @@ class Merge:
             return False
         session, entries = reading.session, reading.entries
         keys = {forgotten_key(session.id), forgotten_key(session.parent)}
-        keys.add(conversation_key(session.id, entries[0].turn if entries else None))
+        keys.update(conversation_keys(session.id, entries))
         return bool(keys & self.forgotten)
 
     def mark_gone(self, path: str) -> None:
@@ -218,7 +218,7 @@ class Merge:
 
             reading = restore_outputs(reading, self.commit.manifest(row).entries, self.commit)
         id, new = row.session.id, reading.entries
-        is_own = bool(row.files) and row.files[0].path == file.path
+        is_own = _defines(file, row)
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         if row.session.is_recovered and row.session.source == "claude_code" and new:
@@ -227,13 +227,13 @@ class Merge:
             return True
         if is_own and (result.outcome == "appended" or (result.is_reread and new)):
             has_grown = file.end > row.files[0].end
-            copies = (_mark_copy(f, f.is_partial or has_grown) for f in others)
+            copies = (mark_copy(f, f.is_partial or has_grown) for f in others)
             self._write(id, reading, (file, *copies), state)
             return True
         if row.session.turns and not new:
             # The file is empty or was emptied: the known turns stay.
             is_gone = row.is_gone or (is_own and all(f.is_partial for f in present))
-            files = (*others, _mark_copy(file, True))
+            files = (*others, mark_copy(file, True))
             self._set_row(replace(row, files=files, is_gone=is_gone))
             return True
         if not row.session.has_transcript:
@@ -252,7 +252,7 @@ class Merge:
         present = tuple(f for f in others if f.path in self._present)
         load = self.commit.load_turn
         grown, cut = continues(old, new, load), continues(new, old, load)
-        is_own = bool(row.files) and row.files[0].path == file.path
+        is_own = _defines(file, row)
         # A file that replaces a deleted one was moved.
         is_moved = bool(row.files) and row.files[0].path not in self._present
         if is_own and not grown and any(not f.is_partial for f in present):
@@ -261,14 +261,15 @@ class Merge:
             return False
         is_longer = grown and _extent(new) > _extent(old)
         # No other existing file is complete: this one defines the session from now on.
-        is_only_whole = cut and all(f.is_partial for f in present)
+        is_here = row.provenance is None
+        is_only_whole = cut and is_here and all(f.is_partial for f in present)
         if is_own or is_longer or (is_moved and grown) or is_only_whole:
             if not grown:
                 self._supersede(row, new)
-            copies = (_mark_copy(f, f.is_partial or is_longer) for f in present if grown)
+            copies = (mark_copy(f, f.is_partial or is_longer) for f in present if grown)
             self._write(row.session.id, reading, (file, *copies), state)
         elif cut:
-            copy = _mark_copy(file, _extent(new) < _extent(old))
+            copy = mark_copy(file, _extent(new) < _extent(old))
             self._set_row(replace(row, files=(*others, copy)))
         return is_own or grown or cut
 
@@ -312,7 +313,14 @@ class Merge:
         versions = strip_watermarks((*row.versions, *row.files))
         self._dropped_parts.update(file.parts for file in versions)
         self.put(
-            replace(row, session=session, files=(), is_superseded=True, versions=versions),
+            replace(
+                row,
+                session=session,
+                files=(),
+                is_superseded=True,
+                versions=versions,
+                provenance=None,
+            ),
             replace(manifest, session=session, entries=tuple(entries), state=b"", revision=0),
         )
 
@@ -365,12 +373,17 @@ def find_free_id(id: str, base_id: str, taken: Collection[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
+def _defines(file: SourceFile, row: Row) -> bool:
+    """Return whether the turns of a session come from this file."""
+    return row.provenance is None and bool(row.files) and row.files[0].path == file.path
+
+
 def _extent(entries: Sequence[Entry]) -> tuple[int, int, int]:
     """Return how far a file reaches; of two with the same turns, one may have more records."""
     records = sum(len(entry.uuids) for entry in entries)
     return len(entries), records, entries[-1].end if entries else 0
 
 
-def _mark_copy(file: SourceFile, is_partial: bool) -> SourceFile:
+def mark_copy(file: SourceFile, is_partial: bool) -> SourceFile:
     """Return `file` without a watermark: when a copy changes, all of it is read again."""
     return replace(file, resume=0, resume_crc=0, is_partial=is_partial)

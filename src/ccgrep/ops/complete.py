@@ -35,6 +35,11 @@ class Completion(NamedTuple):
 def complete(config: Config, kind: str, prefix: str) -> list[Completion]:
     """Return a few values of `kind` that start with `prefix`."""
     check_usable(config.store_dir)
+    if kind in ("machine", "remote"):
+        from ccgrep.remote.local import list_names  # noqa: PLC0415 - imports msgspec
+
+        names = list_names(config.store_dir, kind)
+        return [Completion(n) for n in names if n == one_line(n) and n.startswith(prefix)]
     generation = generations.current(config.store_dir)
     if generation is None:
         return []

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from ccgrep.config import Config
 from ccgrep.errors import StoreError
-from ccgrep.fulltext.sync import purge, sync
 from ccgrep.ingest.archive_history import forget_lines
+from ccgrep.refresh.collect import collect_garbage
 from ccgrep.refs import find as find_ref
 from ccgrep.store import fsio
 from ccgrep.store import gc as store_gc
@@ -17,20 +17,22 @@ from ccgrep.store.gc import GcReport
 from ccgrep.store.lifecycle import list_old_stores, new_store_dir, open_store
 from ccgrep.store.lineage import add_descendants, find_copies
 from ccgrep.store.lock import lock_vectors
+from ccgrep.store.machines import read_machines
 from ccgrep.store.manifest import Row
-from ccgrep.store.store import Store
 
 
 class ForgetReport(Struct, frozen=True):
     """The deleted sessions, and what still holds their turns.
 
     `copies` are forks and copies with the number of turns they hold, `set_aside` are old stores.
+    `machines` are other machines, which forget the sessions when they sync next.
     """
 
     sessions: tuple[str, ...]
     report: GcReport
     set_aside: tuple[str, ...]
     copies: dict[str, int] = {}
+    machines: tuple[str, ...] = ()
 
 
 def gc(
@@ -41,7 +43,7 @@ def gc(
     with store.lock(wait_s, warn), lock_vectors(config.store_dir, wait_s, warn):
         if config.keep == "turns":
             store_gc.drop_originals(store)
-        return _collect_garbage(config, store, drops_other_models=True)
+        return collect_garbage(config, store, drops_other_models=True)
 
 
 def forget(
@@ -75,17 +77,8 @@ def forget(
             copies = find_copies(store, chosen.values(), rows)
         fsio.remove(os.path.join(store.directory, "seen"))  # It names the transcripts.
         store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000, forget_lines)
-        report = _collect_garbage(config, store)
+        report = collect_garbage(config, store)
     set_aside = tuple(list_old_stores(config.store_dir))
-    return ForgetReport(tuple(sorted(chosen)), report, set_aside, copies)
-
-
-def _collect_garbage(config: Config, store: Store, drops_other_models: bool = False) -> GcReport:
-    purge(store)  # Before `collect_garbage` clears the mark that there is something to purge.
-    report = store_gc.collect_garbage(store)
-    sync(store)
-    if os.path.isdir(os.path.join(config.store_dir, "vectors")):
-        from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
-
-        drop_dead_vectors(config, store, drops_other_models)
-    return report
+    machines = read_machines(config.store_dir)
+    others = sorted(name for id, name in machines.names.items() if id != machines.own)
+    return ForgetReport(tuple(sorted(chosen)), report, set_aside, copies, tuple(others))

@@ -62,4 +62,16 @@ def recreate(
         with new.lock(wait_s):
             carry_over(new, old, scan(list(config.roots)))
             sync(new)
+        _copy_remotes(config.store_dir, new_dir)
         return report, swap(config.store_dir, time.time_ns() // 1_000_000)
+
+
+def _copy_remotes(old_dir: str, new_dir: str) -> None:
+    """Copy what the old store knows about remotes: keys, and the id of this machine."""
+    remotes = os.path.join(old_dir, "remotes")
+    for folder, _, names in os.walk(remotes):
+        target = os.path.join(new_dir, os.path.relpath(folder, old_dir))
+        fsio.make_dir(target)
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                fsio.publish(os.path.join(new_dir, "tmp"), os.path.join(target, name), file.read())

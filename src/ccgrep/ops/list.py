@@ -13,19 +13,22 @@ from ccgrep.search.request import Filters
 from ccgrep.search.searcher import Searcher
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.lineage import find_tops, walk_trees
+from ccgrep.store.machines import name_machine, read_machines
 from ccgrep.store.manifest import Row
 
 
 class ListedSession(Struct, frozen=True):
     """A session with its shortest unambiguous id, and its depth if listed as a tree.
 
-    `subagents` counts those that are folded into it.
+    `subagents` counts those that are folded into it. `row.provenance` tells whether it came from
+    another machine.
     """
 
     row: Row
     short_id: str
     depth: int | None = None
     subagents: int = 0
+    machine: str = ""  # its name, or "" if there never was a remote
 
 
 def list_sessions(
@@ -55,20 +58,24 @@ def list_sessions(
     if passing is not None:
         listed = [row for row in listed if row.session.id in passing]
     listed.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))
+    folded: Counter[str] = Counter()
+    nodes: list[tuple[Row, int | None]]
     if is_tree:
         nodes = read_consistently(
-            config.store_dir, lambda store: list(walk_trees(store, listed, limit))
+            config.store_dir, lambda store: [*walk_trees(store, listed, limit)]
         )
-        return [ListedSession(row, short[row.session.id], depth) for row, depth in nodes]
-    folded: Counter[str] = Counter()
-    if is_folded:
-        ids = {row.session.id for row in listed}
-        tops = find_tops(rows, ids)
-        folded.update(tops[id] for id in ids if tops[id] != id)
-        listed = [row for row in listed if tops[row.session.id] == row.session.id]
+    else:
+        if is_folded:
+            ids = {row.session.id for row in listed}
+            tops = find_tops(rows, ids)
+            folded.update(tops[id] for id in ids if tops[id] != id)
+            listed = [row for row in listed if tops[row.session.id] == row.session.id]
+        nodes = [(row, None) for row in listed[: limit or None]]
+    machines = read_machines(config.store_dir)
     return [
-        ListedSession(row, short[row.session.id], None, folded[row.session.id])
-        for row in listed[: limit or None]
+        ListedSession(row, short[id], depth, folded[id], name_machine(machines, row))
+        for row, depth in nodes
+        for id in (row.session.id,)
     ]
 
 

@@ -14,9 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep import refs
-from ccgrep.config import Config
+from ccgrep.config import Config, client_root
 from ccgrep.errors import CcgrepError, NotFoundError, UsageError
 from ccgrep.ingest.archive import has_prefix
+from ccgrep.paths import move_below
 from ccgrep.rebuild.transcript import rebuild_transcript
 from ccgrep.sources.files import open_side_file
 from ccgrep.store import fsio
@@ -98,7 +99,7 @@ def _find_contents(config: Config, store: Store, ref: str, version: int | None) 
     row = refs.find_row(rows, ref)
     chosen: dict[str, Row] = {}
     add_descendants(row, rows, chosen)
-    files = _newest_files(store, chosen.values())
+    files = _newest_files(config, store, chosen.values())
     if version is not None:
         files = [_choose_version(row, version), *files]
     contents = {file.path: _stored_content(store, file) for file in reversed(files)}
@@ -154,14 +155,30 @@ def _versions(row: Row) -> list[SourceFile]:
     return [*row.versions, *(file for file in row.files[:1] if file.parts)]
 
 
-def _newest_files(store: Store, rows: Iterable[Row]) -> list[SourceFile]:
+def _newest_files(config: Config, store: Store, rows: Iterable[Row]) -> list[SourceFile]:
     """Return the newest stored content of each path."""
     newest: dict[str, SourceFile] = {}
     for row in rows:
-        transcripts = [file for file in row.files if file.parts] or row.versions[-1:]
-        side_files = list_stored_files(replace(row, files=(), versions=()), store.read)
-        newest |= {file.path: file for file in (*transcripts, *side_files)}
+        is_foreign = row.provenance is not None
+        here = [file for file in row.files if file.parts and not (is_foreign and file.is_partial)]
+        stored = [] if here else list(row.versions[-1:])
+        stored += list_stored_files(replace(row, files=(), versions=()), store.read)
+        if is_foreign:
+            stored = [_move_here(config, row, file) for file in stored]
+        newest |= {file.path: file for file in (*here, *stored)}
     return list(newest.values())
+
+
+def _move_here(config: Config, row: Row, file: SourceFile) -> SourceFile:
+    """Return a file of another machine with its path below this machine's directory."""
+    root = client_root(config, row.session.source)
+    path = move_below(file.path, file.root, root) if root is not None else None
+    if root is None or path is None:
+        raise NotRestorableError(
+            f"cannot restore {row.session.id} of another machine, its client has no directory "
+            "here: start the client once, or use --to DIR"
+        )
+    return replace(file, path=path, root=root)
 
 
 def _find_path(content: _Content, transcript: _Content, options: RestoreOptions) -> str:

@@ -6,12 +6,12 @@ from itertools import count
 from msgspec import Struct
 
 from ccgrep import refs
-from ccgrep.config import Config
+from ccgrep.config import Config, client_root
 from ccgrep.errors import NotFoundError
 from ccgrep.kinds import SourceName
+from ccgrep.paths import move_below
 from ccgrep.rebuild.transcript import Transcript, hand_over, transcript_path
 from ccgrep.sources.identity import is_hashed_id
-from ccgrep.sources.scan import is_desktop_dir
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.manifest import Row
@@ -86,7 +86,13 @@ def _find_transcript(config: Config, row: Row, directory: str, is_chosen: bool) 
     Claude Code looks in the folder that it names after the current directory, Codex everywhere.
     """
     session = row.session
-    paths = [file.path for file in (*row.files, *reversed(row.versions))]
+    paths = [file.path for file in row.files]
+    if row.provenance is None:
+        paths += [file.path for file in reversed(row.versions)]
+    elif not paths:
+        root = _find_root(config, session.source)
+        moved = (move_below(file.path, file.root, root) for file in reversed(row.versions))
+        paths = [path for path in moved if path is not None]
     if not paths:
         paths = [os.path.join(_find_root(config, session.source), transcript_path(session))]
     is_own = not is_chosen and directory in (session.cwd, session.current_cwd)
@@ -136,9 +142,9 @@ def hand_over_session(
 
 def _find_root(config: Config, target: SourceName) -> str:
     """Return the directory where a client looks for its sessions."""
-    for root in config.roots:
-        if root.source == target and not is_desktop_dir(root.path):
-            return root.path
+    root = client_root(config, target)
+    if root is not None:
+        return root
     program = _PROGRAMS[target][0]
     raise NotFoundError(f"{program} has no directory here: start `{program}` once")
 

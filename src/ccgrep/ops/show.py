@@ -10,6 +10,7 @@ from ccgrep.errors import StoreError
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.lineage import count_common_turns, find_original
+from ccgrep.store.machines import name_machine, read_machines
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 
@@ -34,6 +35,7 @@ class Conversation(Struct, frozen=True):
     named_turn: int | None = None
     path: str = ""
     is_gone: bool = False
+    machine: str = ""  # the name of the other machine that it came from
 
 
 def show(config: Config, ref: str, before: int = 0, after: int = 0, limit: int = 0) -> Conversation:
@@ -99,7 +101,8 @@ def _read(store: Store, row: Row, chosen: slice, named_turn: int | None = None) 
         ),
         named_turn=named_turn,
         path=row.files[0].path if row.files else "",
-        is_gone=row.is_gone,
+        is_gone=row.is_gone and row.provenance is None,
+        machine=name_machine(read_machines(store.directory), row) if row.provenance else "",
     )
 
 

@@ -135,7 +135,7 @@ def _add_row(result: Status, row: Row) -> None:
         source.turns += session.turns
         result.sessions += 1
         result.turns += session.turns
-        result.gone_sessions += row.is_gone
+        result.gone_sessions += row.is_gone and row.provenance is None
     if not row.is_gone:
         result.sources[session.source].files += len(row.files)
         result.source_bytes += sum(max(file.size, 0) for file in row.files)

@@ -33,6 +33,8 @@ def conversation_lines(
     """
     if conversation.session is not None:
         yield from _session_lines(conversation.session, conversation.is_gone, style, width)
+        if conversation.machine:
+            yield f"Machine: {one_line(conversation.machine)}"
     for placed in conversation.turns:
         on_turn(placed.number)
         yield ""

@@ -29,6 +29,7 @@ COMMAND_LINE = {
     "tools": "--tool",
     "branches": "--branch",
     "models": "--model-name",
+    "machines": "--machine",
     "subagents": "--subagents",
     "documents": "--documents",
     "max_sessions": "--max-sessions",

@@ -173,6 +173,9 @@ def forget_lines(result: ForgetReport) -> Iterator[str]:
     yield from (f"forgot {id}" for id in result.sessions)
     for path in result.set_aside:
         yield f"note: {escape(path)} is a store set aside by --recreate and was not changed"
+    if result.machines:
+        names = ", ".join(map(one_line, result.machines))
+        yield f"note: run `ccgrep sync`; then {names} will forget it when they sync next"
 
 
 def copies_note(copies: Mapping[str, int]) -> str:

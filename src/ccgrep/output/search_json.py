@@ -15,6 +15,7 @@ from ccgrep.paths import last_name
 from ccgrep.search.request import SEMANTIC_MODES, Place, Request
 from ccgrep.search.searcher import FoundHit, Searcher
 from ccgrep.store.lifecycle import read_consistently
+from ccgrep.store.machines import name_machine, read_machines
 
 
 def search_fields(
@@ -81,6 +82,7 @@ def _hit_fields(
         "session_id": hit.place.session,
         "session_path": path,
         "is_gone": row.is_gone if row is not None else True,
+        "machine": name_machine(read_machines(config.store_dir), row) or None,
         "title": row.session.title if row is not None else "",
         "turn": hit.place.turn,
         "timestamp": iso_time(hit.started or None),

@@ -54,6 +54,7 @@ def _listed_fields(item: ListedSession) -> dict[str, Any]:
         "subagent_count": item.subagents,
         "session_path": row.files[0].path if row.files else None,
         "is_gone": row.is_gone,
+        "machine": item.machine or None,
         **({"depth": item.depth} if item.depth is not None else {}),
     }
 
@@ -68,6 +69,7 @@ def conversation_fields(conversation: Conversation, include: Include) -> dict[st
         **(_session_fields(conversation.session) if conversation.session else {}),
         "session_path": conversation.path or None,
         "is_gone": conversation.is_gone,
+        **({"machine": conversation.machine} if conversation.machine else {}),
         "turns": [_turn_fields(placed) for placed in conversation.turns],
         "messages": messages,
     }

@@ -47,7 +47,8 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         "document": session.kind == "document",
         "prompts only": session.is_prompt_only,
         "recovered": session.is_recovered,
-        "gone": item.row.is_gone and session.has_transcript,
+        "gone": item.row.is_gone and session.has_transcript and not item.row.provenance,
+        f"on {one_line(item.machine)}": item.row.provenance is not None,
     }
     title = clip(one_line(session.title), 200)
     if any(labels.values()):

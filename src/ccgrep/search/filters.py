@@ -41,6 +41,9 @@ def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
     if filters.documents != "include":
         clauses = must if filters.documents == "only" else never
         clauses.append(reader.term("kind", KINDS.index("document")))
+    if filters.machines is not None:
+        clauses = never if filters.machines.is_except else must
+        clauses.append(reader.any_value("session", filters.machines.ids))
     if filters.except_ids:
         never.append(reader.any_value("session", filters.except_ids))
     if filters.max_sessions:

@@ -13,6 +13,16 @@ DISCUSSION_SCORE = 0.5
 """A turn whose discussion has all words scores more, one that needs its tool calls does not."""
 
 
+class SessionIds(NamedTuple):
+    """Whole session ids. If `is_except`, it stands for all sessions but these."""
+
+    ids: frozenset[str]
+    is_except: bool = False
+
+    def has(self, id: str) -> bool:
+        return (id in self.ids) != self.is_except
+
+
 class Filters(NamedTuple):
     """Which turns to search; a turn must pass every filter that is set.
 
@@ -28,6 +38,7 @@ class Filters(NamedTuple):
     tools: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    machines: SessionIds | None = None  # the sessions of the chosen machines
     subagents: Inclusion = "include"
     documents: Inclusion = "include"  # project memory and plans
     max_sessions: int = 0

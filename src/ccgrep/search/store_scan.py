@@ -88,6 +88,7 @@ class StoreScan:
             and (not filters.sources or session.source in filters.sources)
             and (self._sessions is None or session.id in self._sessions)
             and (filters.only_ids is None or session.id in filters.only_ids)
+            and (filters.machines is None or filters.machines.has(session.id))
             and session.id not in filters.except_ids
             and is_kept[filters.subagents]
             and passes_documents(session, filters)

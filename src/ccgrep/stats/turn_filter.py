@@ -55,6 +55,9 @@ def _filter_sessions(tally: MergedTally, filters: Filters) -> Array | None:
         masks.append(_match_refs(tally["session.id"], filters.sessions))
     if filters.only_ids is not None:
         masks.append(_match_ids(tally["session.id"], filters.only_ids))
+    if filters.machines is not None:
+        mask = _match_ids(tally["session.id"], filters.machines.ids)
+        masks.append(~mask if filters.machines.is_except else mask)
     if filters.except_ids:
         masks.append(~_match_ids(tally["session.id"], filters.except_ids))
     return np.logical_and.reduce(masks) if masks else None

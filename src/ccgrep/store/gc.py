@@ -5,22 +5,24 @@ a killed process leaves them twice rather than not at all. The snapshot marks a 
 until its bytes are gone, so that the next writer finishes the job.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, LostRaceError
-from ccgrep.model import ObjectId
+from ccgrep.model import ObjectId, Session
 from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import (
     NO_SNAPSHOT,
+    Manifest,
     Row,
     Shard,
     Snapshot,
     SourceFile,
-    conversation_key,
+    conversation_keys,
     forgotten_key,
 )
 from ccgrep.store.originals import list_objects, list_stored_files
@@ -101,30 +103,60 @@ def _without_bytes(file: SourceFile) -> SourceFile:
     return replace(file, parts=(), parts_crc=0)
 
 
+def find_forgotten(store: Store, keys: Collection[bytes]) -> list[Row]:
+    """Return the sessions that one of the keys describes."""
+    return [row for row in store.rows() if is_forgotten(row.session, store.manifest(row), keys)]
+
+
+def is_forgotten(session: Session, manifest: Manifest, keys: Collection[bytes]) -> bool:
+    if not keys:
+        return False
+    base_id = session.id.partition("~")[0]
+    names = filter(None, (base_id, session.parent))
+    own_keys = chain(map(forgotten_key, names), conversation_keys(base_id, manifest.entries))
+    return any(key in keys for key in own_keys)
+
+
 def forget(
     store: Store,
     rows: Collection[Row],
     now_ms: int,
     forget_lines: Callable[[Commit, Collection[bytes]], tuple[SourceFile, ...]],
+    keys: Collection[bytes] = (),
 ) -> None:
     """Remove sessions from the snapshot, and record keys that prevent ingesting them again.
 
+    If `keys` are given, they come from another machine, and are recorded instead: this machine may
+    not have the forks from which a key of its own had to tell the sessions.
     `forget_lines` returns the hints without the lines of forgotten sessions. The next
     `collect_garbage` deletes their bytes. Until then the snapshot says that it must run.
     """
     ids = {row.session.id for row in rows}
     with Commit(store) as commit:
-        forgotten = set(commit.snapshot.forgotten)
+        forgotten = {*commit.snapshot.forgotten, *keys}
         others = [row for row in store.rows(commit.snapshot) if row.session.id not in ids]
-        kept_ids = {row.base_id for row in others}
         kept_paths = {file.path for row in others for file in row.files}
         for row in rows:
             paths = {file.path for file in row.files} - kept_paths
             forgotten.update(map(forgotten_key, paths))
-            entries = store.manifest(row).entries
-            forgotten.add(conversation_key(row.base_id, entries[0].turn if entries else None))
-            if row.base_id not in kept_ids:
-                forgotten.add(forgotten_key(row.base_id))
+            if not keys:
+                forgotten |= _make_keys(store, row, others)
             commit.drop_row(row.session.id)
         hints = forget_lines(commit, forgotten)
         commit.commit(now_ms, hints=hints, forgotten=tuple(sorted(forgotten)), must_collect=True)
+
+
+def _make_keys(store: Store, row: Row, others: Iterable[Row]) -> set[bytes]:
+    """Return the keys of a forgotten session that none of the other sessions has.
+
+    There are none if another session begins with all of its turns.
+    """
+    forks = [other for other in others if other.base_id == row.base_id]
+    kept = {key for fork in forks for key in _conversation_keys(store, fork)}
+    own = next((key for key in _conversation_keys(store, row) if key not in kept), None)
+    keys = {own} if own is not None else set()
+    return keys if forks else keys | {forgotten_key(row.base_id)}
+
+
+def _conversation_keys(store: Store, row: Row) -> Iterator[bytes]:
+    return conversation_keys(row.base_id, store.manifest(row).entries)

@@ -8,6 +8,9 @@ session rewrites one small shard. A row repeats the session from its manifest, s
 sessions and detecting changed files opens no manifests.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
 from msgspec import Struct
 
 from ccgrep.hashing import sha256
@@ -76,13 +79,25 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
     side_files: ObjectId | None = None
 
 
+class Provenance(Struct, frozen=True, array_like=True):
+    """Where a session of another machine comes from: that machine, and its id there.
+
+    `changed` is when that machine shared this version, in milliseconds of its own clock.
+    """
+
+    machine: str
+    session: str
+    changed: int
+
+
 class Row(Struct, frozen=True, omit_defaults=True):
     """A session in a snapshot.
 
     `files[0]` is the transcript that the turns come from; the others are copies of it. `versions`
     are earlier contents of its files, the oldest first, and `side_files` names the object with the
     files that belong to the transcript. `is_superseded` marks the old content of a transcript that
-    was rewritten.
+    was rewritten. A session of another machine has `provenance`; its files are not on this one, so
+    that `files` are at most copies of its beginning.
     """
 
     session: Session
@@ -92,6 +107,7 @@ class Row(Struct, frozen=True, omit_defaults=True):
     is_superseded: bool = False
     versions: tuple[SourceFile, ...] = ()
     side_files: ObjectId | None = None
+    provenance: Provenance | None = None
 
     @property
     def base_id(self) -> str:
@@ -134,6 +150,15 @@ def forgotten_key(name: str) -> bytes:
     return sha256(b"forgotten\0" + name.encode("utf-8", "surrogateescape")).digest()[:16]
 
 
-def conversation_key(base_id: str, first_turn: ObjectId | None) -> bytes:
-    """Return a hash that tells a forgotten session from others with the same id."""
-    return forgotten_key(f"{base_id} {first_turn.hex() if first_turn else ''}")
+def conversation_keys(base_id: str, entries: Sequence[Entry]) -> Iterator[bytes]:
+    """Yield hashes that tell a forgotten session from others with the same id, one for each turn.
+
+    The first covers the first turn. Each other one covers all turns before, and how its turn
+    begins: it stays the same while that turn grows. Forks have the same keys up to where they part.
+    """
+    yield forgotten_key(f"{base_id} {entries[0].turn.hex() if entries else ''}")
+    before = sha256(b"")
+    for previous, entry in pairwise(entries):
+        before.update(previous.turn)
+        start = entry.uuids[:16].hex() or entry.started or entry.turn.hex()
+        yield forgotten_key(f"{base_id} {before.hexdigest()} {start}")

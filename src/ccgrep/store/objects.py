@@ -118,3 +118,16 @@ def unpack_frame(frame: Frame) -> bytes:
     if len(raw) != frame.raw_size or object_id(frame.kind, raw) != frame.id:
         raise CorruptError(f"object @{frame.id.hex()[:12]} is damaged: run `ccgrep fsck --repair`")
     return raw
+
+
+def compress(data: bytes) -> bytes:
+    """Return data as a zstd frame."""
+    return zstd.compress(data, _LEVEL)
+
+
+def decompress(data: bytes) -> bytes:
+    """Return the content of a zstd frame. Raise ValueError if it is damaged."""
+    try:
+        return zstd.decompress(data)
+    except zstd.ZstdError as error:
+        raise ValueError("damaged zstd frame") from error

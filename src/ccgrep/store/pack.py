@@ -123,6 +123,13 @@ class PackWriter:
             self._file.write(data)
 
 
+def verify_pack_bytes(content: bytes) -> str | None:
+    """Return the hash of a whole pack, or None if it is damaged."""
+    body, digest = content[:-_HASH_SIZE], content[-_HASH_SIZE:]
+    is_framed = body.startswith(_PACK_MAGIC) and body.endswith(_PACK_END)
+    return digest.hex() if is_framed and sha256(body).digest() == digest else None
+
+
 def pack_path(pack_dir: str, name: str) -> str:
     return os.path.join(pack_dir, f"pack-{name}.pack")
 
@@ -228,6 +235,11 @@ class Pack:
                 offsets[frame.id] = offset
                 offset += _HEADER.size + len(frame.data)
         return offsets
+
+    def save_index(self, tmp_dir: str) -> None:
+        """Write the index that the scan of a pack without one has built."""
+        path = index_path(os.path.dirname(self.path), self.name)
+        fsio.publish(tmp_dir, path, self._index, is_hint=True)
 
     def is_intact(self) -> bool:
         """Return whether the file matches its name."""

@@ -5,15 +5,38 @@ from types import SimpleNamespace
 from msgspec.structs import asdict
 
 from ccgrep.cli.context import Context
+from ccgrep.errors import UsageError
 from ccgrep.ops.gc import gc
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.report_text import gc_lines
 
+_GRACE_DAYS = 7
+
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
+    if arguments.remote:
+        return _run_remote(arguments, context)
+    if arguments.grace is not None:
+        raise UsageError("--grace is for remotes: add --remote NAME")
     report = gc(context.config(), 0.0 if arguments.no_wait else 10.0, context.warn)
     if arguments.json:
         context.write(encode_document(asdict(report)))
     else:
         context.write_lines(gc_lines(report))
     return 0
+
+
+def _run_remote(arguments: SimpleNamespace, context: Context) -> int:
+    from ccgrep.ops.sync import gc_remote  # noqa: PLC0415 - needs the extra `remote`
+    from ccgrep.output.remote_text import collect_line  # noqa: PLC0415
+
+    grace_days = _GRACE_DAYS if arguments.grace is None else arguments.grace
+    wait_s = 0.0 if arguments.no_wait else 10.0
+    report, collected = gc_remote(context.config(), arguments.remote, grace_days, wait_s)
+    for problem in report.problems:
+        context.warn(problem)
+    if arguments.json:
+        context.write(encode_document(asdict(collected)))
+    else:
+        context.write(collect_line(collected))
+    return 1 if report.problems else 0

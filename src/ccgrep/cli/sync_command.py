@@ -1,0 +1,68 @@
+"""What `ccgrep push`, `pull` and `sync` have in common."""
+
+import time
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import clear_progress_bar, finish_refresh
+from ccgrep.errors import UsageError
+from ccgrep.ops.sync import SyncOptions, sync
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.remote_text import sync_fields, sync_lines
+from ccgrep.refresh.background import BackgroundRefresh
+
+_UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+def run_sync(
+    arguments: SimpleNamespace,
+    context: Context,
+    is_pull: bool,
+    is_push: bool,
+    refresh: BackgroundRefresh | None = None,
+) -> int:
+    is_dry_run = getattr(arguments, "dry_run", False)
+    finish_refresh(refresh)
+    options = SyncOptions(
+        is_pull=is_pull,
+        is_push=is_push,
+        is_dry_run=is_dry_run,
+        wait_s=0.0 if arguments.no_wait else 10.0,
+        limit_rate=parse_rate(arguments.limit_rate) if arguments.limit_rate else None,
+    )
+    started = time.monotonic()
+
+    def on_progress(what: str, done: int, total: int) -> None:
+        if context.is_error_terminal and not arguments.quiet:
+            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only for long work
+
+            rate = done / max(time.monotonic() - started, 0.001)
+            left = (total - done) / max(rate, 0.001)
+            text = f"{done:,}/{total:,} {what}  {rate:,.0f}/s  {left:.0f} s left"
+            shared_bar().count(done, total, text)
+
+    try:
+        reports = sync(context.config(), arguments.remote, options, on_progress)
+    finally:
+        clear_progress_bar()
+    problems = [problem for report in reports for problem in report.problems]
+    for problem in problems:
+        context.warn(problem)
+    if arguments.json:
+        context.write(encode_document(sync_fields(reports)))
+    elif not arguments.quiet:
+        for report in reports:
+            context.write_lines(sync_lines(report, is_dry_run))
+    return 1 if problems else 0
+
+
+def parse_rate(text: str) -> int:
+    """Return the bytes per second of a rate such as `500k` or `2M`."""
+    number, unit = text.rstrip("kKmMgG"), text.lstrip("0123456789.").lower()
+    try:
+        rate = int(float(number) * _UNITS[unit])
+    except (ValueError, KeyError, OverflowError):
+        rate = 0
+    if rate <= 0:
+        raise UsageError(f"invalid rate '{text}': use a number such as 500k or 2M")
+    return rate

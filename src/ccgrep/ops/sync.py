@@ -1,0 +1,186 @@
+"""Pushes to and pulls from remotes, and checks and cleans them."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct, field
+
+from ccgrep.config import Config
+from ccgrep.errors import MissingObjectError
+from ccgrep.fulltext.sync import sync as sync_index
+from ccgrep.refresh.collect import collect_garbage
+from ccgrep.remote.check import RemoteCheck, check_remote
+from ccgrep.remote.collect import CollectReport, delete_unlisted
+from ccgrep.remote.local import LocalRemote, find_remote, list_remotes
+from ccgrep.remote.pull import Pull, PullReport
+from ccgrep.remote.push import Push, PushReport
+from ccgrep.remote.remote import Listing, Remote
+from ccgrep.remote.tombstones import apply_tombstones, read_tombstones
+from ccgrep.store.lifecycle import create_store, open_store
+from ccgrep.store.lock import lock_vectors
+from ccgrep.store.machines import read_machines
+from ccgrep.store.store import Store
+
+_DAY_S = 86_400.0
+
+
+class SyncReport(Struct):
+    """What was pulled, pushed and forgotten; `None` for what was not asked."""
+
+    remote: str
+    pulled: PullReport | None = None
+    pushed: PushReport | None = None
+    forgotten: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+class SyncOptions(Struct, frozen=True):
+    """What to do with a remote, and how."""
+
+    is_pull: bool = True
+    is_push: bool = True
+    is_full: bool = False
+    is_dry_run: bool = False
+    wait_s: float = 10.0
+    limit_rate: int | None = None  # bytes per second
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is counted, the number done, and of all."""
+
+
+def sync(
+    config: Config,
+    name: str | None,
+    options: SyncOptions,
+    on_progress: Progress = lambda _what, _done, _all: None,
+) -> list[SyncReport]:
+    """Pull from a remote and push to it; without a name, all of them."""
+    locals_ = list_remotes(config.store_dir) if name is None else []
+    return [
+        _sync(config, local, options, on_progress)
+        for local in locals_ or [find_remote(config.store_dir, name)]
+    ]
+
+
+def _sync(
+    config: Config, local: LocalRemote, options: SyncOptions, on_progress: Progress
+) -> SyncReport:
+    report = SyncReport(local.name)
+    store = create_store(config.store_dir)
+    with local.lock(options.wait_s):
+        remote = local.open(options.limit_rate)
+        listing = remote.list()
+        if not options.is_dry_run:
+            report.forgotten = _forget(config, local, remote, listing, store, report, options)
+        if options.is_pull:
+            _pull(config, local, remote, listing, store, report, options, on_progress)
+        if options.is_push:
+            report.pushed = _push(config, local, remote, listing, options, on_progress)
+    return report
+
+
+def _forget(
+    config: Config,
+    local: LocalRemote,
+    remote: Remote,
+    listing: Listing,
+    store: Store,
+    report: SyncReport,
+    options: SyncOptions,
+) -> int:
+    """Forget what other machines have forgotten, and return the number of sessions."""
+    state = local.read_state()
+    keys = read_tombstones(remote, listing, state, store, report.problems.append)
+    count = 0
+    if keys or store.snapshot().must_collect:
+        with _locked(config, store, options.wait_s):
+            count = apply_tombstones(store, keys, _now_ms())
+            if store.snapshot().must_collect:
+                collect_garbage(config, store)
+    if keys:
+        state.applied = sorted({*state.applied, *keys.values()})
+        local.write_state(state)
+    return count
+
+
+def _pull(
+    config: Config,
+    local: LocalRemote,
+    remote: Remote,
+    listing: Listing,
+    store: Store,
+    report: SyncReport,
+    options: SyncOptions,
+    on_progress: Progress,
+) -> None:
+    machines = read_machines(config.store_dir)
+
+    def on_pack(done: int, total: int) -> None:
+        on_progress("packs", done, total)
+
+    pull = Pull(local, remote, store, machines, _now_ms(), on_pack)
+    pull.run(listing, lambda: store.lock(options.wait_s))
+    if pull.report.is_changed:
+        with store.lock(options.wait_s):
+            sync_index(store)
+    report.pulled = pull.report
+    report.problems += pull.report.problems
+
+
+def _push(
+    config: Config,
+    local: LocalRemote,
+    remote: Remote,
+    listing: Listing,
+    options: SyncOptions,
+    on_progress: Progress,
+) -> PushReport:
+    """Push, again if a concurrent `gc` deleted an object that was to be pushed."""
+
+    def on_object(done: int, total: int) -> None:
+        on_progress("objects", done, total)
+
+    for is_last in (False, True):
+        store = open_store(config.store_dir)
+        machines = read_machines(config.store_dir)
+        push = Push(local, remote, store, machines, _now_ms(), on_object)
+        head = store.head()
+        try:
+            push.run(listing, options.is_full, options.is_dry_run)
+        except MissingObjectError:
+            if is_last or store.head() == head:
+                raise
+            listing = remote.list()
+        else:
+            break
+    return push.report
+
+
+def gc_remote(
+    config: Config, name: str | None, grace_days: float, wait_s: float = 10.0
+) -> tuple[SyncReport, CollectReport]:
+    """Merge all heads, rewrite packs that are mostly garbage, and delete those no head lists."""
+    local = find_remote(config.store_dir, name)
+    options = SyncOptions(is_full=True, wait_s=wait_s)
+    report = _sync(config, local, options, lambda _what, _done, _all: None)
+    with local.lock(wait_s):
+        remote = local.open()
+        before = time.time() - grace_days * _DAY_S
+        return report, delete_unlisted(remote, remote.list(), before)
+
+
+def fsck_remote(config: Config, name: str | None, reads_data: bool = False) -> RemoteCheck:
+    """Check the heads and packs of a remote."""
+    return check_remote(find_remote(config.store_dir, name).open(), reads_data)
+
+
+@contextmanager
+def _locked(config: Config, store: Store, wait_s: float) -> Iterator[None]:
+    with store.lock(wait_s), lock_vectors(config.store_dir, wait_s):
+        yield
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

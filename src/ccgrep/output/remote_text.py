@@ -1,0 +1,80 @@
+"""Formats remotes, their machines, and what a sync did, as text and as JSON fields."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ccgrep.ops.remote import RemoteInfo, RemoteStatus
+from ccgrep.ops.sync import SyncReport
+from ccgrep.output.formatting import byte_size, iso_time, pluralize, short_age
+from ccgrep.remote.check import RemoteCheck
+from ccgrep.remote.collect import CollectReport
+from ccgrep.text import escape, one_line
+
+
+def remote_lines(remotes: Sequence[RemoteInfo]) -> Iterator[str]:
+    for remote in remotes:
+        key = "not encrypted" if remote.key == "none" else f"key {remote.key}"
+        note = ", push only" if remote.is_push_only else ""
+        yield f"{remote.name}\t{one_line(remote.url)}\t{key}{note}"
+
+
+def remote_fields(remotes: Sequence[RemoteInfo]) -> dict[str, Any]:
+    return {"remotes": [msgspec.structs.asdict(remote) for remote in remotes]}
+
+
+def status_lines(status: RemoteStatus, now_ms: int) -> Iterator[str]:
+    yield from remote_lines([status.remote])
+    yield f"{pluralize(status.packs, 'pack')}, {byte_size(status.bytes)}"
+    for machine in status.machines:
+        this = " (this machine)" if machine.is_this else ""
+        if machine.pushed is None:
+            yield f"{one_line(machine.name)}{this}: never pushed"
+            continue
+        age = short_age(machine.pushed, now_ms)
+        sessions = pluralize(machine.sessions or 0, "session")
+        late = ", has not forgotten all that others forgot" if machine.missing_forgets else ""
+        yield f"{one_line(machine.name)}{this}: pushed {age} ago, {sessions}{late}"
+
+
+def status_fields(status: RemoteStatus) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(status)
+    for machine in fields["machines"]:
+        machine["pushed"] = iso_time(machine["pushed"])
+    return fields
+
+
+def sync_lines(report: SyncReport, is_dry_run: bool = False) -> Iterator[str]:
+    if report.forgotten:
+        yield f"{report.remote}: {pluralize(report.forgotten, 'session')} forgotten"
+    if report.pulled is not None:
+        size = f" ({byte_size(report.pulled.bytes)})" if report.pulled.bytes else ""
+        yield f"{report.remote}: pulled {pluralize(report.pulled.sessions, 'session')}{size}"
+    pushed = report.pushed
+    if pushed is not None and is_dry_run:
+        objects = pluralize(pushed.objects, "object")
+        yield f"{report.remote}: would push {pluralize(pushed.sessions, 'session')}, {objects}"
+    elif pushed is not None:
+        size = f" ({byte_size(pushed.bytes)})" if pushed.bytes else ""
+        yield f"{report.remote}: pushed {pluralize(pushed.sessions, 'session')}{size}"
+
+
+def sync_fields(reports: Sequence[SyncReport]) -> dict[str, Any]:
+    return {"remotes": [msgspec.to_builtins(report) for report in reports]}
+
+
+def collect_line(report: CollectReport) -> str:
+    kept = f", {report.kept:,} unreferenced ones are too young" if report.kept else ""
+    return f"deleted {pluralize(report.packs, 'pack')} ({byte_size(report.bytes)}){kept}"
+
+
+def check_lines(report: RemoteCheck) -> Iterator[str]:
+    read = f", {pluralize(report.objects, 'object')} read" if report.objects else ""
+    yield f"{pluralize(report.heads, 'head')}, {pluralize(report.packs, 'pack')}{read}"
+    for problem in report.damaged:
+        yield f"damaged: {escape(problem)}"
+    for problem in report.missing:
+        yield f"missing: {escape(problem)}"
+    if report.missing:
+        yield "run `ccgrep push` on a machine that has these sessions"

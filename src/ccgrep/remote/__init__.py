@@ -1,0 +1,1 @@
+"""Remotes: storage that several machines share, described in docs/remotes.md."""

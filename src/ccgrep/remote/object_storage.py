@@ -1,0 +1,71 @@
+"""Buckets: S3, Google Cloud Storage and Azure through obstore.
+
+Credentials come from where the cloud's own tools find them, such as AWS_ACCESS_KEY_ID.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import from_url
+
+from ccgrep.remote.storage import ListedFile, MissingFileError, StorageError
+
+_RETRY = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
+
+
+class ObjectStorage:
+    """A bucket, or the files below a prefix of it."""
+
+    def __init__(self, url: str, endpoint: str = "") -> None:
+        self._url = url
+        options: dict[str, Any] = {}
+        if endpoint:
+            options["endpoint"] = endpoint
+            options["virtual_hosted_style_request"] = False
+            options["client_options"] = {"allow_http": endpoint.startswith("http://")}
+        with self._explain("open", ""):
+            self._store: Any = from_url(url, retry_config=_RETRY, **options)
+
+    def list(self) -> list[ListedFile]:
+        with self._explain("list", ""):
+            return [
+                ListedFile(
+                    one["path"],
+                    one["size"],
+                    one["last_modified"].timestamp(),
+                    one["e_tag"] or f"{one['last_modified'].timestamp()}-{one['size']}",
+                )
+                for chunk in obstore.list(self._store)
+                for one in chunk
+            ]
+
+    def get(self, path: str) -> bytes:
+        with self._explain("read", path):
+            return bytes(obstore.get(self._store, path).bytes())
+
+    def put(self, path: str, data: bytes) -> None:
+        with self._explain("write", path):
+            obstore.put(self._store, path, data, use_multipart=False)
+
+    def delete(self, path: str) -> None:
+        with self._explain("delete", path):
+            obstore.delete(self._store, path)
+
+    @contextmanager
+    def _explain(self, verb: str, path: str) -> Iterator[None]:
+        """Turn an error of the library into one line."""
+        try:
+            yield
+        except FileNotFoundError:
+            if verb != "delete":
+                raise MissingFileError(f"{path} is not in {self._url}") from None
+        except (BaseError, OSError, ValueError) as error:
+            reason = " ".join(str(error).split())[:300]
+            name = f"{self._url}/{path}" if path else self._url
+            raise StorageError(
+                f"cannot {verb} {name} ({reason}): check the address and the credentials"
+            ) from error

@@ -1,0 +1,157 @@
+"""Pull: read the heads that changed, fetch packs, and merge the sessions under the writer lock."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ccgrep.errors import MissingObjectError, UntrustedError
+from ccgrep.remote.head import Head, SharedSession
+from ccgrep.remote.incoming import Incoming, Progress, has_incoming
+from ccgrep.remote.local import LocalRemote, SeenHead, State
+from ccgrep.remote.merge import SessionMerge
+from ccgrep.remote.remote import Listing, Remote
+from ccgrep.remote.storage import MissingFileError
+from ccgrep.store import refs
+from ccgrep.store.commit import Commit
+from ccgrep.store.machines import Machines, write_machines
+from ccgrep.store.store import Store
+
+
+class PullReport(Struct):
+    """What a pull read and merged. `problems` are files and sessions that it left out."""
+
+    sessions: int = 0
+    packs: int = 0
+    bytes: int = 0
+    problems: list[str] = field(default_factory=list)
+    is_changed: bool = False
+
+
+class _ReadHead(NamedTuple):
+    name: str
+    tag: str
+    head: Head
+
+
+class Pull:
+    """One pull from one remote, by the holder of its lock."""
+
+    def __init__(
+        self,
+        local: LocalRemote,
+        remote: Remote,
+        store: Store,
+        machines: Machines,
+        now_ms: int,
+        on_progress: Progress = lambda _done, _all: None,
+    ) -> None:
+        self._local = local
+        self._remote = remote
+        self._store = store
+        self._now_ms = now_ms
+        self._on_progress = on_progress
+        self.machines = machines
+        self.report = PullReport()
+
+    def run(self, listing: Listing, lock: Callable[[], object]) -> None:
+        """Merge the heads that changed since the last pull. `lock` locks the store."""
+        state = self._local.read_state()
+        heads = list(filter(None, (self._read(state, listing, name) for name in listing.heads)))
+        if not heads:
+            if has_incoming(self._local):
+                Incoming(self._local, self._remote, set()).discard()
+            return
+        incoming = Incoming(self._local, self._remote, set(listing.packs))
+        incoming.fetch_new({name for one in heads for name in one.head.packs}, self._on_progress)
+        with lock():  # type: ignore[attr-defined]
+            incomplete = self._merge(heads, incoming)
+        self.report.packs, self.report.bytes = incoming.packs, incoming.bytes
+        self.report.problems += incoming.problems
+        self._remember_names(heads)
+        for one in heads:
+            state.heads[one.name] = _see(one, one.name not in incomplete)
+        self._local.write_state(state)
+        if not incomplete:
+            incoming.discard()
+
+    def _read(self, state: State, listing: Listing, name: str) -> _ReadHead | None:
+        """Return a head of another machine, or None if it is unchanged or not to be trusted."""
+        tag, seen = listing.heads[name].tag, state.heads.get(name)
+        is_known = seen is not None and seen.is_merged and seen.tag == tag
+        if is_known or name == self._remote.head_name(self.machines.own):
+            return None
+        try:
+            head = self._remote.read_head(name)
+        except MissingFileError:
+            return None
+        except UntrustedError as error:
+            self.report.problems.append(str(error))
+            return None
+        if seen is not None and _is_replayed(head, seen):
+            self.report.problems.append(
+                f"the head of '{head.name}' is older than one that was seen before, or another "
+                "machine wrote it: the storage was rolled back, or a machine was cloned"
+            )
+            return None
+        return _ReadHead(name, tag, head)
+
+    def _merge(self, heads: list[_ReadHead], incoming: Incoming) -> set[str]:
+        """Merge heads in one commit, and return those with sessions that could not be read."""
+        incomplete: set[str] = set()
+        with Commit(self._store) as commit:
+            merge = SessionMerge(commit, incoming)
+            holders: dict[SharedSession, list[_ReadHead]] = {}
+            for one in heads:
+                for session in one.head.sessions:
+                    holders.setdefault(session, []).append(one)
+            # The last change of each session; what was changed before is history.
+            newest = {(s.machine, s.id): s for s in sorted(holders, key=lambda s: s.changed)}
+            for session in merge.find_new(newest.values()):
+                try:
+                    merge.merge(session)
+                except MissingObjectError:
+                    incomplete.update(one.name for one in holders[session])
+                    names = ", ".join(sorted({one.head.name for one in holders[session]}))
+                    self.report.problems.append(
+                        f"session {session.id} of '{names}' is incomplete in the remote: "
+                        "run `ccgrep push` on that machine"
+                    )
+            self.report.sessions = merge.merged
+            if merge.merged:
+                refs.require_features(self._store.directory)
+                commit.commit(self._now_ms)
+                self.report.is_changed = True
+        return incomplete
+
+    def _remember_names(self, heads: list[_ReadHead]) -> None:
+        """Store the names of machines; a machine itself knows its name best."""
+        names: dict[str, str] = {}
+        for one in heads:
+            names = {**one.head.machines, **names}
+        names |= {one.head.machine: one.head.name for one in heads}
+        names = {**self.machines.names, **names}
+        names[self.machines.own] = self.machines.name("")
+        if names != self.machines.names:
+            self.machines = replace(self.machines, names=names)
+            write_machines(self._local.store_dir, self.machines)
+
+
+def _is_replayed(head: Head, seen: SeenHead) -> bool:
+    is_other = head.sequence == seen.sequence and head.nonce != seen.nonce
+    return head.sequence < seen.sequence or is_other
+
+
+def _see(one: _ReadHead, is_merged: bool) -> SeenHead:
+    head = one.head
+    return SeenHead(
+        one.tag,
+        head.machine,
+        head.sequence,
+        head.nonce,
+        head.created,
+        is_merged,
+        len(head.sessions),
+        head.applied,
+    )

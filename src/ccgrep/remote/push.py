@@ -1,0 +1,272 @@
+"""Push: write what the remote lacks, the head last.
+
+Reads the store without a lock. If `gc` deletes an object meanwhile, the caller starts again.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ccgrep.errors import ClonedMachineError, RemoteError
+from ccgrep.model import ObjectId
+from ccgrep.remote.elsewhere import Elsewhere
+from ccgrep.remote.export import SharedStore, share
+from ccgrep.remote.head import Head
+from ccgrep.remote.local import LocalRemote, Pushed, State
+from ccgrep.remote.push_plan import PACK_BYTES, drop_clean, find_purge, plan_push
+from ccgrep.remote.remote import Listing, Remote
+from ccgrep.store import fsio
+from ccgrep.store.machines import Machines
+from ccgrep.store.manifest import Snapshot
+from ccgrep.store.objects import Frame
+from ccgrep.store.pack import PackWriter, index_path, pack_path
+from ccgrep.store.store import Store
+
+_TRIES = 5
+_UPLOADS = 2
+
+Progress = Callable[[int, int], None]
+"""Called with the number of objects done, and of all."""
+
+
+class PushReport(Struct):
+    """What a push wrote, or would write."""
+
+    sessions: int = 0
+    objects: int = 0
+    packs: int = 0
+    bytes: int = 0
+    deleted_packs: int = 0
+    is_changed: bool = False
+
+
+class _Uploaded(NamedTuple):
+    """A pack of the remote; 0 bytes were written if it was there already."""
+
+    name: str
+    bytes: int
+
+
+class Push:
+    """One push to one remote, by the holder of its lock."""
+
+    def __init__(
+        self,
+        local: LocalRemote,
+        remote: Remote,
+        store: Store,
+        machines: Machines,
+        now_ms: int,
+        on_progress: Progress = lambda _done, _all: None,
+    ) -> None:
+        self._local = local
+        self._remote = remote
+        self._store = store
+        self._machines = machines
+        self._now_ms = now_ms
+        self._on_progress = on_progress
+        self._own = remote.head_name(machines.own)
+        self._elsewhere: Elsewhere | None = None
+        self.report = PushReport()
+
+    def run(self, listing: Listing, is_full: bool = False, is_dry_run: bool = False) -> None:
+        """Push until the remote has all that the new head lists.
+
+        With `is_full`, do not rely on the last push, and rewrite packs that are mostly garbage.
+        """
+        for _ in range(_TRIES):
+            listing, is_done = self._push(listing, is_full, is_dry_run)
+            if self._elsewhere is not None:
+                self._elsewhere.discard()
+                self._elsewhere = None
+            if is_done:
+                return
+        raise RemoteError(
+            "other machines keep changing the remote: run the command again when they are done"
+        )
+
+    def _push(self, listing: Listing, is_full: bool, is_dry_run: bool) -> tuple[Listing, bool]:
+        state = self._local.read_state()
+        self._check_clone(state, listing)
+        head = self._store.head()
+        snapshot = self._store.snapshot(head)
+        tombstones = {self._remote.tombstone_name(key): key for key in snapshot.forgotten}
+        purge = find_purge(self._local, self._remote, self._store, state, listing, self._own)
+        is_stale = purge is not None or self._is_stale(state, listing, head.hex(), tombstones)
+        if not is_stale and not is_full:
+            return listing, True
+        if not is_dry_run:
+            for name in sorted(tombstones.keys() - listing.tombstones.keys()):
+                self._remote.write_tombstone(tombstones[name])
+        return self._write(state, listing, snapshot, head.hex(), purge, is_full, is_dry_run)
+
+    def _write(
+        self,
+        state: State,
+        listing: Listing,
+        snapshot: Snapshot,
+        head_id: str,
+        purge: set[str] | None,
+        is_full: bool,
+        is_dry_run: bool,
+    ) -> tuple[Listing, bool]:
+        before = self._local.read_shared()
+        rows = list(self._store.rows(snapshot))
+        shared = share(self._store, rows, before, self._machines.own, self._now_ms)
+        changed = [id for id, row in shared.rows.items() if row != before.get(id)]
+        self.report.sessions = len(changed)
+        known = self._local.read_pack_ids()
+        known = {name: ids for name, ids in known.items() if name in listing.packs}
+        last = set(state.pushed.packs) if state.pushed is not None else set()
+        if self._remote.key.can_read and (is_full or purge is not None):
+            self._elsewhere = Elsewhere(self._local, self._remote, self._store, listing)
+            self._elsewhere.find(self._own, purge or set(), known)
+        extra = self._elsewhere.ids if self._elsewhere is not None else set()
+        if purge is not None:
+            purge = drop_clean(purge, known, self._store, extra)
+        plan = plan_push(self._store, shared, changed, known, last, listing, purge, extra, is_full)
+        self.report.objects = len(plan.todo)
+        self.report.is_changed = True
+        if is_dry_run:
+            return listing, True
+        packs = plan.packs | self._upload(plan.todo, shared, listing)
+        applied = {self._remote.tombstone_name(key) for key in snapshot.forgotten}
+        applied |= set(state.applied) & listing.tombstones.keys()
+        self._write_head(state, shared, packs, applied)
+        listing = self._remote.list()
+        if not packs <= listing.packs.keys() or self._own not in listing.heads:
+            return listing, False
+        for name in sorted((purge or set()) - packs):
+            self._remote.delete_pack(name)
+            self.report.deleted_packs += 1
+        self._local.forget_packs(purge or ())
+        if purge is not None:
+            state.purged = sorted(applied)
+        state.applied = sorted({*state.applied, *applied})
+        state.writes = state.writes[-1:]
+        state.pushed = Pushed(
+            self._machines.name(""),
+            listing.heads[self._own].tag,
+            head_id,
+            tuple(sorted(packs)),
+            self._now_ms,
+            tuple(sorted(applied)),
+        )
+        self._local.write_state(state)
+        # After the state: sessions in it count as covered by the packs of the state.
+        self._local.write_shared(shared.rows)
+        self._local.forget_packs(known.keys() - listing.packs.keys())
+        return listing, True
+
+    def _check_clone(self, state: State, listing: Listing) -> None:
+        """Raise ClonedMachineError if another machine wrote the head of this one."""
+        file = listing.heads.get(self._own)
+        if file is None or (state.pushed is not None and state.pushed.tag == file.tag):
+            return
+        if not self._remote.key.can_read:
+            is_ours = bool(state.writes)
+        else:
+            head = self._remote.read_head(self._own)
+            is_ours = (head.sequence, head.nonce) in state.writes
+        if not is_ours:
+            raise ClonedMachineError(
+                f"another machine pushes as '{self._machines.name('')}' (id {self._machines.own}), "
+                "or this store was restored from a backup: run `ccgrep remote rename-machine NAME "
+                "--new-id` on one of them"
+            )
+
+    def _is_stale(
+        self, state: State, listing: Listing, head_id: str, tombstones: dict[str, bytes]
+    ) -> bool:
+        """Return whether the head of this machine does not describe its store."""
+        pushed, file = state.pushed, listing.heads.get(self._own)
+        return (
+            pushed is None
+            or file is None
+            or (pushed.tag, pushed.snapshot) != (file.tag, head_id)
+            or pushed.name != self._machines.name("")
+            or set(pushed.packs) - listing.packs.keys() != set()
+            or tombstones.keys() - {*pushed.applied} != set()
+        )
+
+    def _upload(self, todo: list[ObjectId], shared: SharedStore, listing: Listing) -> set[str]:
+        """Write objects to packs, and return their names.
+
+        Packs are uploaded while the next ones are built. Their number is limited by memory.
+        """
+        written: list[_Uploaded] = []
+        with ThreadPoolExecutor(_UPLOADS) as pool:
+            running: deque[Future[_Uploaded]] = deque()
+            for hash, ids in self._build_packs(todo, shared):
+                running.append(pool.submit(self._upload_pack, hash, ids, listing))
+                if len(running) > _UPLOADS:
+                    written.append(running.popleft().result())
+            written += [upload.result() for upload in running]
+        self.report.packs += sum(one.bytes > 0 for one in written)
+        self.report.bytes += sum(one.bytes for one in written)
+        return {one.name for one in written}
+
+    def _build_packs(
+        self, todo: list[ObjectId], shared: SharedStore
+    ) -> Iterator[tuple[str, list[ObjectId]]]:
+        """Write objects to packs in `outgoing`, and yield the hash of each pack, and its ids."""
+        if os.path.isdir(self._local.outgoing):
+            fsio.remove_tree(self._local.outgoing)
+        fsio.make_dir(self._local.outgoing)
+        done = 0
+        while done < len(todo):
+            writer = PackWriter(self._local.outgoing, self._local.tmp_dir)
+            try:
+                start = done
+                while done < len(todo) and writer.size < PACK_BYTES:
+                    writer.add(self._frame(todo[done], shared))
+                    done += 1
+                hash = writer.finish()
+            finally:
+                writer.discard()
+            yield hash, todo[start:done]
+            self._on_progress(done, len(todo))
+
+    def _frame(self, id: ObjectId, shared: SharedStore) -> Frame:
+        if self._elsewhere is not None and id in self._elsewhere.ids:
+            return self._elsewhere.read_frame(id)
+        return shared.manifests.get(id) or self._store.read_frame(id)
+
+    def _upload_pack(self, hash: str, ids: list[ObjectId], listing: Listing) -> "_Uploaded":
+        path = pack_path(self._local.outgoing, hash)
+        name = self._remote.pack_name(hash)
+        size = 0
+        if name not in listing.packs:
+            with open(path, "rb") as file:
+                content = file.read()
+            self._remote.write_pack(hash, content)
+            size = len(content)
+        self._local.write_pack_ids(name, ids)
+        fsio.remove(path)
+        fsio.remove(index_path(self._local.outgoing, hash))
+        return _Uploaded(name, size)
+
+    def _write_head(
+        self, state: State, shared: SharedStore, packs: set[str], applied: set[str]
+    ) -> None:
+        """Record the intent to write a head, then write it."""
+        sequence = max((number for number, _ in state.writes), default=0) + 1
+        sessions = {row.session for row in shared.rows.values()}
+        ids = {session.machine for session in sessions} | {self._machines.own}
+        head = Head(
+            self._machines.own,
+            sequence,
+            os.urandom(8).hex(),
+            self._now_ms,
+            tuple(sorted(packs)),
+            tuple(sorted(sessions, key=lambda session: (session.machine, session.id))),
+            tuple(sorted(applied)),
+            {id: self._machines.name(id) for id in sorted(ids)},
+        )
+        state.writes = [*state.writes, (sequence, head.nonce)]
+        self._local.write_state(state)
+        self._remote.write_head(head)

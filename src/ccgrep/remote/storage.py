@@ -1,0 +1,160 @@
+"""Storage: named files that are written whole, in a folder, a bucket or on another host.
+
+Nothing in ccgrep relies on conditional writes or on an order of the listing. `put` must be atomic:
+a file exists completely or not at all.
+"""
+
+import os
+import stat
+import time
+from typing import NamedTuple, Protocol
+
+from ccgrep.errors import CcgrepError, RemoteError
+from ccgrep.store import fsio
+
+_TMP = "tmp"
+"""Where a folder has unfinished files. They are listed, so that `gc --remote` deletes old ones."""
+
+
+class StorageError(RemoteError):
+    """The storage did not do what it was asked."""
+
+
+class MissingFileError(StorageError):
+    """The storage has no such file."""
+
+
+class ListedFile(NamedTuple):
+    """A file of a storage. `tag` changes whenever its content does."""
+
+    path: str
+    size: int
+    modified: float  # seconds since 1970, by the clock of the storage
+    tag: str
+
+
+class Storage(Protocol):
+    """What ccgrep needs of a storage. Paths have forward slashes."""
+
+    def list(self) -> list[ListedFile]:
+        """Return all files."""
+
+    def get(self, path: str) -> bytes:
+        """Return the content of a file. Raise MissingFileError if there is none."""
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write or replace a file."""
+
+    def delete(self, path: str) -> None:
+        """Delete a file, if it exists."""
+
+
+class FolderStorage:
+    """A directory, written like a store: complete, durable and private."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+
+    def list(self) -> list[ListedFile]:
+        found = []
+        for folder, _, names in os.walk(self._directory, onerror=_raise):
+            below = os.path.relpath(folder, self._directory)
+            for name in names:
+                info = os.lstat(os.path.join(folder, name))
+                if stat.S_ISREG(info.st_mode):
+                    path = name if below == "." else f"{below}/{name}".replace(os.sep, "/")
+                    tag = f"{info.st_mtime_ns}-{info.st_size}-{info.st_ino}"
+                    found.append(ListedFile(path, info.st_size, info.st_mtime, tag))
+        return found
+
+    def get(self, path: str) -> bytes:
+        try:
+            with open(self._resolve(path), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            raise MissingFileError(f"{path} is not in the remote") from None
+        except OSError as error:
+            raise StorageError(f"cannot read {path} ({error.strerror}): check the disk") from error
+
+    def put(self, path: str, data: bytes) -> None:
+        full = self._resolve(path)
+        tmp = os.path.join(self._directory, _TMP)
+        for folder in (os.path.dirname(full), tmp):
+            fsio.make_dir(folder)
+        fsio.publish(tmp, full, data)
+
+    def delete(self, path: str) -> None:
+        fsio.remove(self._resolve(path))
+
+    def _resolve(self, path: str) -> str:
+        """Return the full path. A path that leaves the directory is refused."""
+        if any(part in ("", ".", "..") for part in path.split("/")):
+            raise StorageError(f"invalid path '{path}' in the remote")
+        return os.path.join(self._directory, *path.split("/"))
+
+
+class ThrottledStorage:
+    """A storage that transfers a limited number of bytes per second, on average."""
+
+    def __init__(self, storage: Storage, rate: int) -> None:
+        self._storage = storage
+        self._rate = rate
+        self._free_at = 0.0
+
+    def list(self) -> list[ListedFile]:
+        return self._storage.list()
+
+    def get(self, path: str) -> bytes:
+        self._wait()
+        data = self._storage.get(path)
+        self._count(data)
+        return data
+
+    def put(self, path: str, data: bytes) -> None:
+        self._wait()
+        self._storage.put(path, data)
+        self._count(data)
+
+    def delete(self, path: str) -> None:
+        self._storage.delete(path)
+
+    def _wait(self) -> None:
+        time.sleep(max(self._free_at - time.monotonic(), 0.0))
+
+    def _count(self, data: bytes) -> None:
+        self._free_at = max(self._free_at, time.monotonic()) + len(data) / self._rate
+
+
+def _raise(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise StorageError(
+            f"cannot read {error.filename} ({error.strerror}): check that it is mounted"
+        ) from error
+
+
+def open_storage(url: str, endpoint: str = "", ssh_command: str = "") -> Storage:
+    """Return the storage at a URL: a folder, a bucket, or a directory of another host."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or not rest:
+        raise RemoteError(
+            f"'{url}' is not an address: use file:///DIR, s3://BUCKET/PREFIX or ssh://HOST/DIR"
+        )
+    if scheme == "file":
+        if not os.path.isabs(rest):
+            raise RemoteError(f"'{url}' is not absolute: use file:///DIR, with three slashes")
+        return FolderStorage(rest)
+    if scheme in ("s3", "gs", "az"):
+        try:
+            from ccgrep.remote.object_storage import ObjectStorage  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise missing_extra() from None
+        return ObjectStorage(url, endpoint)
+    if scheme == "ssh":
+        from ccgrep.remote.ssh_storage import SshStorage  # noqa: PLC0415 - imports subprocess
+
+        return SshStorage(url, ssh_command)
+    raise RemoteError(f"unknown kind of address '{scheme}://': use file://, s3:// or ssh://")
+
+
+def missing_extra() -> CcgrepError:
+    return RemoteError("this remote needs more packages: run `pip install 'ccgrep[remote]'`")

@@ -1,0 +1,62 @@
+"""`ccgrep setup sync` installs a timer and takes it away."""
+
+import plistlib
+from pathlib import Path
+
+from ccgrep.cli.setup_sync import _launchd
+from tests.helpers.homes import Home
+
+
+def make_systemctl(home: Home) -> Path:
+    """Put a systemctl on the PATH that records how it is called, and return the record."""
+    folder, calls = home.directory / "bin", home.directory / "calls"
+    folder.mkdir()
+    script = folder / "systemctl"
+    script.write_text(f'#!/bin/sh\necho "$@" >> "{calls}"\n')
+    script.chmod(0o755)
+    return calls
+
+
+def test_timer_is_installed_and_removed(home: Home) -> None:
+    calls = make_systemctl(home)
+    env = {"PATH": f"{home.directory}/bin:{home.environment['PATH']}"}
+    folder = home.directory / ".config" / "systemd" / "user"
+    done = home.run("setup", "sync", "--every", "2h", "--dry-run", env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not folder.exists()
+    assert not calls.exists()
+    done = home.run("setup", "sync", "--every", "2h", env=env)
+    assert done.stdout.splitlines() == [
+        f"wrote: {folder}/ccgrep-sync.service",
+        f"wrote: {folder}/ccgrep-sync.timer",
+    ]
+    assert "OnUnitActiveSec=7200s" in (folder / "ccgrep-sync.timer").read_text()
+    service = (folder / "ccgrep-sync.service").read_text()
+    assert f'Environment="CCGREP_DIR={home.store_dir}"\n' in service
+    assert '"sync" "--quiet"\n' in service
+    done = home.run("setup", "sync", "--remove", env=env)
+    assert list(folder.iterdir()) == []
+    assert calls.read_text().splitlines() == [
+        "--user daemon-reload",
+        "--user enable --now ccgrep-sync.timer",
+        "--user disable --now ccgrep-sync.timer",
+        "--user daemon-reload",
+    ]
+
+
+def test_mistakes_are_named(home: Home) -> None:
+    done = home.run("setup", "sync", "--every", "soon")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ccgrep: invalid time 'soon' for --every: use a number and m, h or d\n",
+    )
+    assert home.run("setup", "shell", "--every", "1h").returncode == 2
+    assert home.run("setup", "sync", "--hook").returncode == 2
+
+
+def test_agent_of_launchd_is_valid() -> None:
+    (target,) = _launchd({"HOME": "/Users/a & b", "CCGREP_DIR": "/x<y"}, 900)
+    assert target.path == "/Users/a & b/Library/LaunchAgents/ccgrep-sync.plist"
+    agent = plistlib.loads(target.text.encode())
+    assert (agent["StartInterval"], agent["ProgramArguments"][-2:]) == (900, ["sync", "--quiet"])
+    assert agent["EnvironmentVariables"] == {"CCGREP_DIR": "/x<y"}

@@ -1,0 +1,239 @@
+"""The commands for remotes, as a user types them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ccgrep.paths import move_below
+from tests.helpers import scale
+from tests.helpers.extras import require_remote
+from tests.helpers.fleet import conversations
+from tests.helpers.homes import Home
+from tests.helpers.stored import write_session
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> tuple[Home, Home]:
+    """Return two homes with a session each that share a remote."""
+    require_remote()
+    laptop, desktop = Home(tmp_path / "laptop"), Home(tmp_path / "desktop")
+    write_session(laptop, 1)
+    write_session(desktop, 2)
+    url, key = f"file://{tmp_path}/nas", str(tmp_path / "key")
+    run(laptop, "remote", "add", "nas", url, "--machine-name", "laptop")
+    run(laptop, "remote", "key", "export", key)
+    run(desktop, "remote", "add", "nas", url, "--machine-name", "desktop", "--key", key)
+    return laptop, desktop
+
+
+def run(home: Home, *arguments: str) -> str:
+    done = home.run(*arguments)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+def sync_all(*homes: Home) -> None:
+    for home in (*homes, *homes):
+        run(home, "sync", "-q")
+
+
+def test_push_and_pull_report_what_they_did(homes: tuple[Home, Home]) -> None:
+    laptop, desktop = homes
+    assert run(laptop, "push", "--dry-run") == "nas: would push 1 session, 6 objects\n"
+    assert run(laptop, "push", "nas", "--limit-rate", "900M").startswith("nas: pushed 1 session (")
+    assert run(laptop, "push", "--no-refresh") == "nas: pushed 0 sessions\n"
+    assert run(desktop, "pull").startswith("nas: pulled 1 session (")
+    (report,) = json.loads(run(desktop, "sync", "--json"))["remotes"]
+    assert (report["pulled"]["sessions"], report["pushed"]["sessions"]) == (0, 2)
+    done = laptop.run("push", "--limit-rate", "fast")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ccgrep: invalid rate 'fast': use a number such as 500k or 2M\n",
+    )
+
+
+def test_machine_filters_searches_and_lists(homes: tuple[Home, Home]) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    for name, prompt in (("laptop", "prompt 1 0"), ("desktop", "prompt 2 0")):
+        hits = run(laptop, "prompt", "--machine", name).splitlines()
+        assert len(hits) == 3
+        assert all(prompt[:-1] in hit for hit in hits)
+        scanned = run(laptop, "prompt", "--machine", name, "--no-index").splitlines()
+        assert scanned == hits
+        (session,) = json.loads(run(laptop, "list", "--machine", name, "--json"))["sessions"]
+        assert (session["title"], session["machine"]) == (prompt, name)
+        assert run(laptop, "__complete", "machine", name[:2]).startswith(name)
+        assert prompt[:-1] in run(laptop, "brief", "--machine", name)
+    both = ("--machine", "laptop", "--machine", "desktop")
+    assert len(run(laptop, "prompt", *both).splitlines()) == 6
+    assert len(run(laptop, "list", *both).splitlines()) == 2
+    missed = laptop.run("answer 2 0", "-F", "--machine", "laptop").stderr
+    assert "1 without the filters, leave out --machine" in missed
+    titles = [line.split("\t")[-1] for line in run(laptop, "list").splitlines()]
+    assert titles == ["(on desktop) prompt 2 0", "prompt 1 0"]
+    assert "Machine: desktop\n" in run(laptop, "show", json_id(laptop, "desktop"))
+    done = laptop.run("prompt", "--machine", "tower")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "ccgrep: no machine is named 'tower': use one of desktop, laptop\n",
+    )
+
+
+def json_id(home: Home, machine: str) -> str:
+    (session,) = json.loads(run(home, "list", "--machine", machine, "--json"))["sessions"]
+    return str(session["id"])
+
+
+def test_status_shows_who_has_forgotten(homes: tuple[Home, Home]) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    forgotten = run(laptop, "forget", json_id(laptop, "desktop"))
+    assert "run `ccgrep sync`; then desktop will forget it" in forgotten
+    run(laptop, "sync", "-q")
+    status = run(laptop, "remote", "status")
+    assert "laptop (this machine): pushed 0m ago, 1 session\n" in status
+    late = "desktop: pushed 0m ago, 2 sessions, has not forgotten all that others forgot\n"
+    assert late in status
+    assert "nas: 1 session forgotten\n" in run(desktop, "sync")
+    run(laptop, "sync")
+    run(desktop, "sync")
+    machines = json.loads(run(laptop, "remote", "status", "nas", "--json"))["machines"]
+    assert [one["missing_forgets"] for one in machines] == [0, 0]
+
+
+def test_renamed_machine_and_removed_remote(homes: tuple[Home, Home]) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    run(laptop, "remote", "rename-machine", "notebook")
+    sync_all(laptop, desktop)
+    assert "prompt 1 0" in run(desktop, "prompt", "--machine", "notebook")
+    run(laptop, "remote", "rename-machine", "tablet", "--new-id")
+    sync_all(laptop, desktop)
+    assert "tablet: pushed" in run(desktop, "remote", "status")
+    assert len(conversations(desktop)) == 2
+    run(laptop, "remote", "remove", "nas")
+    assert run(laptop, "remote") == ""
+    done = laptop.run("sync")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ccgrep: there is no remote: run `ccgrep remote add NAME URL`\n",
+    )
+
+
+def test_keys_move_with_a_passphrase_and_as_public_half(homes: tuple[Home, Home]) -> None:
+    laptop, desktop = homes
+    run(laptop, "push")
+    key = str(laptop.directory / "locked")
+    secret = {"CCGREP_PASSPHRASE": "correct horse"}
+    done = laptop.run("remote", "key", "export", key, "--passphrase", env=secret)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "AGE-SECRET-KEY" not in Path(key).read_text()
+    assert desktop.run("remote", "key", "import", key).returncode == 2
+    if scale.IS_LONG:  # age takes a second or more to try a passphrase.
+        wrong = desktop.run("remote", "key", "import", key, env={"CCGREP_PASSPHRASE": "wrong"})
+        assert "the passphrase is wrong, or the key is damaged" in wrong.stderr
+    done = desktop.run("remote", "key", "import", key, "--remote", "nas", env=secret)
+    assert (done.returncode, done.stderr) == (0, "")
+    public = run(laptop, "remote", "key", "export", "--public")
+    assert "AGE-SECRET-KEY" not in public
+    Path(key).write_text(public)
+    assert desktop.run("remote", "key", "import", key).returncode == 0
+    run(desktop, "push")
+    done = desktop.run("pull")
+    assert done.returncode == 2
+    assert "only the public half" in done.stderr
+    assert "AGE-SECRET-KEY" not in run(laptop, "remote", "key", "show")
+
+
+def test_gc_and_fsck_of_a_remote(homes: tuple[Home, Home], tmp_path: Path) -> None:
+    laptop, _ = homes
+    for seed in range(3, 14):
+        write_session(laptop, seed)
+        run(laptop, "push")
+    packs = list((tmp_path / "nas" / "packs").iterdir())
+    assert "unreferenced ones are too young\n" in run(laptop, "gc", "--remote", "nas")
+    run(laptop, "gc", "--remote", "nas", "--grace", "0")
+    assert len(list((tmp_path / "nas" / "packs").iterdir())) < len(packs)
+    checked = run(laptop, "fsck", "--remote", "nas", "--read-data")
+    assert checked.startswith("1 head, ")
+    shutil.rmtree(tmp_path / "nas" / "packs")
+    done = laptop.run("fsck", "--remote", "nas")
+    assert done.returncode == 1
+    assert done.stdout.count("missing: ") > 0
+    run(laptop, "push")
+    run(laptop, "fsck", "--remote", "nas", "--read-data")
+
+
+def test_recreated_store_keeps_remotes_and_sessions_of_other_machines(
+    homes: tuple[Home, Home],
+) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    before = conversations(laptop)
+    run(laptop, "index", "--recreate", "-q")
+    assert conversations(laptop) == before
+    assert "prompt 2 0" in run(laptop, "prompt", "--machine", "desktop")
+    sync_all(laptop, desktop)
+    assert conversations(desktop) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["add", "x"], "invalid arguments 'add x': see `ccgrep remote --help`"),
+        (["add", "..", "file:///tmp/x"], "invalid name '..' for a remote: use letters, digits"),
+        (["add", "x", "ftp://host"], "unknown kind of address 'ftp://'"),
+        (["add", "x", "file://tmp"], "'file://tmp' is not absolute"),
+        (["status", "x"], "there is no remote: run `ccgrep remote add NAME URL`"),
+        (["key", "print"], "invalid arguments 'key print': use `key show`"),
+    ],
+)
+def test_mistakes_are_named(home: Home, words: list[str], error: str) -> None:
+    require_remote()
+    done = home.run("remote", *words)
+    assert done.returncode == 2
+    assert error in done.stderr
+
+
+def test_session_of_another_machine_is_resumed_here(
+    homes: tuple[Home, Home], tmp_path: Path
+) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    id = json_id(laptop, "desktop")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    done = laptop.run("resume", id)
+    assert (done.returncode, done.stdout) == (1, "")
+    done = laptop.run("resume", id, "--in", str(checkout))
+    assert (done.returncode, done.stdout) == (0, f"cd {checkout} && claude --resume {id}\n")
+    (restored,) = laptop.projects.rglob(f"{id}.jsonl")
+    (original,) = desktop.projects.rglob(f"{id}.jsonl")
+    assert restored.read_bytes() == original.read_bytes()
+    # Continued here, it is a session of this machine, and the other one follows.
+    other = desktop.claude(2)
+    other.diverge(1)
+    other.turn("continued", "yes")
+    with restored.open("ab") as file:
+        file.write(b"".join(other.lines()))
+    sync_all(laptop, desktop)
+    assert conversations(laptop) == conversations(desktop)
+    assert desktop.prompts(id)[-1] == "continued"
+    assert len(conversations(desktop)) == 2
+
+
+def test_restored_file_stays_below_the_clients_directory(homes: tuple[Home, Home]) -> None:
+    laptop, desktop = homes
+    sync_all(laptop, desktop)
+    id = json_id(laptop, "desktop")
+    assert str(laptop.projects) in run(laptop, "restore", id)
+    (restored,) = laptop.projects.rglob(f"{id}.jsonl")
+    assert restored.exists()
+    assert move_below("/a/.claude/../x", "/a/.claude", "/b") is None
+    assert move_below("/x/y", "/a/.claude", "/b") is None
+    assert move_below("C:\\u\\.claude\\projects\\p\\s.jsonl", "C:\\u\\.claude", "/b/.claude") == (
+        "/b/.claude/projects/p/s.jsonl"
+    )

@@ -1,0 +1,135 @@
+"""Homes that push, pull, forget, collect and get killed at random converge and lose nothing."""
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ccgrep.errors import CcgrepError
+from ccgrep.ops.gc import forget, gc
+from ccgrep.ops.sync import gc_remote
+from ccgrep.store import fsck
+from tests.helpers import scale
+from tests.helpers.faulty_storage import FAULTS, KilledError, killed_write, storage_fault
+from tests.helpers.fleet import BOTH, PULL, PUSH, Fleet, conversations
+from tests.helpers.stored import write_session
+from tests.helpers.transcripts import ClaudeFile
+
+
+class Chaos:
+    """Random actions, and what must be left of them."""
+
+    def __init__(self, directory: Path, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.fleet = Fleet(directory, self.random.randint(2, 8 if scale.IS_LONG else 3))
+        self.files: list[tuple[int, ClaudeFile]] = []
+        self.forgotten: set[str] = set()
+        self.prompts: dict[str, set[str]] = {}
+        self._seeds = 0
+
+    def act(self) -> None:
+        actions: list[Callable[[], None]] = [
+            *[self.write] * 3, *[self.append] * 4, self.copy, self.delete, self.forget,
+            *[self.sync] * 6, *[self.sync_broken] * 4, self.collect, self.collect_remote,
+        ]  # fmt: skip
+        self.random.choice(actions)()
+
+    def _number(self) -> int:
+        return self.random.randrange(len(self.fleet.homes))
+
+    def _index(self, number: int, file: ClaudeFile) -> None:
+        self.fleet[number].index()
+        prompts = self.prompts.setdefault(file.id, set())
+        records = [record for record in file.records if isinstance(record, dict)]
+        texts = [record["message"]["content"] for record in records if record["type"] == "user"]
+        prompts.update(text for text in texts if isinstance(text, str))
+
+    def write(self) -> None:
+        self._seeds += 1
+        number = self._number()
+        file = write_session(self.fleet[number], self._seeds, turns=2)
+        self.files.append((number, file))
+        self._index(number, file)
+
+    def append(self) -> None:
+        if self.files:
+            number, file = self.random.choice(self.files)
+            self._seeds += 1
+            file.diverge(self._seeds)
+            file.turn(f"more {self._seeds}", "answer")
+            file.write()
+            self._index(number, file)
+
+    def copy(self) -> None:
+        """Copy a transcript to another home, as a cloned disk does."""
+        if self.files:
+            _, file = self.random.choice(self.files)
+            number = self._number()
+            copy = self.fleet[number].claude(1, session_id=file.session_id)
+            copy.records = list(file.records)
+            copy.now_ms, copy.last_uuid = file.now_ms, file.last_uuid
+            if not copy.path.exists():
+                copy.write()
+                self.files.append((number, copy))
+                self._index(number, copy)
+
+    def delete(self) -> None:
+        """Delete a transcript, as Claude Code does after a month."""
+        if self.files:
+            number, file = self.files.pop(self.random.randrange(len(self.files)))
+            file.path.unlink()
+            self.fleet[number].index()
+
+    def forget(self) -> None:
+        home = self.fleet[self._number()]
+        bases = (
+            sorted({row.base_id for row in home.store.rows()}) if home.store_dir.exists() else []
+        )
+        if bases and self.random.random() < 0.5:
+            base = self.random.choice(bases)
+            rows = [row.session.id for row in home.store.rows() if row.base_id == base]
+            self.forgotten.add(base)
+            forget(home.config, rows)
+
+    def sync(self) -> None:
+        self.fleet.sync(self._number(), self.random.choice([PULL, PUSH, BOTH, BOTH]))
+
+    def sync_broken(self) -> None:
+        at, fault = self.random.randint(1, 12), self.random.choice(FAULTS)
+        broken = self.random.choice([storage_fault(at, fault), killed_write(at * 2)])
+        with broken, suppress(KilledError, CcgrepError):
+            self.sync()
+
+    def collect(self) -> None:
+        gc(self.fleet[self._number()].config)
+
+    def collect_remote(self) -> None:
+        gc_remote(self.fleet[self._number()].config, "r", grace_days=0)
+
+    def check(self) -> None:
+        """Assert that all homes have the same sessions, nothing lost and nothing resurrected."""
+        self.fleet.settle()
+        first = conversations(self.fleet[0])
+        for home in self.fleet.homes:
+            assert conversations(home) == first
+            report = fsck.check(home.store)
+            assert (report.damaged, report.lost) == ([], [])
+        assert {base for base, *_ in first} & self.forgotten == set()
+        for id, prompts in self.prompts.items():
+            if id not in self.forgotten:
+                kept = {prompt for base, _, turns in first if base == id for prompt in turns}
+                assert prompts <= kept, (id, prompts - kept)
+
+
+@pytest.mark.parametrize("seed", range(20 if scale.IS_LONG else 3))
+def test_random_actions_converge(tmp_path: Path, seed: int) -> None:
+    chaos = Chaos(tmp_path, seed)
+    deadline = time.monotonic() + 60
+    for _ in range(200 if scale.IS_LONG else 25):
+        chaos.act()
+        if scale.IS_LONG and time.monotonic() > deadline:
+            break
+    chaos.check()
