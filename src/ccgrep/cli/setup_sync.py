@@ -66,7 +66,7 @@ def _call(command: list[str], environment: Mapping[str, str]) -> Iterator[str]:
 
 def _program(environment: Mapping[str, str]) -> list[str]:
     found = shutil.which("ccgrep", path=environment.get("PATH"))
-    return [*([found] if found else [sys.executable, "-m", "ccgrep"]), "sync", "--quiet"]
+    return [*([found] if found else [sys.executable, "-P", "-m", "ccgrep"]), "sync", "--quiet"]
 
 
 def _passed_on(environment: Mapping[str, str]) -> dict[str, str]:

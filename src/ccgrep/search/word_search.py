@@ -18,7 +18,6 @@ from itertools import pairwise
 from ccgrep.fulltext.document_id import hash_session_id
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
-from ccgrep.hashing import load_openssl
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.as_typed import find_literals, has_any, literals_query
 from ccgrep.search.filters import filter_clauses
@@ -257,6 +256,8 @@ class WordSearch:
     ) -> list[RankedHit]:
         """Return the hits whose text has the phrases; `verified` has the results so far."""
         if len(ranked) > _MANY_TEXTS:
+            from ccgrep.hashing import load_openssl  # noqa: PLC0415 - few queries have phrases
+
             load_openssl()  # Objects of the store are hashed.
         if not band.fields:  # The index has verified all but the quoted phrases.
             required = [one.quoted() for one in required]
