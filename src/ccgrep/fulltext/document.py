@@ -85,9 +85,10 @@ def turn_content(turn: Turn) -> Content:
     tool, output = _tool_input(calls), _tool_output(calls)
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
     cut_prompt, cut_answer = prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS]
+    input_words = distinct_words(tool[:MAX_INDEXED_CHARS])
     words = {
-        "tool": expand(distinct_words(tool[:MAX_INDEXED_CHARS])),
-        "input": distinct_words(tool[:MAX_INDEXED_CHARS]),
+        "tool": expand(input_words),
+        "input": input_words,
         "note": expand(distinct_words(note[:MAX_INDEXED_CHARS])),
         "output": output[:MAX_INDEXED_CHARS],
         "thinking": thinking[:MAX_INDEXED_CHARS],

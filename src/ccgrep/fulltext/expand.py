@@ -26,8 +26,10 @@ _MIXED = (
     rf"((?:{_PLAIN}[A-Za-z0-9]+(?:\.[0-9]+)*)?)[A-Za-z0-9]*+"
 )
 _BEYOND_ASCII = "([^\x00-\x7f]+)"
-_LONG = rf"[^\x00-/:-@\[-`{{-\x7f]{{{MAX_WORD_CHARS // 4},}}"
 _SPACED = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
+_SAME_LETTER = bytes(32 if code == 32 else 97 for code in _SPACED)
+_LONG_WORD = b"a" * MAX_WORD_CHARS
+"""Finding it in bytes of one letter takes a tenth of the time of a regular expression."""
 
 
 def expand(text: str) -> str:
@@ -62,12 +64,11 @@ def distinct_words(text: str) -> str:
 
 
 def has_long_word(text: str) -> bool:
-    """Return whether `text` has a run without ASCII punctuation that may be too long for the index.
+    """Return whether `text` has a run without ASCII punctuation that is too long for the index.
 
-    Tantivy measures words in bytes, of which a character has four at most.
+    Tantivy measures words in bytes.
     """
-    runs = compile_pattern(_LONG).finditer(text)
-    return any(len(run[0].encode("utf-8", "replace")) >= MAX_WORD_CHARS for run in runs)
+    return _LONG_WORD in text.encode("utf-8", "replace").translate(_SAME_LETTER)
 
 
 def mixed_words(text: str) -> set[str]:
