@@ -227,6 +227,10 @@ class TextReader:
         fields = [f"{surface}_key" for surface in surfaces]
         return self.any_of([Query.term_set_query(self._schema, f, list(keys)) for f in fields])
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._searcher.num_docs
+
     def count(self, query: Query) -> int:
         return int(call_tantivy(self._searcher.search, query, 1, True).count or 0)
 

@@ -87,7 +87,8 @@ class SshStorage:
     def __del__(self) -> None:
         process = getattr(self, "_process", None)
         if process is not None:
-            process.stdin.close()
+            with suppress(BrokenPipeError):  # The other end has exited.
+                process.stdin.close()
             process.stdout.close()
             process.wait()
 

@@ -42,7 +42,7 @@ def open_index(store_dir: str, is_latest_enough: bool = False) -> OpenIndex | No
         return None
     is_current = generation.level == "whole" and generation.snapshot == read_head(store_dir)
     try:
-        return _open(generation) if is_current or is_latest_enough else None
+        return _open(store_dir, generation) if is_current or is_latest_enough else None
     except TextIndexError:
         return None
 
@@ -53,10 +53,13 @@ def open_current_reader(store_dir: str) -> TextReader | None:
     return index.texts if index is not None and isinstance(index.texts, TextReader) else None
 
 
-def _open(generation: Generation | None) -> OpenIndex:
+def _open(store_dir: str, generation: Generation | None) -> OpenIndex:
     if generation is None:
         raise TextIndexError("there is no full-text index")
     reader = generations.open_reader(generation.path)
+    # In a directory that another process is deleting, Tantivy makes an empty index.
+    if reader.is_empty and generations.current(store_dir) != generation:
+        raise TextIndexError("the full-text index was replaced")
     return OpenIndex(reader, generation.newest, generation.level == "whole")
 
 
@@ -89,11 +92,11 @@ def repair_index(store_dir: str, warn: Callable[[str], None]) -> OpenIndex:
         with store.lock(_WAIT_S):
             try:
                 if (generation := generations.current(store_dir)) is not None:
-                    _open(generation)
+                    _open(store_dir, generation)
             except TextIndexError as error:
                 warn(f"{error}: rebuilding it")
             sync(store)
-        return _open(generations.current(store_dir))
+        return _open(store_dir, generations.current(store_dir))
     except (LockedError, WriteError) as error:
         return _open_despite(store_dir, error, warn)
 
