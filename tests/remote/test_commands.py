@@ -12,6 +12,7 @@ from tests.helpers.extras import require_remote
 from tests.helpers.fleet import conversations
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
+from tests.helpers.terminal import on_terminal
 
 
 @pytest.fixture
@@ -72,8 +73,15 @@ def test_machine_filters_searches_and_lists(homes: tuple[Home, Home]) -> None:
     assert len(run(laptop, "list", *both).splitlines()) == 2
     missed = laptop.run("answer 2 0", "-F", "--machine", "laptop").stderr
     assert "1 without the filters, leave out --machine" in missed
-    titles = [line.split("\t")[-1] for line in run(laptop, "list").splitlines()]
-    assert titles == ["(on desktop) prompt 2 0", "prompt 1 0"]
+    listed = [line.split("\t")[3:] for line in run(laptop, "list").splitlines()]
+    assert listed == [["3", "prompt 2 0", "desktop"], ["3", "prompt 1 0", "laptop"]]
+    own = run(laptop, "list", "--machine", "laptop").rstrip("\n").split("\t")
+    assert own[3:] == ["3", "prompt 1 0"]
+    lines = on_terminal(laptop, "list", "--color=never").splitlines()
+    assert [line.split()[2:] for line in lines] == [
+        ["desktop", "shop", "3", "prompt", "2", "0"],
+        ["laptop", "shop", "3", "prompt", "1", "0"],
+    ]
     assert "Machine: desktop\n" in run(laptop, "show", json_id(laptop, "desktop"))
     done = laptop.run("prompt", "--machine", "tower")
     assert (done.returncode, done.stderr) == (

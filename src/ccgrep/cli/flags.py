@@ -418,7 +418,8 @@ _TABLE = (
         "list",
         "list sessions, most recent first",
         "Prints one session per line: id, age, project, number of turns, title. If standard "
-        "output is not a terminal, tabs separate the fields. Filters select turns: a session is "
+        "output is not a terminal, tabs separate the fields. If a listed session is of another "
+        "machine, there is a field with the machine. Filters select turns: a session is "
         "listed if it has a turn that passes them. Sub-agents are counted with the session that "
         "started them (`+3 sub-agents`), unless --subagents or --tree is given.",
         (
@@ -679,7 +680,8 @@ _TABLE = (
         "Prints the command that resumes a session in the directory where it started, or runs it. "
         "If the client has deleted the transcript, resume restores it first. With --with, hands "
         "the conversation over to an agent: ccgrep writes a new session with the same history for "
-        "it. The original stays as it is.",
+        "it. The original stays as it is. A session of another machine is resumed in a checkout of "
+        "the same git repository: the current directory, or a project of this machine.",
         (
             Option(("--exec",), "run the command instead of printing it"),
             Option(

@@ -11,9 +11,12 @@ from ccgrep.errors import NotFoundError
 from ccgrep.kinds import SourceName
 from ccgrep.paths import move_below
 from ccgrep.rebuild.transcript import Transcript, hand_over, transcript_path
+from ccgrep.remote.repository import find_checkout, move_to_checkout
 from ccgrep.sources.identity import is_hashed_id
+from ccgrep.sources.values import find_project
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import read_consistently
+from ccgrep.store.machines import Machines, read_machines
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 from ccgrep.text import folder_name, one_line
@@ -39,10 +42,13 @@ class ResumeCommand(Struct, frozen=True):
     is_missing: bool = False
 
 
-def find_resume_command(config: Config, ref: str, directory: str = "") -> ResumeCommand:
+def find_resume_command(
+    config: Config, ref: str, directory: str = "", current_directory: str = ""
+) -> ResumeCommand:
     """Return the command that resumes the session of `ref`, and the directory to run it in.
 
-    `directory` is one that the user chose.
+    `directory` is one that the user chose. `current_directory` may be a checkout of the repository
+    in which another machine had the session.
     """
     rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
     row = _find_main_session(refs.find_row(rows, ref), rows)
@@ -58,12 +64,10 @@ def find_resume_command(config: Config, ref: str, directory: str = "") -> Resume
             f"run `{' '.join(program)}` and choose the session"
         )
     is_chosen = bool(directory)
-    directory = directory or _find_directory(row)
+    machines = read_machines(config.store_dir)
+    directory = directory or _find_directory(row, rows, machines, current_directory)
     if not os.path.isdir(directory):
-        name = directory or "its directory"
-        problems.append(
-            f"cannot resume {session.id}, {name} is gone: use --in DIR to choose another directory"
-        )
+        problems.append(f"cannot resume {session.id}, {_explain_missing(row, directory, machines)}")
     if session.is_prompt_only:
         problems.append(
             f"cannot resume {session.id}, only its prompts are known: "
@@ -107,24 +111,23 @@ def _find_transcript(config: Config, row: Row, directory: str, is_chosen: bool) 
 
 
 def hand_over_session(
-    config: Config, ref: str, target: SourceName, chosen: str = ""
+    config: Config, ref: str, target: SourceName, chosen: str = "", current_directory: str = ""
 ) -> ResumeCommand:
     """Write the conversation of `ref` as a new session of `target`, and return its command.
 
-    `chosen` is a directory that the user chose for it. As long as nobody continues the new session,
-    the same call returns it again.
+    `chosen` is a directory that the user chose for it, and `current_directory` as in
+    `find_resume_command`. As long as nobody continues the new session, the same call returns it
+    again.
     """
 
     def prepare(store: Store) -> tuple[str, Transcript]:
         rows = list(store.rows())
         row = _find_main_session(refs.find_row(rows, ref), rows)
-        directory = chosen or _find_directory(row)
+        machines = read_machines(config.store_dir)
+        directory = chosen or _find_directory(row, rows, machines, current_directory)
         if not os.path.isdir(directory):
-            name = one_line(directory) or "its directory"
-            raise NotFoundError(
-                f"cannot hand over {row.session.id}, {name} is gone: "
-                "use --in DIR to choose another directory"
-            )
+            problem = _explain_missing(row, one_line(directory), machines)
+            raise NotFoundError(f"cannot hand over {row.session.id}, {problem}")
         for number in count():
             transcript = hand_over(store, row, target, os.path.realpath(directory), number)
             if _is_free(os.path.join(root, transcript.path), transcript.content):
@@ -168,13 +171,26 @@ def _find_main_session(row: Row, rows: list[Row]) -> Row:
     return row
 
 
-def _find_directory(row: Row) -> str:
+def _explain_missing(row: Row, directory: str, machines: Machines) -> str:
+    """Return why a session has no directory here, and what to do."""
+    name = directory or "its directory"
+    if repository := machines.repository(row) if row.provenance is not None else "":
+        return f"no checkout of {repository} is known here: run this inside one, or use --in DIR"
+    if row.provenance is not None:
+        name += f" of '{machines.name(row.provenance.machine)}'"
+        return f"{name} is not here: use --in DIR to choose another directory"
+    return f"{name} is gone: use --in DIR to choose another directory"
+
+
+def _find_directory(row: Row, rows: list[Row], machines: Machines, current_directory: str) -> str:
     """Return the directory of a session in which its client finds the transcript.
 
     Claude Code looks in the folder that it names after the current directory. When a session
     moves to a worktree, the transcript moves to another folder.
     """
     session = row.session
+    if row.provenance is not None and (repository := machines.repository(row)):
+        return _find_checkout(row, repository, rows, current_directory)
     directories = [path for path in (session.current_cwd, session.cwd) if path]
     for file in row.files:
         folder = os.path.basename(os.path.dirname(file.path))
@@ -184,3 +200,18 @@ def _find_directory(row: Row) -> str:
     # A project that was moved may still have one of its directories.
     others = [session.cwd, *directories, session.project]
     return next(filter(os.path.isdir, others), session.cwd)
+
+
+def _find_checkout(row: Row, repository: str, rows: list[Row], current_directory: str) -> str:
+    """Return the directory of a session of another machine in a checkout on this one, or "".
+
+    The session's own path comes first, then the current directory, then the last used project.
+    """
+    own = sorted(
+        (other.session for other in rows if other.provenance is None),
+        key=lambda session: -(session.ended or 0),
+    )
+    current = find_project(current_directory)
+    projects = dict.fromkeys((row.session.project, current, *(one.project for one in own)))
+    checkout = find_checkout(repository, projects)
+    return move_to_checkout(row.session.cwd, row.session.project, checkout) if checkout else ""

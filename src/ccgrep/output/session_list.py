@@ -1,6 +1,7 @@
 """Formats sessions for `ccgrep list`, one line each."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ccgrep.ops.list import ListedSession
 from ccgrep.output.formatting import pluralize, short_age
@@ -10,32 +11,55 @@ from ccgrep.text import clip, columns, one_line
 
 _AGE_COLUMNS = 4
 _PROJECT_COLUMNS = 20
+_MACHINE_COLUMNS = 12
 _MAX_INDENT = 10
+
+
+class _Line(NamedTuple):
+    """The fields of a session. `machine` is empty unless the list has sessions of another one."""
+
+    id: str
+    age: str
+    project: str
+    turns: str
+    title: str
+    machine: str
+
+    def join(self) -> str:
+        return "\t".join(self if self.machine else self[:-1])
 
 
 def list_lines(
     sessions: list[ListedSession], now_ms: int, width: int | None, style: Style
 ) -> Iterator[str]:
     """Yield rows aligned to `width` columns, or separated by tabs if `width` is None."""
-    rows = [_fields(item, now_ms) for item in sessions]
+    has_machines = any(item.row.provenance for item in sessions)
+    lines = [_make_line(item, now_ms, has_machines) for item in sessions]
     if width is None:
-        yield from ("\t".join(fields) for fields in rows)
+        yield from map(_Line.join, lines)
         return
-    ids, projects, numbers = (
-        max((columns(row[at]) for row in rows), default=0) for at in (0, 2, 3)
+    ids, projects, numbers, machines = (
+        max((columns(line[at]) for line in lines), default=0) for at in (0, 2, 3, 5)
     )
     left = max(width - ids - numbers - _AGE_COLUMNS - 4, 2)  # 4 blanks separate 5 columns
     projects = min(projects, _PROJECT_COLUMNS, left // 3)
-    for id, age, project, turns, title in rows:
-        name = clip(project, projects) if projects else ""
-        name += " " * (projects - columns(name))
-        when, short_title = f"{age:>{_AGE_COLUMNS}}", clip(title, left - projects)
-        yield (
-            f"{id:<{ids}} {style.dim(when)} {style.green(name)} {turns:>{numbers}} {short_title}"
-        ).rstrip()
+    machines = min(machines, _MACHINE_COLUMNS, left // 4)
+    left -= projects + machines + (machines > 0)
+    for line in lines:
+        when = style.dim(f"{line.age:>{_AGE_COLUMNS}}")
+        machine = f" {_fit(line.machine, machines)}" if machines else ""
+        project = style.green(_fit(line.project, projects))
+        row = f"{line.id:<{ids}} {when}{machine} {project} {line.turns:>{numbers}}"
+        yield f"{row} {clip(line.title, left)}".rstrip()
 
 
-def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
+def _fit(text: str, width: int) -> str:
+    """Return text cut or filled with blanks to a width."""
+    short = clip(text, width) if width else ""
+    return short + " " * (width - columns(short))
+
+
+def _make_line(item: ListedSession, now_ms: int, has_machines: bool) -> _Line:
     session = item.row.session
     count = item.subagents
     parent = f" of {one_line(session.parent)[:8]}" if session.parent and not item.depth else ""
@@ -48,7 +72,6 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         "prompts only": session.is_prompt_only,
         "recovered": session.is_recovered,
         "gone": item.row.is_gone and session.has_transcript and not item.row.provenance,
-        f"on {one_line(item.machine)}": item.row.provenance is not None,
     }
     title = clip(one_line(session.title), 200)
     if any(labels.values()):
@@ -56,5 +79,11 @@ def _fields(item: ListedSession, now_ms: int) -> tuple[str, str, str, str, str]:
         title = f"({shown}) {title}".rstrip()
     if item.depth:
         title = f"{'  ' * min(item.depth - 1, _MAX_INDENT)}└─ {title}"
-    project = one_line(last_name(session.project)) or "-"
-    return item.short_id, short_age(session.ended, now_ms), project, str(session.turns), title
+    return _Line(
+        item.short_id,
+        short_age(session.ended, now_ms),
+        one_line(last_name(session.project)) or "-",
+        str(session.turns),
+        title,
+        (one_line(item.machine) or "-") if has_machines else "",
+    )

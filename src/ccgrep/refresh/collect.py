@@ -6,6 +6,7 @@ from ccgrep.config import Config
 from ccgrep.fulltext.sync import purge, sync
 from ccgrep.store import gc
 from ccgrep.store.gc import GcReport
+from ccgrep.store.machines import drop_projects
 from ccgrep.store.store import Store
 
 
@@ -14,6 +15,7 @@ def collect_garbage(config: Config, store: Store, drops_other_models: bool = Fal
     purge(store)  # Before `collect_garbage` clears the mark that there is something to purge.
     report = gc.collect_garbage(store)
     sync(store)
+    drop_projects(store.directory, store.rows())
     if os.path.isdir(os.path.join(config.store_dir, "vectors")):
         from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
 

@@ -32,7 +32,8 @@ class Head(Struct, frozen=True, omit_defaults=True):
 
     `sequence` grows with each head, and `nonce` tells two heads with the same number apart.
     `applied` are the names of tombstones whose sessions this machine has deleted.
-    `machines` has the names of the machines that its sessions came from, by their ids.
+    `machines` has the names of the machines that its sessions came from, by their ids, and
+    `repositories` the git repositories of the projects of each.
     """
 
     machine: str
@@ -43,6 +44,7 @@ class Head(Struct, frozen=True, omit_defaults=True):
     sessions: tuple[SharedSession, ...] = ()
     applied: tuple[str, ...] = ()
     machines: dict[str, str] = {}
+    repositories: dict[str, dict[str, str]] = {}
     format: int = _FORMAT
 
     @property

@@ -69,7 +69,7 @@ class Pull:
             incomplete = self._merge(heads, incoming)
         self.report.packs, self.report.bytes = incoming.packs, incoming.bytes
         self.report.problems += incoming.problems
-        self._remember_names(heads)
+        self._remember_machines(heads)
         for one in heads:
             state.heads[one.name] = _see(one, one.name not in incomplete)
         self._local.write_state(state)
@@ -125,17 +125,23 @@ class Pull:
                 self.report.is_changed = True
         return incomplete
 
-    def _remember_names(self, heads: list[_ReadHead]) -> None:
-        """Store the names of machines; a machine itself knows its name best."""
-        names: dict[str, str] = {}
-        for one in heads:
-            names = {**one.head.machines, **names}
-        names |= {one.head.machine: one.head.name for one in heads}
-        names = {**self.machines.names, **names}
-        names[self.machines.own] = self.machines.name("")
-        if names != self.machines.names:
-            self.machines = replace(self.machines, names=names)
-            write_machines(self._local.store_dir, self.machines)
+    def _remember_machines(self, heads: list[_ReadHead]) -> None:
+        """Store names and repositories of machines; each knows its own best."""
+        own, names = self.machines.own, dict(self.machines.names)
+        repositories = dict(self.machines.repositories)
+        for head in (one.head for one in heads):
+            names = {**head.machines, **names}
+            repositories = {**head.repositories, **repositories}
+        for head in (one.head for one in heads):
+            names[head.machine] = head.name
+            repositories[head.machine] = head.repositories.get(head.machine, {})
+        names[own] = self.machines.name("")
+        repositories[own] = self.machines.repositories.get(own, {})
+        machines = replace(self.machines, names=names, repositories=repositories)
+        machines = machines.keep_projects(self._store.rows())
+        if machines != self.machines:
+            self.machines = machines
+            write_machines(self._local.store_dir, machines)
 
 
 def _is_replayed(head: Head, seen: SeenHead) -> bool:

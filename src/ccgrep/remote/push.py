@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep.errors import ClonedMachineError, RemoteError
 from ccgrep.model import ObjectId
@@ -19,9 +20,10 @@ from ccgrep.remote.head import Head
 from ccgrep.remote.local import LocalRemote, Pushed, State
 from ccgrep.remote.push_plan import PACK_BYTES, drop_clean, find_purge, plan_push
 from ccgrep.remote.remote import Listing, Remote
+from ccgrep.remote.repository import read_repository
 from ccgrep.store import fsio
-from ccgrep.store.machines import Machines
-from ccgrep.store.manifest import Snapshot
+from ccgrep.store.machines import Machines, write_machines
+from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.objects import Frame
 from ccgrep.store.pack import PackWriter, index_path, pack_path
 from ccgrep.store.store import Store
@@ -136,6 +138,7 @@ class Push:
         packs = plan.packs | self._upload(plan.todo, shared, listing)
         applied = {self._remote.tombstone_name(key) for key in snapshot.forgotten}
         applied |= set(state.applied) & listing.tombstones.keys()
+        self._remember_repositories(rows)
         self._write_head(state, shared, packs, applied)
         listing = self._remote.list()
         if not packs <= listing.packs.keys() or self._own not in listing.heads:
@@ -250,6 +253,17 @@ class Push:
         fsio.remove(index_path(self._local.outgoing, hash))
         return _Uploaded(name, size)
 
+    def _remember_repositories(self, rows: list[Row]) -> None:
+        """Find the git repositories of this machine's projects. Those that are gone stay known."""
+        projects = {row.session.project for row in rows if row.provenance is None}
+        found = {path: url for path in sorted(projects) if (url := read_repository(path))}
+        machines = self._machines
+        own = {**machines.repositories.get(machines.own, {}), **found}
+        repositories = {**machines.repositories, machines.own: own}
+        self._machines = replace(machines, repositories=repositories).keep_projects(rows)
+        if self._machines != machines:
+            write_machines(self._local.store_dir, self._machines)
+
     def _write_head(
         self, state: State, shared: SharedStore, packs: set[str], applied: set[str]
     ) -> None:
@@ -266,6 +280,7 @@ class Push:
             tuple(sorted(sessions, key=lambda session: (session.machine, session.id))),
             tuple(sorted(applied)),
             {id: self._machines.name(id) for id in sorted(ids)},
+            self._machines.repositories,
         )
         state.writes = [*state.writes, (sequence, head.nonce)]
         self._local.write_state(state)

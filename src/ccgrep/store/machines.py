@@ -5,6 +5,7 @@ so it imports nothing of the remotes.
 """
 
 import os
+from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
@@ -16,10 +17,14 @@ from ccgrep.store.manifest import Row
 
 
 class Machines(Struct, frozen=True):
-    """The id of this machine, or "" if there never was a remote, and the names of all by id."""
+    """The id of this machine, or "" if there never was a remote, and the names of all by id.
+
+    `repositories` has, for each machine, the git repositories of its projects.
+    """
 
     own: str = ""
     names: dict[str, str] = {}
+    repositories: dict[str, dict[str, str]] = {}
 
     def name(self, id: str) -> str:
         """Return the name of a machine; "" is this one."""
@@ -30,6 +35,23 @@ class Machines(Struct, frozen=True):
         """Return the ids of the machines with that name or id; "" is this one."""
         ids = {id for id, name in self.names.items() if typed in (id, name)}
         return {"" if id == self.own else id for id in ids}
+
+    def repository(self, row: Row) -> str:
+        """Return the git repository of a session's project, or "" if it is not known."""
+        machine = row.provenance.machine if row.provenance else self.own
+        return self.repositories.get(machine, {}).get(row.session.project, "")
+
+    def keep_projects(self, rows: Iterable[Row]) -> "Machines":
+        """Return these machines without the projects that no session has any more."""
+        kept: dict[str, set[str]] = {}
+        for row in rows:
+            machine = row.provenance.machine if row.provenance else self.own
+            kept.setdefault(machine, set()).add(row.session.project)
+        repositories = {
+            machine: {path: url for path, url in projects.items() if path in kept.get(machine, ())}
+            for machine, projects in self.repositories.items()
+        }
+        return replace(self, repositories={id: one for id, one in repositories.items() if one})
 
 
 def name_machine(machines: Machines, row: Row | None) -> str:
@@ -56,6 +78,13 @@ def write_machines(store_dir: str, machines: Machines) -> None:
     tmp_dir = os.path.join(store_dir, "tmp")
     fsio.make_dir(tmp_dir)
     fsio.publish(tmp_dir, machines_path(store_dir), msgspec.json.encode(machines))
+
+
+def drop_projects(store_dir: str, rows: Iterable[Row]) -> None:
+    """Delete the paths and repositories of projects that no session has any more."""
+    machines = read_machines(store_dir)
+    if machines.repositories and (kept := machines.keep_projects(rows)) != machines:
+        write_machines(store_dir, kept)
 
 
 def make_machine(store_dir: str, name: str) -> Machines:

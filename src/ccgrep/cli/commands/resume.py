@@ -18,12 +18,13 @@ from ccgrep.text import escape, one_line, redact
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config, client, chosen = context.config(), vars(arguments)["with"], vars(arguments)["in"]
     directory = os.path.abspath(chosen) if chosen else ""
+    current = _find_current_directory()
     finish_refresh(refresh)
     if client:
         source: SourceName = "codex" if client == "codex" else "claude_code"
-        resumption = hand_over_session(config, arguments.ref, source, directory)
+        resumption = hand_over_session(config, arguments.ref, source, directory, current)
     else:
-        resumption = find_resume_command(config, arguments.ref, directory)
+        resumption = find_resume_command(config, arguments.ref, directory, current)
     for problem in resumption.problems:
         context.warn(one_line(problem))
     if resumption.problems:
@@ -59,6 +60,14 @@ def _restore(config: Config, resumption: ResumeCommand, context: Context) -> Non
     for file in files:
         if file.state in ("restored", "rebuilt"):
             context.warn(f"{file.state} {one_line(file.path)}")
+
+
+def _find_current_directory() -> str:
+    """Return the current directory, or "" if it was deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
 
 
 def _quote(path: str) -> str:
