@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
+        search | pick | index | status | list | log | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
     esac
     return 1
 }
@@ -17,6 +17,7 @@ _ccgrep_commands() {
         index$'\t''ingest new and changed transcripts'
         status$'\t''show what is indexed and what is out of date'
         list$'\t''list sessions, most recent first'
+        log$'\t''print turns in time order'
         brief$'\t''print what was worked on, decided and left open'
         show$'\t''print a session or a turn as a conversation'
         export$'\t''export sessions as Markdown, HTML or JSON'
@@ -85,6 +86,7 @@ _ccgrep_options() {
                 -m$'\t''print at most N hits'
                 --max-count$'\t''print at most N hits'
                 --per-session$'\t''print at most N hits per session'
+                --sort$'\t''print the best, the newest (time) or the oldest hits first'
                 --include-self$'\t''include the session that runs this command'
                 -A$'\t''also print the next N turns'
                 --after-context$'\t''also print the next N turns'
@@ -207,6 +209,37 @@ _ccgrep_options() {
                 --include-self$'\t''include the session that runs this command'
                 -n$'\t''print at most N sessions, or trees'
                 --limit$'\t''print at most N sessions, or trees'
+                --full-id$'\t''print whole session ids'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        log)
+            candidates=(
+                -p$'\t''limit to projects whose path contains STR'
+                --project$'\t''limit to projects whose path contains STR'
+                --here$'\t''limit to the project of the current directory'
+                -s$'\t''limit to turns that started at TIME or later'
+                --since$'\t''limit to turns that started at TIME or later'
+                --until$'\t''limit to turns that started at TIME or earlier'
+                --tool$'\t''limit to turns that used this tool'
+                --source$'\t''limit to sessions of this agent'
+                --session$'\t''limit to one session'
+                --branch$'\t''limit to turns on this git branch'
+                --model-name$'\t''limit to turns answered by a model whose name contains STR'
+                --subagents$'\t''include or exclude sub-agents, or show only them'
+                --machine$'\t''limit to sessions of this machine'
+                --max-sessions$'\t''limit to the N most recent sessions'
+                --documents$'\t''include or exclude project memory and plans, or show only them'
+                -n$'\t''print at most the N newest turns'
+                --limit$'\t''print at most the N newest turns'
+                --reverse$'\t''print the oldest turns first'
+                --format$'\t''print TEMPLATE for each turn'
                 --full-id$'\t''print whole session ids'
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
@@ -528,7 +561,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
             kind=
             ;;
         search:--surface)
@@ -549,39 +582,46 @@ _ccgrep_values() {
                 thinking
             )
             ;;
-        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | brief:-p | brief:--project | blame:-p | blame:--project | stats:-p | stats:--project | secrets:-p | secrets:--project)
+        search:-p | search:--project | pick:-p | pick:--project | list:-p | list:--project | log:-p | log:--project | brief:-p | brief:--project | blame:-p | blame:--project | stats:-p | stats:--project | secrets:-p | secrets:--project)
             kind=project
             ;;
-        search:--tool | pick:--tool | list:--tool | brief:--tool | blame:--tool | stats:--tool | secrets:--tool)
+        search:--tool | pick:--tool | list:--tool | log:--tool | brief:--tool | blame:--tool | stats:--tool | secrets:--tool)
             kind=tool
             ;;
-        search:--source | pick:--source | index:--source | list:--source | brief:--source | blame:--source | stats:--source | secrets:--source)
+        search:--source | pick:--source | index:--source | list:--source | log:--source | brief:--source | blame:--source | stats:--source | secrets:--source)
             candidates=(
                 claude-code
                 claude_code
                 codex
             )
             ;;
-        search:--session | pick:--session | list:--session | brief:--session | blame:--session | stats:--session | secrets:--session)
+        search:--session | pick:--session | list:--session | log:--session | brief:--session | blame:--session | stats:--session | secrets:--session)
             kind=session
             ;;
-        search:--branch | pick:--branch | list:--branch | brief:--branch | blame:--branch | stats:--branch | secrets:--branch)
+        search:--branch | pick:--branch | list:--branch | log:--branch | brief:--branch | blame:--branch | stats:--branch | secrets:--branch)
             kind=branch
             ;;
-        search:--model-name | pick:--model-name | list:--model-name | brief:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
+        search:--model-name | pick:--model-name | list:--model-name | log:--model-name | brief:--model-name | blame:--model-name | stats:--model-name | secrets:--model-name)
             kind=model
             ;;
-        search:--subagents | search:--documents | pick:--subagents | pick:--documents | list:--subagents | list:--documents | brief:--subagents | blame:--subagents | stats:--subagents | secrets:--subagents)
+        search:--subagents | search:--documents | pick:--subagents | pick:--documents | list:--subagents | list:--documents | log:--subagents | log:--documents | brief:--subagents | blame:--subagents | stats:--subagents | secrets:--subagents)
             candidates=(
                 include
                 only
                 exclude
             )
             ;;
-        search:--machine | pick:--machine | list:--machine | brief:--machine | blame:--machine | stats:--machine | secrets:--machine)
+        search:--machine | pick:--machine | list:--machine | log:--machine | brief:--machine | blame:--machine | stats:--machine | secrets:--machine)
             kind=machine
             ;;
-        search:--color | search:--colour | list:--color | list:--colour | brief:--color | brief:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
+        search:--sort)
+            candidates=(
+                score
+                time
+                oldest
+            )
+            ;;
+        search:--color | search:--colour | list:--color | list:--colour | log:--color | log:--colour | brief:--color | brief:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
             candidates=(
                 auto
                 always

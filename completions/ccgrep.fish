@@ -3,7 +3,7 @@
 function __ccgrep_is -d 'Test whether the command line runs this command'
     set -l words (commandline -opc)
     set -l command search
-    if set -q words[2]; and contains -- $words[2] search pick index status list brief show export blame stats restore resume mcp model settings setup completions fsck gc secrets forget remote push pull sync
+    if set -q words[2]; and contains -- $words[2] search pick index status list log brief show export blame stats restore resume mcp model settings setup completions fsck gc secrets forget remote push pull sync
         set command $words[2]
     end
     test $command = $argv[1]
@@ -24,6 +24,7 @@ complete -c ccgrep -n __ccgrep_is_first -a pick -d 'search interactively with fz
 complete -c ccgrep -n __ccgrep_is_first -a index -d 'ingest new and changed transcripts'
 complete -c ccgrep -n __ccgrep_is_first -a status -d 'show what is indexed and what is out of date'
 complete -c ccgrep -n __ccgrep_is_first -a list -d 'list sessions, most recent first'
+complete -c ccgrep -n __ccgrep_is_first -a log -d 'print turns in time order'
 complete -c ccgrep -n __ccgrep_is_first -a brief -d 'print what was worked on, decided and left open'
 complete -c ccgrep -n __ccgrep_is_first -a show -d 'print a session or a turn as a conversation'
 complete -c ccgrep -n __ccgrep_is_first -a export -d 'export sessions as Markdown, HTML or JSON'
@@ -73,6 +74,7 @@ complete -c ccgrep -n '__ccgrep_is search' -l max-sessions -x -d 'limit to the N
 complete -c ccgrep -n '__ccgrep_is search' -l documents -x -a 'include only exclude' -d 'include or exclude project memory and plans, or show only them'
 complete -c ccgrep -n '__ccgrep_is search' -s n -l limit -s m -l max-count -x -d 'print at most N hits'
 complete -c ccgrep -n '__ccgrep_is search' -l per-session -x -d 'print at most N hits per session'
+complete -c ccgrep -n '__ccgrep_is search' -l sort -x -a 'score time oldest' -d 'print the best, the newest (time) or the oldest hits first'
 complete -c ccgrep -n '__ccgrep_is search' -l include-self -d 'include the session that runs this command'
 complete -c ccgrep -n '__ccgrep_is search' -s A -l after-context -x -d 'also print the next N turns'
 complete -c ccgrep -n '__ccgrep_is search' -s B -l before-context -x -d 'also print the previous N turns'
@@ -157,6 +159,28 @@ complete -c ccgrep -n '__ccgrep_is list' -l no-redact -d 'print secrets instead 
 complete -c ccgrep -n '__ccgrep_is list' -l no-refresh -d 'do not ingest changed transcripts first'
 complete -c ccgrep -n '__ccgrep_is list' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is list' -s h -l help -d 'print help'
+complete -c ccgrep -n '__ccgrep_is log' -s p -l project -x -k -a '(__ccgrep_live project)' -d 'limit to projects whose path contains STR'
+complete -c ccgrep -n '__ccgrep_is log' -l here -d 'limit to the project of the current directory'
+complete -c ccgrep -n '__ccgrep_is log' -s s -l since -x -d 'limit to turns that started at TIME or later'
+complete -c ccgrep -n '__ccgrep_is log' -l until -x -d 'limit to turns that started at TIME or earlier'
+complete -c ccgrep -n '__ccgrep_is log' -l tool -x -k -a '(__ccgrep_live tool)' -d 'limit to turns that used this tool'
+complete -c ccgrep -n '__ccgrep_is log' -l source -x -a 'claude-code claude_code codex' -d 'limit to sessions of this agent'
+complete -c ccgrep -n '__ccgrep_is log' -l session -x -k -a '(__ccgrep_live session)' -d 'limit to one session'
+complete -c ccgrep -n '__ccgrep_is log' -l branch -x -k -a '(__ccgrep_live branch)' -d 'limit to turns on this git branch'
+complete -c ccgrep -n '__ccgrep_is log' -l model-name -x -k -a '(__ccgrep_live model)' -d 'limit to turns answered by a model whose name contains STR'
+complete -c ccgrep -n '__ccgrep_is log' -l subagents -x -a 'include only exclude' -d 'include or exclude sub-agents, or show only them'
+complete -c ccgrep -n '__ccgrep_is log' -l machine -x -k -a '(__ccgrep_live machine)' -d 'limit to sessions of this machine'
+complete -c ccgrep -n '__ccgrep_is log' -l max-sessions -x -d 'limit to the N most recent sessions'
+complete -c ccgrep -n '__ccgrep_is log' -l documents -x -a 'include only exclude' -d 'include or exclude project memory and plans, or show only them'
+complete -c ccgrep -n '__ccgrep_is log' -s n -l limit -x -d 'print at most the N newest turns'
+complete -c ccgrep -n '__ccgrep_is log' -l reverse -d 'print the oldest turns first'
+complete -c ccgrep -n '__ccgrep_is log' -l format -x -d 'print TEMPLATE for each turn'
+complete -c ccgrep -n '__ccgrep_is log' -l full-id -d 'print whole session ids'
+complete -c ccgrep -n '__ccgrep_is log' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'
+complete -c ccgrep -n '__ccgrep_is log' -l no-redact -d 'print secrets instead of [redacted:NAME]'
+complete -c ccgrep -n '__ccgrep_is log' -l no-refresh -d 'do not ingest changed transcripts first'
+complete -c ccgrep -n '__ccgrep_is log' -l json -d 'print one JSON object'
+complete -c ccgrep -n '__ccgrep_is log' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is brief' -s p -l project -x -k -a '(__ccgrep_live project)' -d 'limit to projects whose path contains STR'
 complete -c ccgrep -n '__ccgrep_is brief' -l here -d 'limit to the project of the current directory'
 complete -c ccgrep -n '__ccgrep_is brief' -s s -l since -x -d 'limit to turns that started at TIME or later'

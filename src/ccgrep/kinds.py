@@ -19,6 +19,8 @@ TextKind = Literal["user", "assistant", "tool", "thinking"]
 Mode = Literal["words", "literal", "regex", "semantic", "hybrid"]
 DefaultMode = Literal["auto", "words", "semantic", "hybrid"]
 Tier = Literal["all", "most", "exact", "semantic", "hybrid"]
+Order = Literal["score", "time", "oldest"]
+"""The order of hits: the best, the newest or the oldest first."""
 Level = Literal["whole", "discussion"]
 TitleOrigin = Literal[
     "prompt",  # guessed from the first prompt

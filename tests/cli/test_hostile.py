@@ -81,6 +81,7 @@ def test_search_output_is_inert(hostile: Home, name: str) -> None:
 
 OTHERS = (
     "list", "list --json", "list --tree", "brief -n0", "brief -n0 --json", "status -v",
+    "log", "log --json", "log --format {time}{session}{path}{project}{prompt}{answer}",
     "status --json", "index --full -v", "fsck", "fsck --json", "gc --json", "blame touched.py",
     "blame touched.py --json", "settings", "settings --json", "model", "stats", "stats --json",
     "stats tools", "stats tools --json", "stats tools --by project", "stats bash",
@@ -109,7 +110,9 @@ def test_exported_documents_are_inert(hostile: Home, form: str) -> None:
     assert all(f"needle{number} " in done.stdout for number in range(len(ATTACKS)))
 
 
-@pytest.mark.parametrize("typed", ["stats", "stats tools", "stats bash", "stats tokens", "status"])
+@pytest.mark.parametrize(
+    "typed", ["stats", "stats tools", "stats bash", "stats tokens", "log", "status"]
+)
 def test_charts_on_a_terminal_are_inert(hostile: Home, typed: str) -> None:
     seen = on_terminal(hostile, *typed.split(), "-n0" if typed != "status" else "-v")
     assert acting(re.sub(r"\x1b\[[0-9;]*m|\r.*\x1b\[K", "", seen), also="\n\t") == []

@@ -16,6 +16,7 @@ TOKEN = "ghp_" + "0a1B2c3D4e5F6g7H8i9J" + "0k1L2m3N4o5P6q7R"
 READING = {
     "list": ["list"],
     "brief": ["brief"],
+    "log": ["log"],
     "show": ["show", SESSION],
     "export": ["export", SESSION],
     "blame": ["blame", "app.py"],

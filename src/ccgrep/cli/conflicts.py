@@ -25,7 +25,9 @@ CONFLICTS = {
         "--json --jsonl -l -L -c -o",
         "--json --jsonl | -0 -A -B -C",
         "-l -L -c | -A -B -C",
+        "--sort -L",
     ),
+    "log": ("--json --format",),
     "pick": ("--commands | --semantic -t",),
     "index": (
         "--no-embed | --embed-all --embed-since --model",

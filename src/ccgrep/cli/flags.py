@@ -266,6 +266,14 @@ SEARCH_OPTIONS = (
     ),
     Option(("--per-session",), "print at most N hits per session", "N"),
     Option(
+        ("--sort",),
+        "print the best, the newest (time) or the oldest hits first. In time order, a search for "
+        "words is limited to turns that have all of them, if there are any, and -n applies after "
+        "sorting. --semantic and --hybrid sort the hits that they found.",
+        "ORDER",
+        ("score", "time", "oldest"),
+    ),
+    Option(
         ("--include-self",),
         "include the session that runs this command. When an agent runs a search, ccgrep leaves "
         "out the agent's own session, and what ccgrep printed in other sessions. This option "
@@ -449,6 +457,45 @@ _TABLE = (
             ("ccgrep list --tree -p shopfront", "show the sub-agents of a project"),
         ),
         common=tuple("-p --here --since --until --tree -n --json".split()),
+    ),
+    Command(
+        "log",
+        "print turns in time order",
+        "Prints one line per turn, the newest first. On a terminal, turns are grouped by day and "
+        "project. Elsewhere each line is a record line, whose snippet has the time, the project "
+        "and the prompt. PATTERN limits the log to turns that have all its words. Sub-agents are "
+        "left out unless --subagents is given. A turn that a fork repeats is printed once.",
+        (
+            *FILTERS,
+            DOCUMENTS,
+            Option(
+                ("-n", "--limit"),
+                "print at most the N newest turns. 0 means all. The default is 50 on a terminal, "
+                "and all otherwise.",
+                "N",
+            ),
+            Option(("--reverse",), "print the oldest turns first. -n still chooses the newest."),
+            Option(
+                ("--format",),
+                "print TEMPLATE for each turn. Its fields are {ref}, {session}, {turn}, {date}, "
+                "{time}, {iso}, {project}, {path}, {source}, {prompt} and {answer}; \\t is a tab "
+                "and \\n a newline.",
+                "TEMPLATE",
+            ),
+            FULL_ID,
+            COLOR,
+            NO_REDACT,
+            NO_REFRESH,
+            JSON,
+        ),
+        (Argument("PATTERN", "words that a turn must have", "*"),),
+        examples=(
+            ("ccgrep log --here --since 7d", "see this week's turns of this project"),
+            ("ccgrep log deploy | head -1 | ccgrep show -", "read the last turn about deploying"),
+            ("ccgrep log --format '{date}\\t{project}' | sort | uniq -c", "count turns by day"),
+        ),
+        exit_status=((0, "a turn was found"), (1, "no turn was found")),
+        common=tuple("-p --here --since --until --reverse --format -n --json".split()),
     ),
     Command(
         "brief",

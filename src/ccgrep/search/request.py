@@ -5,7 +5,7 @@ from __future__ import annotations
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ccgrep.kinds import Inclusion, Mode, SourceName, TextKind, Tier
+    from ccgrep.kinds import Inclusion, Mode, Order, SourceName, TextKind, Tier
 
 
 SEMANTIC_MODES = ("semantic", "hybrid")
@@ -55,6 +55,7 @@ class Request(NamedTuple):
     types: tuple[TextKind, ...] = ()
     limit: int = 10  # 0 for all
     per_session: int = 0
+    order: Order = "score"
     needs_all_words: bool = False
     ignore_case: bool = False
     whole_word: bool = False

@@ -106,6 +106,10 @@ class Searcher:
 
     def _run(self, request: Request) -> tuple[Answer, MatchFinder]:
         """Answer a request. A query without any word becomes a literal search."""
+        if request.order != "score":
+            from ccgrep.search.time_order import run_in_time_order  # noqa: PLC0415 - on request
+
+            return run_in_time_order(self._run, request)
         if request.mode in SEMANTIC_MODES:
             return self._run_semantic(request)
         if request.mode == "words" and isinstance(self._texts, TextReader):
@@ -152,7 +156,7 @@ class Searcher:
         shown = len(answer.hits)
         if not request.limit or shown < request.limit:
             return shown
-        if answer.tier == "exact":
+        if answer.tier == "exact" or (request.order != "score" and answer.tier == "all"):
             return answer.total
         is_strict = answer.tier == "all" and not answer.relaxed and not request.per_session
         if not is_strict or request.excludes_own_output or not isinstance(self._texts, TextReader):

@@ -89,6 +89,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         types=tuple(dict.fromkeys(types)),
         limit=_limit(arguments, mode, config),
         per_session=max(arguments.per_session or 0, 0),
+        order=arguments.sort or "score",
         ignore_case=arguments.ignore_case,
         whole_word=arguments.word_regexp,
         invert=arguments.invert_match,
@@ -101,6 +102,8 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         deadline=time.process_time() + timeout_s if timeout_s else None,
     )
     is_fixed = mode != "words" or arguments.words or arguments.all or arguments.no_index
+    # By meaning, every turn is a hit: in time order, ccgrep does not choose that by itself.
+    is_fixed = is_fixed or (request.order != "score" and config.mode == "auto")
     if not is_fixed:
         request = set_default_mode(request, config.mode, config.store_dir)
     return request if request.mode in SEMANTIC_MODES else limit_to_surfaces(request)

@@ -1,0 +1,59 @@
+"""ccgrep log: print the turns in time order."""
+
+from collections.abc import Iterator
+from itertools import chain
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
+from ccgrep.cli.filter_options import parse_filters
+from ccgrep.ops.log import read_log
+from ccgrep.output.json_document import encode_document
+from ccgrep.output.turn_log import (
+    check_template,
+    grouped_lines,
+    log_fields,
+    record_lines,
+    template_lines,
+)
+from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.search.turn_log import LoggedTurn
+
+_ON_TERMINAL = 50
+
+
+def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
+    config = context.config()
+    filters = parse_filters(arguments, context, config, documents="exclude")
+    filters = filters._replace(subagents=arguments.subagents or "exclude")
+    if arguments.format is not None:
+        check_template(arguments.format)
+    finish_refresh(refresh)
+    is_cut = arguments.limit is None and context.is_terminal and not arguments.json
+    limit = _ON_TERMINAL if is_cut else arguments.limit or 0
+    turns = read_log(config, filters, " ".join(arguments.pattern), limit)
+    if is_cut or arguments.reverse:
+        read = [*turns]
+        turns = reversed(read) if arguments.reverse else iter(read)
+        is_cut = is_cut and len(read) == limit
+    first = next(turns, None)
+    if first is None and not arguments.json:
+        return 1
+    context.write_lines(_lines(chain((first,) if first else (), turns), arguments, context))
+    if is_cut:
+        context.write_error(f"only the {limit} most recent; use -n 0 to print all")
+    return 0 if first is not None else 1
+
+
+def _lines(
+    turns: Iterator[LoggedTurn], arguments: SimpleNamespace, context: Context
+) -> Iterator[str]:
+    style = context.style_for(arguments.color)
+    if arguments.json:
+        yield encode_document(log_fields(turns))
+    elif arguments.format is not None:
+        yield from template_lines(turns, arguments.format, arguments.full_id)
+    elif context.is_terminal:
+        yield from grouped_lines(turns, arguments.full_id, context.width, style)
+    else:
+        yield from record_lines(turns, arguments.full_id, style)

@@ -1,0 +1,125 @@
+"""`ccgrep log`: turns in time order, and `--sort` of a search."""
+
+import pytest
+
+from tests.helpers.homes import Home
+from tests.helpers.terminal import on_terminal
+
+DAY_S = 86_400
+
+
+@pytest.fixture
+def shop(home: Home) -> Home:
+    """Return three sessions: two days in one project, one of the days also in another."""
+    login = home.claude(1, name="aaaaaaaa-login")
+    login.turn("the login test is flaky", "It was the clock.")
+    login.tick(DAY_S)
+    login.turn("commit the login fix", "Done, the login test passes.")
+    cart = home.claude(2, slug="-cart", cwd="/home/sam/src/cart", name="bbbbbbbb-cart")
+    cart.turn("sum the cart", "Login is not involved.")
+    agent = home.subagent(login, "agent-a1b2c3d")
+    agent.turn("look around the login page", "nothing there")
+    fork = login.fork(home.projects / "-fork", 2, 7)
+    for file in (login, cart, agent, fork):
+        file.write()
+    home.index()
+    return home
+
+
+def test_log_prints_a_record_line_for_each_turn_once_the_newest_first(shop: Home) -> None:
+    done = shop.run("log")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [line.split(":", 3)[1:] for line in lines] == [
+        ["1", "1.000", "2026-09-22 14:42 shop: commit the login fix"],
+        ["0", "1.000", "2026-09-21 15:10 cart: sum the cart"],
+        ["0", "1.000", "2026-09-21 14:42 shop: the login test is flaky"],
+    ]
+    assert "user: commit the login fix" in shop.run("show", "-", input=lines[0]).stdout
+
+
+def test_log_on_a_terminal_groups_by_day_and_project(shop: Home) -> None:
+    first = shop.run("log").stdout.splitlines()[2].split(":")[0]
+    assert on_terminal(shop, "log", NO_COLOR="1").splitlines() == [
+        "2026-09-22",
+        "  shop",
+        "    14:42 aaaaaaaa:1 commit the login fix",
+        "",
+        "2026-09-21",
+        "  cart",
+        "    15:10 bbbbbbbb:0 sum the cart",
+        "  shop",
+        f"    14:42 {first}:0 the login test is flaky",
+    ]
+
+
+def test_log_finds_turns_that_have_all_words_and_pass_filters(shop: Home) -> None:
+    def found(*words: str) -> list[str]:
+        return shop.run("log", "--format", "{project}{turn}", *words).stdout.splitlines()
+
+    assert found("login") == ["shop1", "cart0", "shop0"]
+    assert found("login", "test") == ["shop1", "shop0"]
+    assert found('"login test"', "-n", "1") == ["shop1"]
+    assert found("-p", "cart") == ["cart0"]
+    assert found("--since", "2026-09-22") == ["shop1"]
+    oldest_first = shop.run("log", "--reverse", "-n", "2", "--format", "{project}{turn}")
+    assert oldest_first.stdout.splitlines() == ["cart0", "shop1"]
+    assert len(found("--subagents", "include")) == 4
+    assert shop.run("log", "nowhere").returncode == 1
+
+
+def test_template_fields_and_an_unknown_one(shop: Home) -> None:
+    template = r"{date}\t{time}\t{iso}\t{ref}\t{path}\t{source}\t{answer}"
+    assert shop.run("log", "-n1", "--format", template).stdout == (
+        "2026-09-22\t14:42\t2026-09-22T14:42:11.000Z\taaaaaaaa:1\t/home/sam/src/shop\tclaude_code\t"
+        "Done, the login test passes.\n"
+    )
+    failed = shop.run("log", "--format", "{cost}")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr.startswith("ccgrep: unknown field '{cost}' in --format: use one of {ref}")
+
+
+def test_log_as_json(shop: Home) -> None:
+    first, *_ = turns = shop.json("log")["turns"]
+    assert len(turns) == 3
+    assert first == {
+        "session_id": "aaaaaaaa-login",
+        "short_id": "aaaaaaaa",
+        "turn": 1,
+        "timestamp": "2026-09-22T14:42:11.000Z",
+        "project": "shop",
+        "project_path": "/home/sam/src/shop",
+        "source": "claude_code",
+        "prompt": "commit the login fix",
+        "answer": "Done, the login test passes.",
+    }
+
+
+def test_pages_of_a_long_log_are_in_order_and_complete(home: Home) -> None:
+    file = home.claude(1)
+    for number in range(1200):
+        file.turn(f"prompt {number}", "ok")
+        if number % 3:
+            file.now_ms -= 2000  # Many turns start at the same moment, also across pages.
+    file.write()
+    home.index()
+    numbers = home.run("log", "--format", "{turn}").stdout.split()
+    assert sorted(numbers, key=int) == sorted({*numbers}, key=int) == [str(n) for n in range(1200)]
+    times = home.run("log", "--format", "{iso}").stdout.split()
+    assert times == sorted(times, reverse=True)
+
+
+def test_search_sorts_by_time(shop: Home) -> None:
+    def found(*words: str) -> list[str]:
+        done = shop.run("--subagents", "exclude", "--full-id", *words)
+        return [":".join(line.split(":")[:2]) for line in done.stdout.splitlines()]
+
+    newest = found("login", "--sort", "time")
+    assert newest[:2] == ["aaaaaaaa-login:1", "bbbbbbbb-cart:0"] and len(newest) == 3
+    assert found("login", "--sort", "oldest") == newest[::-1]
+    assert found("login", "--sort", "time", "-n", "1") == newest[:1]
+    assert found("-F", "login", "--sort", "oldest", "-n", "1") == newest[2:]
+    assert sorted(found("login", "--sort", "score")) == sorted(newest)
+    assert found("login", "test", "--sort", "time") == [newest[0], newest[2]]
+    assert found("login", "--sort", "time", "--per-session", "1") == newest
+    assert shop.run("login", "--sort", "time", "-L").returncode == 2
