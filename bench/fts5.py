@@ -93,8 +93,8 @@ def read_places(path: str) -> tuple[str, list[Place]]:
     from ccgrep.model import ObjectId, Turn  # noqa: PLC0415
     from ccgrep.sources.claude import ClaudeReader  # noqa: PLC0415
     from ccgrep.sources.codex import CodexReader  # noqa: PLC0415
-    from ccgrep.sources.identity import identify  # noqa: PLC0415
     from ccgrep.sources.jsonl import Mark  # noqa: PLC0415
+    from ccgrep.sources.readers import identify  # noqa: PLC0415
     from ccgrep.sources.reading import Input  # noqa: PLC0415
     from ccgrep.sources.spills import Spills  # noqa: PLC0415
 

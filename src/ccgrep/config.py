@@ -10,7 +10,7 @@ import os
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.settings import Setting, home_dir, read_settings
-from ccgrep.sources.scan import CLAUDE_DIRS, DESKTOP_DIRS, Root, find_roots, is_desktop_dir
+from ccgrep.sources.registry import Root, find_default_roots, find_roots, is_desktop_dir
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ def make_config(
     settings = settings or read_settings(environment)
     values: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
     more_roots = [path for path in values.pop("roots") if os.path.isdir(path)]
-    all_roots = _find_roots(roots) if roots else _default_roots(environment, home)
+    all_roots = _find_roots(roots) if roots else find_default_roots(environment, home)
     if not roots:
         all_roots += [root for root in _find_roots(more_roots) if root not in all_roots]
     return Config(
         store_dir=values.pop("store"),
         roots=tuple(root for root in all_roots if not sources or root.source in sources),
-        recalls_dir=os.path.abspath(os.path.join(_claude_dirs(environment, home)[0], "recalls")),
+        recalls_dir=_recalls_dir(environment, home),
         temp_dirs=_temp_dirs(environment),
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
@@ -89,20 +89,9 @@ def _temp_dirs(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in named if path and os.path.isabs(path)))
 
 
-def _claude_dirs(environment: Mapping[str, str], home: str) -> list[str]:
-    directory = environment.get("CLAUDE_CONFIG_DIR")
-    return [directory] if directory else [os.path.join(home, name) for name in CLAUDE_DIRS]
-
-
-def _default_roots(environment: Mapping[str, str], home: str) -> list[Root]:
-    """Return the directories of the agents that exist. Only Claude Desktop's depends on the OS."""
-    codex = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
-    claude, *others = _claude_dirs(environment, home)
-    # Other programs may use ~/.config/claude too: without `projects` it is not a root.
-    others = [path for path in others if os.path.isdir(os.path.join(path, "projects"))]
-    others += filter(is_desktop_dir, (os.path.join(home, name) for name in DESKTOP_DIRS))
-    roots = [*(Root(path, "claude_code") for path in (claude, *others)), Root(codex, "codex")]
-    return [root for root in roots if os.path.isdir(root.path)]
+def _recalls_dir(environment: Mapping[str, str], home: str) -> str:
+    claude = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    return os.path.abspath(os.path.join(claude, "recalls"))
 
 
 def _find_roots(directories: list[str]) -> list[Root]:
@@ -111,8 +100,8 @@ def _find_roots(directories: list[str]) -> list[Root]:
         roots = find_roots(directory)
         if not roots:
             raise UsageError(
-                f"{one_line(directory)} has neither projects/ of Claude Code nor sessions/ of "
-                "Codex: name a home directory, or a directory such as ~/.claude or ~/.codex"
+                f"{one_line(directory)} has no history of an agent: name a home directory, or a "
+                "directory such as ~/.claude (`ccgrep sources` lists all)"
             )
         all_roots += roots
     return all_roots

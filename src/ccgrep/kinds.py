@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-SourceName = Literal["claude_code", "codex"]
+SourceName = str
+"""The name of a source in `sources/registry.py`, of a plug-in, or of imported sessions."""
 SessionKind = Literal["main", "subagent", "worker", "document"]
 NoteKind = Literal[
     "summary",  # of everything before a compaction
@@ -38,4 +39,5 @@ FileKind = Literal[
     "desktop_session",  # Claude Desktop's local_*.json
     "codex_state",  # an SQLite file or its WAL
     "codex_history",  # likewise
+    "database",  # an SQLite file that holds sessions, or its WAL
 ]

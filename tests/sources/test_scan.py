@@ -8,7 +8,8 @@ import pytest
 
 from ccgrep.config import make_config
 from ccgrep.sources.files import open_regular
-from ccgrep.sources.scan import Root, find_roots, scan, spell_as_listed
+from ccgrep.sources.registry import Root, find_roots, spell_as_listed
+from ccgrep.sources.scan import scan
 from tests.helpers.homes import Home, assert_same_as_fresh
 
 

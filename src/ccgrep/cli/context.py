@@ -116,7 +116,7 @@ def _width() -> int:
 
 
 def parse_sources(words: list[str] | None) -> tuple[SourceName, ...]:
-    return tuple("codex" if word == "codex" else "claude_code" for word in words or ())
+    return tuple(word.replace("-", "_") for word in words or ())
 
 
 def read_refs(words: list[str]) -> list[str]:

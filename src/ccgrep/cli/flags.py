@@ -7,6 +7,7 @@ After a change, run `scripts/generate`.
 from __future__ import annotations
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.sources.registry import SOURCES
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -91,7 +92,7 @@ SOURCE = Option(
     ("--source",),
     "limit to sessions of this agent",
     "AGENT…",
-    ("claude-code", "claude_code", "codex"),
+    ("claude-code", "claude_code", *(source.name.replace("_", "-") for source in SOURCES[1:])),
 )
 ROOT = Option(
     ("--root",),

@@ -33,7 +33,7 @@ def _describe_store(context: Context) -> str:
     if not os.path.exists(config.store_dir):
         roots = ", ".join(sorted({one_line(root.path) for root in config.roots}))
         if not roots:
-            return "No transcripts found: neither ~/.claude nor ~/.codex exists."
+            return "No transcripts found: no agent has a directory such as ~/.claude or ~/.codex."
         return f"Nothing is indexed yet. The first search indexes {roots}."
     try:
         status = ops.status(config)

@@ -76,12 +76,12 @@ class Archiver:
         return self._store(file, stat, growth, placed, open_from)
 
     def store_side_files(
-        self, transcript: str, root: str, known: Sequence[SourceFile]
+        self, paths: Sequence[str], root: str, known: Sequence[SourceFile]
     ) -> tuple[SourceFile, ...]:
         """Store new and changed files that belong to a transcript, and return all of them."""
         newest = {file.path: file for file in known}
         found = []
-        for path in _list_side_files(transcript):
+        for path in paths:
             file = open_side_file(path, root)
             if file is None:
                 continue
@@ -199,27 +199,3 @@ def _cut(file: BinaryIO, border: int) -> Iterator[bytes]:
             rest, done = rest[cut:], done + cut
     if rest:
         yield rest
-
-
-def _list_side_files(transcript: str) -> list[str]:
-    """Return the description of a sub-agent, and the stored outputs of a session.
-
-    If the transcript of a session is gone, its outputs belong to its sub-agents.
-    """
-    stem, extension = os.path.splitext(transcript)
-    if extension != ".jsonl":
-        return []
-    session, subagents, _ = stem.rpartition(f"{os.sep}subagents{os.sep}")
-    if not subagents:
-        return _list_folder(os.path.join(stem, "tool-results"))
-    outputs: list[str] = []
-    if not os.path.exists(f"{session}.jsonl"):
-        outputs = _list_folder(os.path.join(session, "tool-results"))
-    return [f"{stem}.meta.json", *outputs]
-
-
-def _list_folder(folder: str) -> list[str]:
-    try:
-        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
-    except OSError:
-        return []

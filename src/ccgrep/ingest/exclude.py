@@ -12,7 +12,7 @@ import msgspec
 
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.sources.files import open_side_file
-from ccgrep.sources.identity import identify
+from ccgrep.sources.readers import identify
 from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.sources.values import find_project
 from ccgrep.sources.zst import ZstStream

@@ -17,14 +17,12 @@ from msgspec.structs import replace
 from ccgrep.ingest.archive import Archiver, Growth, has_stored_prefix
 from ccgrep.kinds import Level
 from ccgrep.model import BadSpot, Entry
-from ccgrep.sources.claude import ClaudeReader
 from ccgrep.sources.files import open_regular
-from ccgrep.sources.identity import identify
 from ccgrep.sources.joined_file import JoinedFile
 from ccgrep.sources.jsonl import Mark, Readable
+from ccgrep.sources.readers import identify, list_side_files, load_reader, open_exported
 from ccgrep.sources.reading import Checkpoint, Input, Reading
 from ccgrep.sources.scan import FoundFile
-from ccgrep.sources.spills import Spills
 from ccgrep.sources.turns import Sink
 from ccgrep.sources.zst import ZstStream
 from ccgrep.store.manifest import SourceFile
@@ -82,12 +80,12 @@ def read_file(task: Task, emit: Sink, archiver: Archiver | None = None) -> FileR
     with ExitStack() as stack:
         for found in (*task.earlier, task.found):
             try:
-                descriptor = open_regular(found.path, found.root)
+                file = _open(found)
             except PermissionError as error:
                 return failure(task, error.strerror or "")
-            if descriptor is None:
+            if file is None:
                 return failure(task, outcome="vanished")
-            files.append(cast(BinaryIO, stack.enter_context(open(descriptor, "rb", buffering=0))))
+            files.append(stack.enter_context(file))
         try:
             result = _read(task, files, emit)
             if archiver is not None and result.reading is not None:
@@ -97,16 +95,27 @@ def read_file(task: Task, emit: Sink, archiver: Archiver | None = None) -> FileR
             return failure(task, error.strerror or str(error))
 
 
+def _open(found: FoundFile) -> BinaryIO | None:
+    if found.container:
+        return open_exported(found)
+    descriptor = open_regular(found.path, found.root)
+    return None if descriptor is None else cast(BinaryIO, open(descriptor, "rb", buffering=0))
+
+
 def _read(task: Task, files: list[BinaryIO], emit: Sink) -> FileResult:
     found, known = task.found, task.known
     read_ns = time.time_ns()
     *earlier, stat = map(_stat, (*task.earlier, found), files, repeat(read_ns))
-    size = stat.size + sum(file.size for file in earlier)
     file = JoinedFile(files) if earlier else files[0]
+    if found.container:
+        size = files[0].seek(0, os.SEEK_END)
+    else:
+        size = stat.size + sum(file.size for file in earlier)
     is_same = known is not None and _has_same_prefix(file, size, known)
     is_upgraded = bool(task.store_dir) and known is not None and known.size and not known.parts
     if known is not None and is_same and not task.is_full and not is_upgraded:
-        if _is_compressed(found.path) or (stat.size == known.size and size == known.end):
+        is_complete = size == known.end and (found.container or stat.size == known.size)
+        if _is_compressed(found.path) or is_complete:
             return FileResult(found.path, "unchanged", _set_watermark(stat, known))
         if task.before is not None:
             start = Mark(known.resume, known.resume_crc)
@@ -147,7 +156,9 @@ def _archive(
         file=archiver.store(files[-1], file, growth, _move(entries, start), reading.resume - start),
         earlier=tuple(earlier),
         is_extended=is_extended,
-        side_files=archiver.store_side_files(file.path, file.root, task.side_files),
+        side_files=archiver.store_side_files(
+            list_side_files(task.found.source, file.path), file.root, task.side_files
+        ),
     )
 
 
@@ -169,6 +180,9 @@ def _move(entries: list[Entry], start: int) -> list[Entry]:
 
 
 def _stat(found: FoundFile, file: BinaryIO, read_ns: int) -> SourceFile:
+    if found.container:
+        stat = (found.size, found.mtime_ns, found.inode)
+        return SourceFile(found.path, found.root, *stat, read_ns, container=found.container)
     info = os.fstat(file.fileno())
     stat = (info.st_size, info.st_mtime_ns, info.st_ino)
     return SourceFile(found.path, found.root, *stat, read_ns, ctime_ns=info.st_ctime_ns)
@@ -183,19 +197,11 @@ def _parse(
     if not isinstance(file, JoinedFile) and _is_compressed(found.path):
         stream = ZstStream(file, found.size)
     identity = identify(found.source, found.path)
-    if identity.nesting_call:
-        from ccgrep.sources.nested_agents import find_starter  # noqa: PLC0415 - nesting is rare
-
-        starter = find_starter(found.path, found.root, identity.nesting_call)
-        identity = replace(identity, parent=starter or identity.parent)
-    input = Input(stream, start, identity, emit, before)
-    if found.source == "claude_code":
-        continued = [part.path for part in task.earlier]
-        spills = Spills(found.path, found.root, task.temp_dirs, continued)
-        return ClaudeReader(input, spills).read()
-    from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - most runs need one reader
-
-    reading = CodexReader(input).read()
+    earlier = tuple(part.path for part in task.earlier)
+    input = Input(stream, start, identity, emit, before, task.temp_dirs, earlier)
+    reading = load_reader(found.source).read(input, found)
+    if found.container:
+        reading = replace(reading, is_rewritten=True)
     problem = stream.problem if isinstance(stream, ZstStream) else ""
     return _add_bad_end(reading, problem) if problem else reading
 

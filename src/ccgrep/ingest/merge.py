@@ -125,6 +125,17 @@ class Merge:
         for part in set(known.parts) - set(result.file.parts):
             self.garbage_bytes += self.commit.store.frame_size(part.id)
 
+    def _drop_rewritten(self, row: Row, file: SourceFile) -> None:
+        """Count the former bytes of a file as garbage: its client rewrites it all the time.
+
+        A superseded session keeps bytes of its own.
+        """
+        known = row.files[0]
+        if known.parts and known.parts != file.parts:
+            self._dropped_parts.add(known.parts)
+            for part in set(known.parts) - set(file.parts):
+                self.garbage_bytes += self.commit.store.frame_size(part.id)
+
     def _set_side_files(self, id: str, files: tuple[SourceFile, ...] | None) -> None:
         """Add the files that belong to a transcript to those of the session."""
         row = self.commit.row(id)
@@ -199,8 +210,9 @@ class Merge:
         self, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
     ) -> str:
         """Store a reading in the session it belongs to, or in a new one; return the id."""
+        source = reading.session.source
         rows = sorted(
-            self._namesakes(reading.session.id),
+            (row for row in self._namesakes(reading.session.id) if row.session.source == source),
             key=lambda row: all(known.path != file.path for known in row.files),
         )
         for row in rows:
@@ -241,10 +253,16 @@ class Merge:
                 self._supersede(row, new)
             self._write(id, reading, (file,), state)
             return True
-        return self._try_join_turns(row, reading, file, state)
+        is_rewritten = result.reading is not None and result.reading.is_rewritten
+        return self._try_join_turns(row, reading, file, state, is_rewritten)
 
     def _try_join_turns(
-        self, row: Row, reading: SessionReading, file: SourceFile, state: bytes
+        self,
+        row: Row,
+        reading: SessionReading,
+        file: SourceFile,
+        state: bytes,
+        is_rewritten: bool,
     ) -> bool:
         """Do the same by comparing turns: one must extend the other, or the file is the row's."""
         old, new = self.commit.manifest(row).entries, reading.entries
@@ -266,6 +284,8 @@ class Merge:
         if is_own or is_longer or (is_moved and grown) or is_only_whole:
             if not grown:
                 self._supersede(row, new)
+            if is_own and is_rewritten:
+                self._drop_rewritten(row, file)
             copies = (mark_copy(f, f.is_partial or is_longer) for f in present if grown)
             self._write(row.session.id, reading, (file, *copies), state)
         elif cut:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from ccgrep.sources.scan import Root
+from ccgrep.sources.registry import Root
 
 
 class Options(Struct, frozen=True):

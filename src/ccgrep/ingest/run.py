@@ -22,7 +22,8 @@ from ccgrep.ingest.plan import Plan, may_have_changed, plan
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.ingest.retitle import retitle
 from ccgrep.model import ObjectId
-from ccgrep.sources.identity import identify, is_agent_transcript
+from ccgrep.sources.identity import is_agent_transcript
+from ccgrep.sources.readers import identify
 from ccgrep.sources.reading import Checkpoint, Reading
 from ccgrep.sources.scan import TITLE_KINDS, FoundFile, Scan
 from ccgrep.store import refs

@@ -3,15 +3,22 @@
 Names, defaults and descriptions depend on nothing that was indexed.
 """
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
 
 from ccgrep.kinds import TextKind
+from ccgrep.sources.registry import SOURCES
 
 MAX_LIMIT = 500
 
+if TYPE_CHECKING:
+    _SourceName = str
+else:
+    _SourceName = Literal[
+        tuple(sorted({n for s in SOURCES for n in (s.name, s.name.replace("_", "-"))}))
+    ]
 _Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT)]
 _Project = Annotated[str | None, Meta(description="Only projects whose path contains this text")]
 _Since = Annotated[
@@ -22,7 +29,7 @@ _Tool = Annotated[
     str | None, Meta(description="Only turns that used this tool; any: that used some tool")
 ]
 _Source = Annotated[
-    Literal["claude-code", "claude_code", "codex"] | None,
+    _SourceName | None,
     Meta(description="Only conversations with this agent"),
 ]
 _Branch = Annotated[str | None, Meta(description="Only turns on this git branch")]

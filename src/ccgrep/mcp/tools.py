@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ccgrep.config import Config
 from ccgrep.errors import AmbiguousRefError, CcgrepError, NotFoundError, RefError
-from ccgrep.kinds import DefaultMode, Inclusion, SourceName, TextKind
+from ccgrep.kinds import DefaultMode, Inclusion, TextKind
 from ccgrep.mcp import reply
 from ccgrep.mcp.arguments import (
     ListArguments,
@@ -36,9 +36,6 @@ from ccgrep.text import clean
 SNIPPET_CHARS = 300
 _MAX_CANDIDATES = 10
 _MAX_TURN = 1_000_000_000
-_SOURCES: dict[str, SourceName] = {
-    "claude-code": "claude_code", "claude_code": "claude_code", "codex": "codex",
-}  # fmt: skip
 _MODES: dict[str, DefaultMode] = {
     "lexical": "words", "semantic": "semantic", "hybrid": "hybrid"
 }  # fmt: skip
@@ -204,7 +201,7 @@ class Tools(NamedTuple):
             since=self.parse_time(asked.since) if asked.since else None,
             until=self.parse_time(asked.until) if asked.until else None,
             branches=(asked.branch,) if asked.branch else (),
-            sources=(_SOURCES[asked.source],) if asked.source else (),
+            sources=(asked.source.replace("-", "_"),) if asked.source else (),
             tools=(asked.tool,) if asked.tool else (),
             only_ids=self._served_sessions(),
         )

@@ -13,6 +13,7 @@ from ccgrep.paths import move_below
 from ccgrep.rebuild.transcript import Transcript, hand_over, transcript_path
 from ccgrep.remote.repository import find_checkout, move_to_checkout
 from ccgrep.sources.identity import is_hashed_id
+from ccgrep.sources.registry import find_source
 from ccgrep.sources.values import find_project
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import read_consistently
@@ -20,11 +21,6 @@ from ccgrep.store.machines import Machines, read_machines
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 from ccgrep.text import folder_name, one_line
-
-_PROGRAMS: dict[SourceName, tuple[str, ...]] = {
-    "claude_code": ("claude", "--resume"),
-    "codex": ("codex", "resume"),
-}
 
 
 class ResumeCommand(Struct, frozen=True):
@@ -56,12 +52,19 @@ def find_resume_command(
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
         return ResumeCommand(problems=(problem,))
-    program = _PROGRAMS[session.source]
+    source = find_source(session.source)
+    if not source.resume:
+        problem = (
+            f"cannot resume {session.id}, {one_line(source.title)} has no command for that: "
+            "use --with claude or --with codex"
+        )
+        return ResumeCommand(session.id, problems=(problem,))
     problems = []
     if is_hashed_id(row.base_id):
+        program = " ".join(word for word in source.resume if "{id}" not in word)
         problems.append(
             f"cannot resume {session.id}, ccgrep made up this id: "
-            f"run `{' '.join(program)}` and choose the session"
+            f"run `{program}` and choose the session"
         )
     is_chosen = bool(directory)
     machines = read_machines(config.store_dir)
@@ -76,7 +79,7 @@ def find_resume_command(
     transcript = _find_transcript(config, row, directory, is_chosen)
     return ResumeCommand(
         session.id,
-        (*program, row.base_id),
+        _resume_words(session.source, row.base_id),
         directory,
         tuple(problems),
         transcript,
@@ -84,12 +87,20 @@ def find_resume_command(
     )
 
 
+def _resume_words(source: SourceName, id: str) -> tuple[str, ...]:
+    """Return the command with which a client resumes a session."""
+    return tuple(word.replace("{id}", id) for word in find_source(source).resume)
+
+
 def _find_transcript(config: Config, row: Row, directory: str, is_chosen: bool) -> str:
     """Return the path where the client looks for a session's transcript.
 
-    Claude Code looks in the folder that it names after the current directory, Codex everywhere.
+    Claude Code looks in the folder that it names after the current directory, others everywhere.
+    A session in a database is there as long as the database is.
     """
     session = row.session
+    if containers := [file.container for file in row.files if file.container]:
+        return containers[0]
     paths = [file.path for file in row.files]
     if row.provenance is None:
         paths += [file.path for file in reversed(row.versions)]
@@ -100,7 +111,7 @@ def _find_transcript(config: Config, row: Row, directory: str, is_chosen: bool) 
     if not paths:
         paths = [os.path.join(_find_root(config, session.source), transcript_path(session))]
     is_own = not is_chosen and directory in (session.cwd, session.current_cwd)
-    if is_own or session.source == "codex":
+    if is_own or session.source != "claude_code":
         return next(filter(os.path.exists, paths), paths[0])
     folder = folder_name(directory)
     for path in paths:
@@ -140,7 +151,7 @@ def hand_over_session(
     fsio.make_dir(os.path.dirname(path))
     fsio.publish(os.path.dirname(path), path, transcript.content)
     id = transcript.session.id
-    return ResumeCommand(id, (*_PROGRAMS[target], id), directory, transcript=path)
+    return ResumeCommand(id, _resume_words(target, id), directory, transcript=path)
 
 
 def _find_root(config: Config, target: SourceName) -> str:
@@ -148,7 +159,7 @@ def _find_root(config: Config, target: SourceName) -> str:
     root = client_root(config, target)
     if root is not None:
         return root
-    program = _PROGRAMS[target][0]
+    program = find_source(target).resume[0]
     raise NotFoundError(f"{program} has no directory here: start `{program}` once")
 
 

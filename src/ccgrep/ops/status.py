@@ -13,6 +13,7 @@ from ccgrep.ingest.exclude import drop_forgotten, excluded_paths, known_files
 from ccgrep.ingest.plan import plan
 from ccgrep.model import BadSpot
 from ccgrep.sources.cleanup import read_cleanup
+from ccgrep.sources.registry import SOURCES
 from ccgrep.sources.scan import FoundFile, scan
 from ccgrep.store.lifecycle import open_store, read_consistently
 from ccgrep.store.manifest import Row
@@ -89,7 +90,7 @@ def _status(config: Config, store: Store) -> Status:
     snapshot = store.snapshot()
     rows = list(store.rows(snapshot))
     result = Status(
-        sources={"claude_code": SourceStatus(), "codex": SourceStatus()},
+        sources={source.name: SourceStatus() for source in SOURCES[:2]},
         objects=len({id for pack in store.packs() for id in pack.ids()}),
         store_bytes=store.size(),
         store_dir=config.store_dir,
@@ -129,15 +130,15 @@ def _add_unkept(unkept: Unkept, file: FoundFile, days: int | None) -> None:
 
 def _add_row(result: Status, row: Row) -> None:
     session = row.session
+    source = result.sources.setdefault(session.source, SourceStatus())
     if session.turns and session.kind != "document":
-        source = result.sources[session.source]
         source.sessions += 1
         source.turns += session.turns
         result.sessions += 1
         result.turns += session.turns
         result.gone_sessions += row.is_gone and row.provenance is None
     if not row.is_gone:
-        result.sources[session.source].files += len(row.files)
+        source.files += len(row.files)
         result.source_bytes += sum(max(file.size, 0) for file in row.files)
     result.bad_lines += session.bad_lines
     for name, number in session.unknown_types.items():

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ccgrep.model import Blob, Note, Session, Text, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
-from ccgrep.output.formatting import AGENTS, local_time
+from ccgrep.output.formatting import agent_name, local_time
 from ccgrep.output.safe_html import (
     highlighting_css,
     render_code,
@@ -89,7 +89,7 @@ def _conversation(
 ) -> Iterator[str]:
     agent = "Agent"
     if conversation.session is not None:
-        agent = AGENTS[conversation.session.source]
+        agent = agent_name(conversation.session.source)
         yield from _session_head(conversation.session, conversation.is_gone, _title(conversation))
     if len(conversation.turns) > _MAX_TURNS_WITHOUT_CONTENTS:
         prompts = ((p.number, p.turn.prompt if p.turn else "") for p in conversation.turns)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from ccgrep.model import Blob, Note, Session, Thinking, ToolCall, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
-from ccgrep.output.formatting import AGENTS, local_time
+from ccgrep.output.formatting import agent_name, local_time
 from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
 from ccgrep.text import clip, escape, one_line, redact
 
@@ -49,7 +49,7 @@ def _conversation(conversation: Conversation, include: Include) -> Iterator[str]
 def _head(session: Session, is_gone: bool) -> Iterator[str]:
     yield f"# {_inline(clip(one_line(session.title), 200)) or session.id}"
     yield ""
-    yield f"- Session: {_code(session.id)} ({AGENTS[session.source]})"
+    yield f"- Session: {_code(session.id)} ({agent_name(session.source)})"
     yield f"- Project: {_code(session.project) if session.project else '?'}"
     yield f"- Started: {local_time(session.started)}"
     yield f"- {session_facts(session)}"

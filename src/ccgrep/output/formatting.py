@@ -2,11 +2,17 @@
 
 from datetime import UTC, datetime, tzinfo
 
-AGENTS = {"claude_code": "Claude", "codex": "Codex"}
-"""The names of the agents by their source."""
+from ccgrep.sources.registry import find_source
+
 _SHORT_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
 _LONG_UNITS = ((365 * 86400, "year"), (30 * 86400, "month"), (7 * 86400, "week"), (86400, "day"),
                (3600, "hour"), (60, "minute"))  # fmt: skip
+
+
+def agent_name(source: str) -> str:
+    """Return the name of an agent in conversations."""
+    found = find_source(source or "claude_code")
+    return found.speaker or found.title
 
 
 def short_age(time_ms: int | None, now_ms: int) -> str:

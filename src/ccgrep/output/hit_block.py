@@ -7,7 +7,7 @@ shows more of each message.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ccgrep.output.formatting import AGENTS, long_age, pluralize
+from ccgrep.output.formatting import agent_name, long_age, pluralize
 from ccgrep.output.record_line import join_parts
 from ccgrep.output.style import Style
 from ccgrep.output.wrap import Row, best_rows, row_text, wrap
@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
     @property
     def agent(self) -> str:
-        return AGENTS.get(self.found.stored.source, "Claude")
+        return agent_name(self.found.stored.source)
 
     @property
     def ref(self) -> str:

@@ -12,6 +12,7 @@ from ccgrep.rebuild.claude_transcript import claude_path, write_claude
 from ccgrep.rebuild.codex_rollout import codex_path, write_codex
 from ccgrep.rebuild.record_values import make_uuid
 from ccgrep.rebuild.translate import translate_turn
+from ccgrep.sources.registry import find_source
 from ccgrep.store.manifest import Row
 from ccgrep.store.store import Store
 
@@ -37,6 +38,11 @@ def rebuild_transcript(store: Store, row: Row) -> Transcript:
     entries, turns = [entry for entry, _ in history], [turn for _, turn in history]
     if session.source == "claude_code":
         return Transcript(session, claude_path(session), write_claude(session, entries, turns))
+    if session.source != "codex":
+        raise NotFoundError(
+            f"cannot rebuild {row.session.id}, ccgrep does not write the form of "
+            f"{find_source(session.source).title}: use `ccgrep resume --with claude`"
+        )
     content = write_codex(session, entries, turns, "", _read_inherited(store, row))
     return Transcript(session, codex_path(session), content)
 

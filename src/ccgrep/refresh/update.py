@@ -60,7 +60,7 @@ def refresh(config: Config, feedback: Feedback, is_always_bounded: bool = False)
     is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
     if is_first and not config.roots:
         raise StoreError(
-            "no transcripts found: neither ~/.claude nor ~/.codex exists; "
+            "no transcripts found: no agent has a directory such as ~/.claude or ~/.codex; "
             "run `ccgrep index --root DIR` to ingest another directory"
         )
     # The first time there is nothing to answer from: wait for a process that builds the store,

@@ -16,17 +16,14 @@ from ccgrep.config import Config
 from ccgrep.errors import CcgrepError, LockedError
 from ccgrep.refresh.change_detector import detect_changes
 from ccgrep.refresh.update import build, ingest_grown, make_options
+from ccgrep.sources.registry import find_source
 from ccgrep.store.lifecycle import create_store
 from ccgrep.store.lock import WriterLock
 
 _STEP_MS = 100
 _DEBOUNCE_MS = 1000
 _TICK_MS = 1000
-_FOLDERS = {
-    "claude_code": ("projects", "plans", "claude-code-sessions", "local-agent-mode-sessions"),
-    "codex": ("sessions", "archived_sessions"),
-}
-_NAMES = (".jsonl", ".jsonl.zst", ".json", ".md")
+_NAMES = (".jsonl", ".jsonl.zst", ".json", ".md", ".db", ".db-wal", ".vscdb", ".vscdb-wal")
 
 
 def keep_fresh(
@@ -100,9 +97,11 @@ def _changes(folders: list[str], stop: Event, warn: Callable[[str], None]) -> It
 
 def _folders(config: Config) -> list[str]:
     wanted = [
-        os.path.join(root.path, name) for root in config.roots for name in _FOLDERS[root.source]
+        os.path.join(root.path, name).rstrip(os.sep)
+        for root in config.roots
+        for name in find_source(root.source).watched
     ]
-    return [path for path in wanted if os.path.isdir(path)]
+    return [path for path in wanted if os.path.exists(path)]
 
 
 def _ingest(config: Config, warn: Callable[[str], None], on_ingested: Callable[[], None]) -> bool:

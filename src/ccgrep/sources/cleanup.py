@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 from ccgrep.sources.files import read_side_json
-from ccgrep.sources.scan import Root
+from ccgrep.sources.registry import Root
 from ccgrep.sources.values import as_count
 
 _DEFAULT_DAYS = 30

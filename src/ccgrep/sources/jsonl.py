@@ -44,6 +44,14 @@ def _lenient() -> "JSONDecoder":
     return JSONDecoder(strict=False, parse_constant=str)
 
 
+def decode_leniently(data: bytes) -> Any:
+    """Return the value of JSON that is valid except for its encoding or numbers, else None."""
+    try:
+        return _clean(_lenient().decode(data.decode("utf-8", "replace").lstrip("\ufeff")))
+    except (ValueError, RecursionError):
+        return None
+
+
 class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 

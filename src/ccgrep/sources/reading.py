@@ -1,7 +1,7 @@
-"""The input and output types that the readers of both sources share."""
+"""The input and output types that the readers of all sources share."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ccgrep.kinds import SessionKind
 from ccgrep.model import BadSpot, Entry, ObjectId, Session
-from ccgrep.sources.jsonl import Mark, Readable, Records
+from ccgrep.sources.jsonl import Mark, Readable
 from ccgrep.sources.turns import Sink
 from ccgrep.sources.values import sum_known
 
@@ -38,7 +38,8 @@ class Checkpoint(Struct, frozen=True):
 class Input(Struct, frozen=True):
     """A transcript as a stream that is positioned at `start`, and what earlier runs read of it.
 
-    The reader passes each finished turn to `sink`.
+    The reader passes each finished turn to `sink`. `temp_dirs` may have outputs of Claude Code, and
+    `earlier` are files of the same session.
     """
 
     stream: Readable
@@ -46,6 +47,8 @@ class Input(Struct, frozen=True):
     identity: SessionIdentity
     sink: Sink
     checkpoint: Checkpoint = Checkpoint()
+    temp_dirs: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
 
     def decode_state(self, initial: S) -> S:
         """Return the state at `start`, which is `initial` in a file that was not read before."""
@@ -74,7 +77,8 @@ class Reading(Struct, frozen=True):
 
     Reading began at `start`. The first open turn begins at `resume`, where the reader had the
     state `state`. The last complete record ends at `end`. Each CRC-32 covers all bytes before its
-    offset.
+    offset. With `is_rewritten`, the client writes the whole file again each time: its former bytes
+    are not kept if all former turns are still there.
     """
 
     sessions: tuple[SessionReading, ...]
@@ -85,14 +89,30 @@ class Reading(Struct, frozen=True):
     end_crc: int
     state: bytes = b""
     bytes_read: int = 0
+    is_rewritten: bool = False
+
+
+class Progress(Protocol):
+    """How far a file was read: `Records` or a `Document`."""
+
+    @property
+    def end(self) -> Mark: ...
+
+    @property
+    def bytes_read(self) -> int: ...
+
+
+class NoState(Struct, frozen=True):
+    """The state of a reader that always reads the whole file."""
 
 
 def make_reading(
     input: Input,
-    records: Records[Any],
+    records: Progress,
     sessions: Sequence[SessionReading],
     resume: Mark,
     state: Struct,
+    is_rewritten: bool = False,
 ) -> Reading:
     """Return the reading of a file after iterating over all its `records`."""
     return Reading(
@@ -107,6 +127,7 @@ def make_reading(
         end_crc=records.end.crc,
         state=msgspec.msgpack.encode(state),
         bytes_read=records.bytes_read,
+        is_rewritten=is_rewritten,
     )
 
 

@@ -1,4 +1,4 @@
-"""Finds the source files under the directories of Claude Code and Codex.
+"""Finds the source files under the directories of the agents.
 
 A scan also reports which roots were listed completely: only there does a missing file count as
 gone. Symbolic links are followed for the root itself, never below it.
@@ -9,43 +9,34 @@ from __future__ import annotations
 import os
 import stat
 
-from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.sources.registry import Root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ccgrep.kinds import FileKind, SourceName
 else:
     FileKind = SourceName = str  # msgspec resolves them when it decodes a worker's task
 
-CLAUDE_DIRS = (".claude", os.path.join(".config", "claude"))
-"""Where Claude Code keeps its transcripts, below a home directory."""
-DESKTOP_DIRS = (
-    os.path.join(".config", "Claude"),
-    os.path.join("Library", "Application Support", "Claude"),
-)
-"""Where Claude Desktop keeps the titles of its sessions and the transcripts of Cowork."""
-_DESKTOP_FOLDERS = ("claude-code-sessions", "local-agent-mode-sessions")
-_DESKTOP_DEPTH = 2  # an account, and in it a workspace
-_ROLLOUT = r"rollout(-.*)?\.jsonl(\.zst)?"
-_DATABASE = r"(state|thread_history)_\d{1,4}\.sqlite(-wal)?"
 _RACY_NS = 2_000_000_000  # FAT stores mtimes in steps of two seconds
-_SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
-
-
-_LISTED_NAMES: dict[str, FileKind] = {
+_SIDE_NAMES: dict[str, FileKind] = {
     "sessions-index.json": "sessions_index",
     "session_index.jsonl": "thread_names",
 }
-LISTED_KINDS = frozenset(["session", "document", "desktop_session", *_LISTED_NAMES.values()])
+LISTED_KINDS = frozenset(["session", "document", "desktop_session", "database", "sessions_index",
+                          "thread_names"])  # fmt: skip
 """The kinds that are watched for changes. The others change together with one of them."""
-TITLE_KINDS = frozenset(["desktop_session", "codex_state", *_LISTED_NAMES.values()])
+TITLE_KINDS = frozenset(["desktop_session", "codex_state", "sessions_index", "thread_names"])
 """The kinds of files with titles of sessions."""
 
 
 class FoundFile(NamedTuple):
-    """A source file and its stat."""
+    """A source file and its stat.
+
+    A session that is not a file of its own is part of a `container`: a database, or a folder with
+    many small files. Then `size` and `mtime_ns` are its version.
+    """
 
     path: str
     source: SourceName
@@ -55,13 +46,7 @@ class FoundFile(NamedTuple):
     mtime_ns: int
     inode: int
     ctime_ns: int = 0
-
-
-class Root(NamedTuple):
-    """A directory with Claude Code's `projects` or Codex's `sessions`."""
-
-    path: str
-    source: SourceName
+    container: str = ""
 
 
 class Scan(NamedTuple):
@@ -77,6 +62,127 @@ class Scan(NamedTuple):
     errors: list[str]
 
 
+class Listing:
+    """The files that a source adds to a scan, all below one root."""
+
+    def __init__(self, root: Root, result: Scan) -> None:
+        self.root = root
+        self._result = result
+
+    def list_folder(self, directory: str, is_required: bool = False) -> Sequence[os.DirEntry[str]]:
+        """Return the entries of a directory, and record its mtime."""
+        try:
+            # Read the mtime before listing: a file added later changes the mtime again.
+            self._result.folders[directory] = os.stat(directory).st_mtime_ns
+            with os.scandir(directory) as listing:
+                return list(listing)
+        except FileNotFoundError:
+            self._result.folders[directory] = -1
+            if is_required:
+                self.add_error(f"{directory}: not found")
+        except OSError as error:
+            self.add_error(f"{directory}: {error.strerror}")
+        return []
+
+    def add_tree(
+        self,
+        directory: str,
+        kind_of: Callable[[str], FileKind | None],
+        skipped: Collection[str] = (),
+        is_required: bool = False,
+    ) -> None:
+        """Add the files below a directory whose names have a kind, without following links."""
+        for entry in self.list_folder(directory, is_required):
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in skipped:
+                    self.add_tree(entry.path, kind_of, skipped)
+            elif kind := kind_of(entry.name):
+                self.add_entry(entry, kind)
+
+    def add_entry(self, entry: os.DirEntry[str], kind: FileKind) -> None:
+        """Add a regular file, unless its path is not valid UTF-8."""
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self.add_error(f"{entry.path}: {error.strerror}")
+            return
+        if stat.S_ISREG(info.st_mode) and _is_utf8(entry.path):
+            self._add(entry.path, kind, info)
+
+    def add_path(self, path: str, kind: FileKind) -> bool:
+        """Add a regular file, and return whether it exists. Its appearance is noticed later."""
+        try:
+            info = os.lstat(path)
+        except OSError:
+            info = None
+        if info is not None and stat.S_ISREG(info.st_mode):
+            self._add(path, kind, info)
+            return True
+        self._result.folders[path] = -1
+        return False
+
+    def add_database(self, path: str) -> bool:
+        """Add an SQLite file and its WAL, and return whether the file exists."""
+        self.add_path(f"{path}-wal", "database")
+        return self.add_path(path, "database")
+
+    def query(self, database: str, *queries: str) -> list[tuple[object, ...]]:
+        """Return the rows of the first query that the database can run.
+
+        If there is none, the root counts as incomplete, so that none of its sessions are gone.
+        """
+        from ccgrep.sources.sqlite_file import open_database  # noqa: PLC0415 - few sources need it
+
+        with open_database(database, self.root.path) as opened:
+            for query in queries:
+                rows = opened.try_rows(query)
+                if rows is not None:
+                    return rows
+        self.add_error(f"{database}: cannot be read as a database of {self.root.source}")
+        return []
+
+    def add_virtual(self, container: str, id: str, size: int, mtime_ns: int) -> None:
+        """Add a session of a database or folder, with a size and time that change with it."""
+        path = f"{container}{VIRTUAL}{id}"
+        if _is_utf8(path):
+            stat = (max(size, 0), min(max(mtime_ns, 0), 2**63 - 1), 0)
+            self._result.files[path] = FoundFile(
+                path, self.root.source, "session", self.root.path, *stat, container=container
+            )
+
+    def add_error(self, text: str) -> None:
+        """Report a problem. The root counts as incomplete."""
+        self._result.errors.append(text)
+
+    def drop(self, is_unwanted: Callable[[str], bool]) -> None:
+        """Remove files that were added."""
+        files = self._result.files
+        for path in [path for path in files if is_unwanted(path)]:
+            del files[path]
+
+    def has(self, path: str) -> bool:
+        return path in self._result.files
+
+    def _add(self, path: str, kind: FileKind, info: os.stat_result) -> None:
+        self._result.files[path] = _found_file(path, self.root, kind, info)
+
+
+def _is_utf8(path: str) -> bool:
+    return path.encode(errors="ignore").decode() == path
+
+
+VIRTUAL = "#"
+"""Between a container and the id of a session in it."""
+
+
+def split_virtual(path: str) -> tuple[str, str]:
+    """Return the container and the id in the path of a session that is not a file of its own."""
+    container, _, id = path.rpartition(VIRTUAL)
+    return container, id
+
+
 def is_racy(mtime_ns: int, seen_ns: int) -> bool:
     """Return whether a file with this mtime may have changed after `seen_ns` unnoticed.
 
@@ -85,87 +191,24 @@ def is_racy(mtime_ns: int, seen_ns: int) -> bool:
     return mtime_ns > seen_ns - _RACY_NS
 
 
-def find_roots(directory: str) -> list[Root]:
-    """Return the roots in a directory that the user named: a home directory or a root."""
-    if os.path.isdir(directory):
-        directory = spell_as_listed(directory)
-    roots: list[Root] = []
-    for base in (directory, *(os.path.join(directory, name) for name in CLAUDE_DIRS)):
-        if os.path.isdir(os.path.join(base, "projects")):
-            roots.append(Root(base, "claude_code"))
-    for base in (directory, *(os.path.join(directory, name) for name in DESKTOP_DIRS)):
-        if is_desktop_dir(base):
-            roots.append(Root(base, "claude_code"))
-    for base in (directory, os.path.join(directory, ".codex")):
-        # Claude Code's directory has a `sessions` folder too, for its running processes.
-        is_claude = os.path.isdir(os.path.join(base, "projects"))
-        names = ("sessions", "archived_sessions")
-        if not is_claude and any(os.path.isdir(os.path.join(base, name)) for name in names):
-            roots.append(Root(base, "codex"))
-    return roots
-
-
-def is_desktop_dir(path: str) -> bool:
-    """Return whether a directory is Claude Desktop's. Most users have none: one stat."""
-    if not os.path.isdir(path):
-        return False
-    return any(os.path.isdir(os.path.join(path, name)) for name in _DESKTOP_FOLDERS)
-
-
-def spell_as_listed(path: str) -> str:
-    """Return `path` with each name spelled as its directory lists it.
-
-    macOS finds a file under any case and Unicode form of its name, but ccgrep compares paths with
-    stored paths as strings.
-    """
-    parent, name = os.path.split(path)
-    if parent == path:
-        return path
-    if parent:
-        parent = spell_as_listed(parent)
-    try:
-        names = os.listdir(parent or os.curdir)
-    except OSError:
-        names = []
-    if name not in names:
-        folded = _fold_name(name)
-        name = next((other for other in names if _fold_name(other) == folded), name)
-    return os.path.join(parent, name)
-
-
-def _fold_name(name: str) -> str:
-    from unicodedata import normalize  # noqa: PLC0415 - rarely needed at start-up
-
-    return normalize("NFD", normalize("NFD", name).casefold())
-
-
 def scan(roots: Sequence[Root]) -> Scan:
     """List every source file under `roots`."""
+    from ccgrep.sources.readers import load_reader  # noqa: PLC0415 - start-up needs no reader
+
     result = Scan({}, {}, [], [])
     for root in dict.fromkeys(map(_resolve, roots)):  # one root may be a link to another
         errors_before = len(result.errors)
-        _add_top_file(result, root, "history.jsonl", "history")
-        if root.source == "claude_code":
-            is_desktop = is_desktop_dir(root.path)
-            projects = os.path.join(root.path, "projects")
-            _add_sessions(result, root, projects, is_required=not is_desktop)
-            for name in _DESKTOP_FOLDERS if is_desktop else ():
-                _add_desktop_sessions(result, root, os.path.join(root.path, name))
-            if not is_desktop:
-                _add_documents(result, root, os.path.join(root.path, "plans"))
-        else:
-            _add_sessions(result, root, os.path.join(root.path, "sessions"), is_required=True)
-            _add_sessions(result, root, os.path.join(root.path, "archived_sessions"))
-            _add_top_file(result, root, "session_index.jsonl", "thread_names")
-            _add_databases(result, root)
+        load_reader(root.source).list_files(Listing(root, result))
         if len(result.errors) == errors_before:
             result.complete_roots.append(root.path)
-    _drop_compressed_twins(result.files)
     return result
 
 
 def scan_paths(roots: Sequence[Root], paths: Sequence[str]) -> Scan | None:
-    """Return a scan of the files `paths` alone, or None if one of them is missing."""
+    """Return a scan of the files `paths` alone.
+
+    Return None if one of them is missing, or if it may hold several sessions.
+    """
     result = Scan({}, {}, [], [])
     resolved = [*map(_resolve, roots)]
     for path in paths:
@@ -174,9 +217,10 @@ def scan_paths(roots: Sequence[Root], paths: Sequence[str]) -> Scan | None:
             info = os.lstat(path)
         except OSError:
             return None
-        if root is None or not stat.S_ISREG(info.st_mode):
+        kind = _kind_of(path, root.source) if root is not None else None
+        if root is None or kind is None or not stat.S_ISREG(info.st_mode):
             return None
-        result.files[path] = _found_file(path, root, _kind_of(path), info)
+        result.files[path] = _found_file(path, root, kind, info)
     return result
 
 
@@ -189,127 +233,21 @@ def _found_file(path: str, root: Root, kind: FileKind, info: os.stat_result) -> 
     return FoundFile(path, root.source, kind, root.path, *stat)
 
 
-def _kind_of(path: str) -> FileKind:
-    """Return the kind of a file that the seen file lists."""
+def _kind_of(path: str, source: SourceName) -> FileKind | None:
+    """Return the kind of a file that the seen file lists, or None if only its source knows."""
     name = os.path.basename(path)
-    if name.endswith(".md"):
-        return "document"
-    return "desktop_session" if _is_desktop_name(name) else _LISTED_NAMES.get(name, "session")
+    if source in ("claude_code", "codex"):
+        if name.endswith(".md"):
+            return "document"
+        return "desktop_session" if is_desktop_name(name) else side_kind(name) or "session"
+    return "session" if name.endswith(".jsonl") else None
 
 
-def _is_desktop_name(name: str) -> bool:
+def side_kind(name: str) -> FileKind | None:
+    """Return the kind of a file with titles of sessions that Claude Code or Codex writes."""
+    return _SIDE_NAMES.get(name)
+
+
+def is_desktop_name(name: str) -> bool:
+    """Return whether Claude Desktop gives this name to a file with the title of a session."""
     return name.startswith("local_") and name.endswith(".json")
-
-
-def _add_top_file(result: Scan, root: Root, name: str, kind: FileKind) -> None:
-    path = os.path.join(root.path, name)
-    try:
-        info = os.lstat(path)
-    except OSError:
-        info = None
-    if info is not None and stat.S_ISREG(info.st_mode):
-        result.files[path] = _found_file(path, root, kind, info)
-    else:
-        result.folders[path] = -1
-
-
-def _add_databases(result: Scan, root: Root) -> None:
-    """Add Codex's databases. A new one needs no watching: new transcripts come with it."""
-    try:
-        listing = os.scandir(root.path)
-    except OSError:
-        return  # The sessions below cannot be listed either, which is an error there.
-    with listing:
-        for entry in listing:
-            if compile_pattern(_DATABASE).fullmatch(entry.name):
-                is_state = entry.name.startswith("state")
-                _add_file(result, root, entry, "codex_state" if is_state else "codex_history")
-
-
-def _add_sessions(result: Scan, root: Root, directory: str, is_required: bool = False) -> None:
-    """Add the source files below a directory, without following links."""
-    kind_of = _claude_kind if root.source == "claude_code" else _codex_kind
-    for entry in _list(result, directory, is_required):
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name not in _SKIPPED_FOLDERS:
-                _add_sessions(result, root, entry.path)
-            elif entry.name == "memory" and root.source == "claude_code":
-                _add_memory(result, root, entry.path)
-        elif kind := kind_of(entry.name):
-            _add_file(result, root, entry, kind)
-
-
-def _add_memory(result: Scan, root: Root, directory: str) -> None:
-    """Add the memory of a project. Agents may create other folders with that name."""
-    if os.path.basename(os.path.dirname(os.path.dirname(directory))) == "projects":
-        _add_documents(result, root, directory)
-
-
-def _add_documents(result: Scan, root: Root, directory: str) -> None:
-    for entry in _list(result, directory):
-        if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
-            _add_file(result, root, entry, "document")
-
-
-def _add_desktop_sessions(result: Scan, root: Root, directory: str, depth: int = 0) -> None:
-    """Add the files with titles in the workspaces below a directory, and Cowork's transcripts."""
-    for entry in _list(result, directory):
-        is_dir = entry.is_dir(follow_symlinks=False)
-        if is_dir and depth < _DESKTOP_DEPTH:
-            _add_desktop_sessions(result, root, entry.path, depth + 1)
-        elif is_dir and entry.name.startswith("local_"):
-            _add_sessions(result, root, os.path.join(entry.path, ".claude", "projects"))
-        elif not is_dir and _is_desktop_name(entry.name):
-            _add_file(result, root, entry, "desktop_session")
-
-
-def _list(result: Scan, directory: str, is_required: bool = False) -> list[os.DirEntry[str]]:
-    """Return the entries of a directory, and record its mtime."""
-    try:
-        # Read the mtime before listing: a file added later changes the mtime again.
-        result.folders[directory] = os.stat(directory).st_mtime_ns
-        with os.scandir(directory) as listing:
-            return list(listing)
-    except FileNotFoundError:
-        result.folders[directory] = -1
-        if is_required:
-            result.errors.append(f"{directory}: not found")
-    except OSError as error:
-        result.errors.append(f"{directory}: {error.strerror}")
-    return []
-
-
-def _add_file(result: Scan, root: Root, entry: os.DirEntry[str], kind: FileKind) -> None:
-    info = _stat(entry, result.errors)
-    if info is not None:
-        result.files[entry.path] = _found_file(entry.path, root, kind, info)
-
-
-def _stat(entry: os.DirEntry[str], errors: list[str]) -> os.stat_result | None:
-    """Return the stat of a regular file, or None if its path is not valid UTF-8."""
-    try:
-        info = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        errors.append(f"{entry.path}: {error.strerror}")
-        return None
-    is_utf8 = entry.path.encode(errors="ignore").decode() == entry.path
-    return info if stat.S_ISREG(info.st_mode) and is_utf8 else None
-
-
-def _claude_kind(name: str) -> FileKind | None:
-    if name.endswith(".jsonl") and name != "journal.jsonl":
-        return "session"
-    return _LISTED_NAMES.get(name)
-
-
-def _codex_kind(name: str) -> FileKind | None:
-    return "session" if compile_pattern(_ROLLOUT).fullmatch(name) else None
-
-
-def _drop_compressed_twins(files: dict[str, FoundFile]) -> None:
-    """Prefer a plain rollout while Codex is compressing it and both files exist."""
-    for path in [path for path in files if path.endswith(".zst")]:
-        if path.removesuffix(".zst") in files:
-            del files[path]

@@ -29,10 +29,14 @@ class Database:
 
     def rows(self, query: str, *values: str) -> list[Row]:
         """Return the rows of a query, or none if the database is damaged or has other tables."""
+        return self.try_rows(query, *values) or []
+
+    def try_rows(self, query: str, *values: str) -> list[Row] | None:
+        """Return the rows of a query, or None if it fails."""
         try:
             return self._connection.execute(query, values).fetchall()
         except (sqlite3.Error, OverflowError, UnicodeDecodeError):
-            return []
+            return None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from ccgrep.stats.duplicates import (
     tokens_by_turn,
 )
 from ccgrep.stats.merged_tally import MergedTally
-from ccgrep.stats.shard_tally import COMPOUND, PRIVILEGED, SOURCES, ShellUse
+from ccgrep.stats.shard_tally import COMPOUND, PRIVILEGED, ShellUse
 from ccgrep.stats.tallies import Tallies
 from ccgrep.stats.turn_filter import filter_turns
 
@@ -225,7 +225,7 @@ class Report:
             return _Grouping(np.arange(len(models)), models.__getitem__, list(tokens))
         if dimension == "source":
             codes = tally["session.source"].astype(np.intp)
-            return _Grouping(codes, SOURCES.__getitem__, self._by_session)
+            return _Grouping(codes, tally.words("source").__getitem__, self._by_session)
         if dimension == "project":
             codes = tally["session.project"].astype(np.intp)
             return _Grouping(codes, tally.words("project").__getitem__, self._by_session)

@@ -30,11 +30,10 @@ from ccgrep.stats.shell import parse, script_of
 from ccgrep.store.manifest import Row, Shard
 from ccgrep.store.store import Store
 
-SOURCES = ("claude_code", "codex")
 COMPOUND, PRIVILEGED = 1, 2
 
 SCHEMA: dict[str, dict[str, str]] = {
-    "session": {"id": "S", "project": "u4", "source": "u1", "kind": "u1"},
+    "session": {"id": "S", "project": "u4", "source": "u4", "kind": "u1"},
     "turn": {
         "session": "u4", "number": "u4", "started": "i8", "branch": "u4", "object": "u8",
         "messages": "u4", "calls": "u4",
@@ -53,6 +52,7 @@ SCHEMA: dict[str, dict[str, str]] = {
 }  # fmt: skip
 WORD_KINDS = {
     "session.project": "project",
+    "session.source": "source",
     "turn.branch": "branch",
     "model.name": "model",
     "tool.name": "tool",
@@ -172,8 +172,9 @@ def _add_session(
 ) -> None:
     session = row.session
     kind = "superseded" if row.is_superseded else session.kind
-    codes = SOURCES.index(session.source), KINDS.index(kind)
-    session_row = builder.add("session", session.id.encode(), session.project, *codes)
+    session_row = builder.add(
+        "session", session.id.encode(), session.project, session.source, KINDS.index(kind)
+    )
     for number, entry in enumerate(store.manifest(row).entries):
         object_key = int.from_bytes(entry.turn[:8], "little")
         summary = known.get(object_key) or _read_summary(store, entry.turn)

@@ -10,7 +10,6 @@ from ccgrep.search.filters import matching_projects, passes_models, passes_tools
 from ccgrep.search.request import Filters
 from ccgrep.stats.column_file import Array
 from ccgrep.stats.merged_tally import MergedTally
-from ccgrep.stats.shard_tally import SOURCES
 
 
 def filter_turns(tally: MergedTally, filters: Filters) -> Array:
@@ -44,8 +43,8 @@ def _filter_sessions(tally: MergedTally, filters: Filters) -> Array | None:
         is_match = _match_words(tally, "project", projects.__contains__)
         masks.append(is_match[tally["session.project"]])
     if filters.sources:
-        chosen = [SOURCES.index(source) for source in filters.sources]
-        masks.append(np.isin(tally["session.source"], chosen))
+        chosen_sources = _match_words(tally, "source", filters.sources.__contains__)
+        masks.append(chosen_sources[tally["session.source"]])
     if filters.subagents == "only":
         masks.append(tally["session.kind"] == KINDS.index("subagent"))
     elif filters.subagents == "exclude":

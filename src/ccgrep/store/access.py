@@ -12,13 +12,21 @@ from stat import S_ISDIR
 
 from ccgrep.errors import FormatError, StoreError
 from ccgrep.lazy_re import compile_pattern
+from ccgrep.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 FORMAT = 1
-FEATURES = frozenset(["documents", "originals"])
-FORMAT_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures \n"
-ALL_FEATURES_TEXT = f"ccgrep store\nformat {FORMAT}\nfeatures {' '.join(sorted(FEATURES))}\n"
+USUAL_FEATURES = ("documents", "originals")
+FEATURES = frozenset([*USUAL_FEATURES, "sources"])
 
 _ANY_FORMAT = r"ccgrep store\nformat ([1-9]\d*)\nfeatures ?([a-z0-9 -]*)\n"
+
+
+def format_text(features: Collection[str] = ()) -> str:
+    """Return what FORMAT holds in a store with these features."""
+    return f"ccgrep store\nformat {FORMAT}\nfeatures {' '.join(sorted(features))}\n"
 
 
 def check_format(directory: str, is_repair: bool = False) -> None:
@@ -26,7 +34,7 @@ def check_format(directory: str, is_repair: bool = False) -> None:
     path = os.path.join(directory, "FORMAT")
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read(4096)
-    if text in (FORMAT_TEXT, ALL_FEATURES_TEXT):
+    if text in (format_text(), format_text(USUAL_FEATURES), format_text(FEATURES)):
         return
     match = compile_pattern(_ANY_FORMAT).fullmatch(text)
     if match is None:

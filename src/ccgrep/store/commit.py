@@ -14,12 +14,15 @@ from msgspec.structs import replace
 from ccgrep.errors import LostRaceError
 from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.store import refs
+from ccgrep.store.access import FEATURES
 from ccgrep.store.manifest import Manifest, Row, Shard, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, make_frame, unpack_frame
 from ccgrep.store.pack import PackWriter
 from ccgrep.store.store import Store
 
 T = TypeVar("T")
+_FIRST_SOURCES = ("claude_code", "codex")
+"""The sources that every version can read."""
 
 
 class Commit:
@@ -126,6 +129,8 @@ class Commit:
         shards = dict(self.snapshot.shards)
         for name in self._touched:
             rows = tuple(row for _, row in sorted(self._shard(name).items()))
+            if any(row.session.source not in _FIRST_SOURCES for row in rows):
+                refs.require_features(self.store.directory, FEATURES)
             if rows:
                 shards[name] = self.put("shard", Shard(rows))
             else:

@@ -28,7 +28,8 @@ class SourceFile(Struct, frozen=True, omit_defaults=True):
     """A transcript and its watermark.
 
     `size`, `mtime_ns`, `inode` and `ctime_ns` are those at `read_ns`, when the file was read. Older
-    versions did not record `ctime_ns`. `resume` is the offset of the first open turn, `end` the end
+    versions did not record `ctime_ns`. A session that is no file of its own has a `container`: the
+    database or folder that it is in. `resume` is the offset of the first open turn, `end` the end
     of the last complete record. Each comes with the crc32 of everything before it. `parts` hold the
     file's bytes from its start, and `parts_crc` is their crc32.
     """
@@ -47,6 +48,7 @@ class SourceFile(Struct, frozen=True, omit_defaults=True):
     is_partial: bool = False  # A copy that holds only the beginning of its session.
     parts: tuple[StoredPart, ...] = ()
     parts_crc: int = 0
+    container: str = ""
 
     @property
     def stored_bytes(self) -> int:

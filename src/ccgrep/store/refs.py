@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 
 from ccgrep.lazy_re import compile_pattern
-from ccgrep.store.access import ALL_FEATURES_TEXT, FORMAT_TEXT
+from ccgrep.store.access import FEATURES, USUAL_FEATURES, format_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from ccgrep.model import ObjectId
 
@@ -45,15 +45,16 @@ def write_head(store_dir: str, id: ObjectId) -> None:
 
 
 def write_format(store_dir: str) -> None:
-    _publish(store_dir, "FORMAT", FORMAT_TEXT)
+    _publish(store_dir, "FORMAT", format_text())
 
 
-def require_features(store_dir: str) -> None:
+def require_features(store_dir: str, features: Collection[str] = USUAL_FEATURES) -> None:
     """Record that the store has objects or sessions that older versions cannot read."""
     with open(os.path.join(store_dir, "FORMAT"), encoding="utf-8", errors="replace") as file:
-        is_recorded = file.read(4096) == ALL_FEATURES_TEXT
-    if not is_recorded:
-        _publish(store_dir, "FORMAT", ALL_FEATURES_TEXT)
+        text = file.read(4096)
+    recorded = FEATURES & set(text.rpartition("features ")[2].split())
+    if not recorded >= set(features):
+        _publish(store_dir, "FORMAT", format_text({*recorded, *USUAL_FEATURES, *features}))
 
 
 def read_forgotten(store_dir: str) -> list[bytes]:

@@ -27,8 +27,8 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root, arguments.source, arguments.model)
     if not config.roots and not arguments.recreate:
         raise UsageError(
-            "no transcripts found, neither ~/.claude nor ~/.codex exists: name a directory with "
-            "--root"
+            "no transcripts found, no agent has a directory such as ~/.claude or ~/.codex: name a "
+            "directory with --root"
         )
     wait_s = 0.0 if arguments.no_wait else 10.0
     bar = Bar()

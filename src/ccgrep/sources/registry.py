@@ -1,0 +1,186 @@
+"""The table of sources: the agents that ccgrep reads, and where they keep their history.
+
+Start-up imports this module, so it has only strings. The reader of a source is a module of its own,
+which `readers.py` imports when there is something to read.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ccgrep.kinds import SourceName
+else:
+    SourceName = str  # msgspec resolves it when it decodes a worker's task
+
+_ALL_APPS = (".config", os.path.join("Library", "Application Support"))
+_APPS = _ALL_APPS[sys.platform == "darwin"]
+
+
+class Root(NamedTuple):
+    """A directory with the history of an agent, such as ~/.claude."""
+
+    path: str
+    source: SourceName
+
+
+class Place(NamedTuple):
+    """Where an agent keeps its history: a path below the home directory.
+
+    `{apps}` in it is the directory where programs keep their data. If `variable` is set, `below` in
+    the directory that it names takes its place. One of `marks` has to be in the directory, unless
+    the path `is_certain`.
+    """
+
+    path: str
+    marks: tuple[str, ...] = ()
+    variable: str = ""
+    below: str = ""
+    is_certain: bool = False
+
+
+class Source(NamedTuple):
+    """An agent, and how to find, read and resume its sessions.
+
+    `module` has the reader, see `readers.py`. `watched` are the files and folders below a root that
+    change. In `resume`, `{id}` stands for the id of a session; without a command it is empty.
+    """
+
+    name: SourceName
+    title: str
+    module: str
+    places: tuple[Place, ...] = ()
+    watched: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+    speaker: str = ""  # in conversations, instead of the title
+    form: str = ""  # of its files
+    lacks: str = ""  # what ccgrep cannot read
+    is_any_name: bool = False  # A directory of any name with a mark is a root.
+
+
+_PROJECTS = ("projects",)
+DESKTOP_FOLDERS = ("claude-code-sessions", "local-agent-mode-sessions")
+"""Where Claude Desktop keeps the titles of its sessions and the transcripts of Cowork."""
+_ROLLOUTS = ("sessions", "archived_sessions")
+
+SOURCES = (
+    Source(
+        "claude_code",
+        "Claude Code",
+        "ccgrep.sources.claude_source",
+        (
+            Place(".claude", _PROJECTS, "CLAUDE_CONFIG_DIR", is_certain=True),
+            # Other programs may use ~/.config/claude too.
+            Place(os.path.join(".config", "claude"), _PROJECTS, "CLAUDE_CONFIG_DIR"),
+            Place(os.path.join(".config", "Claude"), DESKTOP_FOLDERS),
+            Place(os.path.join("Library", "Application Support", "Claude"), DESKTOP_FOLDERS),
+        ),
+        watched=("projects", "plans", *DESKTOP_FOLDERS),
+        resume=("claude", "--resume", "{id}"),
+        speaker="Claude",
+        form="JSON lines",
+        is_any_name=True,
+    ),
+    Source(
+        "codex",
+        "Codex",
+        "ccgrep.sources.codex_source",
+        (Place(".codex", _ROLLOUTS, "CODEX_HOME", is_certain=True),),
+        watched=_ROLLOUTS,
+        resume=("codex", "resume", "{id}"),
+        form="JSON lines",
+        is_any_name=True,
+    ),
+)
+"""The first two are listed even without sessions."""
+
+
+def find_source(name: SourceName) -> Source:
+    """Return a source. One that is not in the table was read by a plug-in or imported."""
+    for source in SOURCES:
+        if source.name == name:
+            return source
+    return Source(name, name, "")
+
+
+def find_default_roots(
+    environment: Mapping[str, str], home: str, sources: tuple[Source, ...] = SOURCES
+) -> list[Root]:
+    """Return the directories of agents that exist."""
+    roots: dict[Root, None] = {}
+    for source in sources:
+        for place in source.places:
+            named = environment.get(place.variable) if place.variable else ""
+            if named:
+                path = os.path.join(named, place.below) if place.below else named
+            else:
+                path = os.path.join(home, place.path.replace("{apps}", _APPS))
+            if os.path.isdir(path) and (place.is_certain or has_mark(path, place.marks)):
+                roots[Root(path, source.name)] = None
+    return list(roots)
+
+
+def find_roots(directory: str) -> list[Root]:
+    """Return the roots in a directory that the user named: a home directory or a root."""
+    if os.path.isdir(directory):
+        directory = spell_as_listed(directory)
+    roots: dict[Root, None] = {}
+    paths: set[str] = set()
+    for source in SOURCES:
+        found = [path for path in _list_places(source, directory) if path not in paths]
+        roots |= {Root(path, source.name): None for path in found}
+        paths.update(found)  # Claude Code's directory has a `sessions` folder too.
+    return list(roots)
+
+
+def _list_places(source: Source, directory: str) -> Iterator[str]:
+    for place in source.places:
+        is_named = os.path.basename(directory) == os.path.basename(place.path)
+        if (source.is_any_name or is_named) and has_mark(directory, place.marks):
+            yield directory
+        for apps in _ALL_APPS if "{apps}" in place.path else ("",):
+            path = os.path.join(directory, place.path.replace("{apps}", apps))
+            if os.path.isdir(path) and has_mark(path, place.marks):
+                yield path
+
+
+def has_mark(path: str, marks: tuple[str, ...]) -> bool:
+    """Return whether a directory has one of these files or folders, or needs none."""
+    return not marks or any(os.path.exists(os.path.join(path, mark)) for mark in marks)
+
+
+def is_desktop_dir(path: str) -> bool:
+    """Return whether a directory is Claude Desktop's."""
+    return os.path.isdir(path) and has_mark(path, DESKTOP_FOLDERS)
+
+
+def spell_as_listed(path: str) -> str:
+    """Return `path` with each name spelled as its directory lists it.
+
+    macOS finds a file under any case and Unicode form of its name, but ccgrep compares paths with
+    stored paths as strings.
+    """
+    parent, name = os.path.split(path)
+    if parent == path:
+        return path
+    if parent:
+        parent = spell_as_listed(parent)
+    try:
+        names = os.listdir(parent or os.curdir)
+    except OSError:
+        names = []
+    if name not in names:
+        folded = _fold_name(name)
+        name = next((other for other in names if _fold_name(other) == folded), name)
+    return os.path.join(parent, name)
+
+
+def _fold_name(name: str) -> str:
+    from unicodedata import normalize  # noqa: PLC0415 - rarely needed at start-up
+
+    return normalize("NFD", normalize("NFD", name).casefold())
