@@ -108,12 +108,10 @@ def find_source(name: SourceName) -> Source:
     return Source(name, name, "")
 
 
-def find_default_roots(
-    environment: Mapping[str, str], home: str, sources: tuple[Source, ...] = SOURCES
-) -> list[Root]:
+def find_default_roots(environment: Mapping[str, str], home: str) -> list[Root]:
     """Return the directories of agents that exist."""
     roots: dict[Root, None] = {}
-    for source in sources:
+    for source in SOURCES:
         for place in source.places:
             named = environment.get(place.variable) if place.variable else ""
             if named:

@@ -141,9 +141,8 @@ def repair(store: Store) -> list[str]:
     """Make the store consistent with its readable objects, and return what is lost."""
     store.clean_tmp()
     refs.write_format(store.directory)
-    refs.require_features(
-        store.directory, FEATURES
-    )  # The store may have what older versions cannot read.
+    # The store may have what older versions cannot read.
+    refs.require_features(store.directory, access.FEATURES)
     _rewrite_damaged(store)
     store.rebuild_pack_indexes()
     _restore_head(store)
