@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from ccgrep.fulltext.reader import TextReader, open_tantivy
-from ccgrep.search.query import Requirement, meets_any, parse
+from ccgrep.search.phrase_check import PhraseCheck
+from ccgrep.search.query import Requirement, parse
 from ccgrep.search.snippet import Span, make_snippet, word_finder
 from tests.helpers.homes import Home
 from tests.helpers.terminal import on_terminal
@@ -73,9 +74,8 @@ def test_text_has_marks_exactly_if_it_matches() -> None:
         )
         query = random_words.choice(['"run test"', "runTests", "run_test", "auth", "token", "3.12"])
         units = parse(query, READER.stems, READER.tokens)
-        matches = meets_any(
-            [Requirement(units, len(units))], {"said": text}, READER.stems, READER.tokens
-        )
+        required = [Requirement(units, len(units))]
+        matches = PhraseCheck(READER.stems, READER.tokens).meets_any(required, {"said": text})
         assert bool(finder(query)(text)) == matches, (query, text)
 
 

@@ -82,6 +82,24 @@ def fold_characters(text: str) -> str | None:
     return text
 
 
+def hides_ascii(text: str) -> bool:
+    """Return whether folding makes visible ASCII of other characters, or removes an accent."""
+    if text.isascii():
+        return False
+    beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return any(map(_becomes_ascii, set(beyond.decode("utf-8", "surrogatepass"))))
+
+
+def _becomes_ascii(character: str) -> bool:
+    if character not in _becoming:
+        if len(_becoming) == _MAX_CACHED:
+            _becoming.clear()
+        folded = fold_string(character)
+        _becoming[character] = not folded or any("!" <= one <= "~" for one in folded)
+    return _becoming[character]
+
+
+_becoming: dict[str, bool] = {}
 _folded: dict[str, str | None] = {}
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ccgrep.kinds import TextKind
 
-    LoadText = Callable[[Place, TextKind], str]
-    """Returns a kind of text of the turn at a place, from the store."""
+    LoadText = Callable[[Place, TextKind, int], str]
+    """Returns a kind of text of the turn at a place, whose key is known, from the store."""
 
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
 _MACHINE_FACTOR = 0.25
@@ -117,9 +117,9 @@ def indexed_candidates(
         load_openssl()  # Objects of the store are hashed.
     for document in documents:
         session_and_turn, said = reader.discussion_at(document.address)
-        place = Place(*session_and_turn)
+        place, key = Place(*session_and_turn), document.object_key
         known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}
-        texts = [known[k] if k in known else encode_text(load(place, k)) for k in types]
+        texts = [known[k] if k in known else encode_text(load(place, k, key)) for k in types]
         yield Candidate(document, place, texts)
 
 

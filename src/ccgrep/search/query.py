@@ -8,9 +8,7 @@ text becomes pairs of adjacent characters.
 from __future__ import annotations
 
 from ccgrep.errors import UsageError
-from ccgrep.fulltext.reader import TOKENS
 from ccgrep.fulltext.terms import (
-    MAX_WORD_CHARS,
     camel_parts,
     cjk_runs,
     cjk_words,
@@ -21,7 +19,7 @@ from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.text import clip, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Analyze = Callable[[str], list[str]]
 
@@ -192,78 +190,8 @@ def min_units(count: int) -> int:
     return min(count, 2) if count <= 3 else 1
 
 
-def meets_any(
-    requirements: Sequence[Requirement], texts: Mapping[str, str], stems: Analyze, tokens: Analyze
-) -> bool:
-    """Return whether the texts of a turn's fields meet one of the requirements.
-
-    Only this finds phrases in fields whose word positions are not indexed, and tells whether a
-    quoted phrase is there as written.
-    """
-    from ccgrep.fulltext.expand import expand  # noqa: PLC0415 - few queries have phrases
-    from ccgrep.search.as_typed import has_any  # noqa: PLC0415
-
-    words: dict[str, list[str]] = {}
-    lower: dict[str, str] = {}
-
-    def has_unit(unit: Unit, field: str) -> bool:
-        if unit.is_quoted:
-            return has_any([texts[field]], [unit.typed])
-        if field not in lower:
-            lower[field] = texts[field].lower()
-        if not _may_have(lower[field], unit, field):
-            return False
-        if field not in words:
-            text = texts[field]
-            words[field] = tokens(text) if field in TOKENS else stems(expand(text))
-        return _has_unit(words[field], unit, field)
-
-    return any(
-        sum(any(has_unit(unit, field) for field in texts) for unit in one.units) >= one.at_least
-        for one in requirements
-    )
-
-
 def shared_prefix(stem: str) -> str:
     """Return the beginning of all words with this stem: only its last letter may differ."""
     if stem in ("die", "lie", "tie"):
         return stem[0]  # of dying, lying and tying
     return stem[:-1] if len(stem) > 2 else stem
-
-
-def _may_have(text: str, unit: Unit, field: str) -> bool:
-    """Return False if a text in lower case surely lacks a unit, without splitting it."""
-    from ccgrep.lazy_re import compile_pattern  # noqa: PLC0415 - few queries have phrases
-
-    if field not in TOKENS:
-        sequences = filter(None, (unit.stems, unit.parts))
-        return not text.isascii() or any(
-            all(shared_prefix(stem) in text for stem in sequence) for sequence in sequences
-        )
-    # A run of data is no word, so it may be between two of them.
-    gap = rf"(?:[\W_]|\w{{{MAX_WORD_CHARS},}})+"
-    return compile_pattern(gap.join(unit.tokens)).search(text) is not None
-
-
-def _has_unit(words: list[str], unit: Unit, field: str) -> bool:
-    if field in TOKENS:
-        return _has_sequence(words, unit.tokens)
-    if not set(unit.grams) <= set(words):
-        return False
-    return _has_sequence(words, unit.stems) or (
-        len(unit.parts) > 1 and _has_sequence(words, unit.parts)
-    )
-
-
-def _has_sequence(words: list[str], sequence: Sequence[str]) -> bool:
-    """Return whether `sequence` occurs in `words` without gaps."""
-    wanted = list(sequence)
-    at = -1
-    while wanted:
-        try:
-            at = words.index(wanted[0], at + 1)
-        except ValueError:
-            return False
-        if words[at : at + len(wanted)] == wanted:
-            return True
-    return True

@@ -262,10 +262,13 @@ class Searcher:
         first = self._texts.stored(session, 0)
         return first.title if first else ""
 
-    def turn(self, place: Place) -> Turn | None:
-        """Return a turn. The last one is kept: each of its fields asks for it."""
+    def turn(self, place: Place, key: int | None = None) -> Turn | None:
+        """Return a turn. The last one is kept: each of its fields asks for it.
+
+        `key` is that of the turn in the index, if it is known.
+        """
         if self._last_turn is None or self._last_turn[0] != place:
-            self._last_turn = place, self._turn_reader().turn(place.session, place.turn)
+            self._last_turn = place, self._turn_reader().turn(place.session, place.turn, key)
         return self._last_turn[1]
 
     def turn_id(self, place: Place) -> str:
@@ -284,7 +287,7 @@ class Searcher:
                 self._turns = TurnReader(store, self._on_lost)
         return self._turns
 
-    def _field_text(self, place: Place, field: str) -> str:
+    def _field_text(self, place: Place, key: int, field: str) -> str:
         """Return the text that a field of the index was built from."""
         if field in ("said", "user", "assistant", "title"):
             stored = self.stored(place)
@@ -294,16 +297,16 @@ class Searcher:
             return sides[field] if field in sides else "\n".join(sides.values())
         from ccgrep.fulltext.document import field_text  # noqa: PLC0415
 
-        turn = self.turn(place)
+        turn = self.turn(place, key)
         return field_text(turn, field) if turn is not None else ""
 
-    def turn_text(self, place: Place, kind: TextKind) -> str:
+    def turn_text(self, place: Place, kind: TextKind, key: int | None = None) -> str:
         """Return a text of a turn. Some are kept, because the output needs them again."""
         if (place, kind) in self._read_texts:
             return self._read_texts[place, kind]
         from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
-        turn = self.turn(place)
+        turn = self.turn(place, key)
         text = turn_text(turn, kind) if turn is not None else ""
         if self._read_chars < _MAX_READ_CHARS:
             self._read_texts[place, kind] = text

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import islice
 
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, blank_cjk, camel_starts, cjk_runs, fold
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.as_typed import has_any
 from ccgrep.search.query import Unit, shared_prefix
@@ -155,8 +156,8 @@ class _UnitFinder:
     def _find_sequence(
         self, stems: tuple[str, ...], text: str, lower: str
     ) -> Iterator[tuple[int, int]]:
-        prefix = shared_prefix(stems[0])
-        at = lower.find(prefix)
+        find = self._find_spot(stems, lower)
+        at = find(0)
         while at >= 0:
             start, done = _run_start(text, at), _run_end(text, at)
             at = start
@@ -166,7 +167,22 @@ class _UnitFinder:
                 if end:
                     yield start + word.start, end
                     at = end
-            at = lower.find(prefix, max(at, done))
+            at = find(max(at, done))
+
+    def _find_spot(self, stems: tuple[str, ...], lower: str) -> Callable[[int], int]:
+        """Return a function that finds the next place where the words may start, or -1."""
+        prefix = shared_prefix(stems[0])
+        if len(stems) == 1 or not all(map(str.isascii, stems)):
+            return lambda at: lower.find(prefix, at)
+        from ccgrep.search.phrase_check import phrase_pattern  # noqa: PLC0415 - few are phrases
+
+        pattern = compile_pattern(phrase_pattern([*map(shared_prefix, stems)]))
+
+        def find(at: int) -> int:
+            match = pattern.search(lower, at)
+            return match.start() if match else -1
+
+        return find
 
     def _end(self, stems: tuple[str, ...], text: str, end: int) -> int:
         """Return where the sequence whose first word ends at `end` ends, or 0 if there is none."""
@@ -230,7 +246,10 @@ def pattern_finder(matcher: Matcher, finds_all: bool) -> MatchFinder:
         data = text.encode("utf-8", "replace")
         found = []
         at_byte = at_char = 0
-        for start, end in islice(matcher.spans(data), None if finds_all else _MAX_SPANS):
+        spans = islice(matcher.spans(data), None if finds_all else _MAX_SPANS)
+        if len(data) == len(text):
+            return [Span(start, end) for start, end in spans]
+        for start, end in spans:
             at_char += len(data[at_byte:start].decode("utf-8", "replace"))
             length = len(data[start:end].decode("utf-8", "replace"))
             found.append(Span(at_char, at_char + length))
@@ -244,7 +263,10 @@ def best_window(spans: Sequence[Span], width: int) -> tuple[int, int]:
     """Return where the first window of `width` with the most different words starts, and their
     number."""
     best, most = 0, 0
+    different = len({span.word for span in spans})
     for position, span in enumerate(spans):
+        if most == different:
+            break
         words = {s.word for s in spans[position : position + 50] if s.end <= span.start + width}
         if len(words) > most:
             best, most = span.start, len(words)

@@ -35,28 +35,31 @@ class TurnReader:
         self._snapshot = self._store.snapshot()
         self._entries: dict[str, tuple[Entry, ...]] = {}
 
-    def turn(self, session: str, number: int) -> Turn | None:
+    def turn(self, session: str, number: int, key: int | None = None) -> Turn | None:
         """Return a turn, or None if there is no such turn or it is lost."""
         try:
-            id = self._id(session, number)
+            id = self._id(session, number, key)
             return self._store.load(id, Turn) if id is not None else None
         except StoreError as error:
             if self._store.head() == self._head:
                 self._on_lost(error)
                 return None
         self._open()  # A writer has moved or removed the object: read the new snapshot.
-        return self.turn(session, number)
+        return self.turn(session, number, key)
 
     def turn_id(self, session: str, number: int) -> str:
         """Return the id of a turn, or an empty text if there is no such turn."""
         id = self._id(session, number)
         return id.hex() if id is not None else ""
 
-    def _id(self, session: str, number: int) -> ObjectId | None:
-        """Return the id of a turn; the first few by their keys, without reading the manifest."""
-        self._lookups[session] += 1
+    def _id(self, session: str, number: int, key: int | None = None) -> ObjectId | None:
+        """Return the id of a turn; by its key if that is known, or else the first few.
+
+        That takes no manifest.
+        """
+        self._lookups[session] += key is None
         if session not in self._entries and self._lookups[session] <= _MAX_LOOKUPS:
-            key = self._find_key(session, number)
+            key = self._find_key(session, number) if key is None else key
             ids = self._store.find_ids("turn", f"{key:014x}") if key is not None else []
             if len(ids) == 1:
                 return ids[0]

@@ -26,7 +26,6 @@ from ccgrep.search.query import (
     Unit,
     content_units,
     is_question,
-    meets_any,
     min_units,
     parse,
 )
@@ -45,9 +44,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ccgrep.kinds import TextKind, Tier
+    from ccgrep.search.phrase_check import PhraseCheck
 
-    LoadField = Callable[[Place, str], str]
-    """Returns the text of a field of the turn at a place."""
+    LoadField = Callable[[Place, int, str], str]
+    """Returns the text of a field of the turn at a place, whose key is known."""
 
 _TITLE_BOOST = 0.6
 _NEAR_SCORE = 0.7  # constant, because Tantivy scores proximity differently in each segment
@@ -139,6 +139,7 @@ class WordSearch:
         self._newest = newest
         self._load = load
         self._bands: list[Band] = []  # what `count` counts
+        self._phrases: PhraseCheck | None = None
         self._machine = tuple(reader.term("kind", kind) for kind in MACHINE_KINDS)
 
     def find_all(self, required: list[Requirement]) -> list[RankedHit]:
@@ -263,20 +264,26 @@ class WordSearch:
             required = [one.quoted() for one in required]
         kept: list[RankedHit] = []
         for hit in ranked:
-            place = self._place(hit.document)
+            # The discussion is decompressed now, and kept for when it is verified and shown.
+            place = Place(*self._reader.discussion_at(hit.document.address)[0])
             if place not in verified:
-                verified[place] = self._is_verified(place, required, band)
+                key = hit.document.object_key
+                verified[place] = self._is_verified(place, key, required, band)
             if verified[place]:
                 kept.append(hit)
                 if limit and len(self.limit(kept)) == limit:
                     break
         return kept
 
-    def _is_verified(self, place: Place, required: list[Requirement], band: Band) -> bool:
-        texts = {field: self._load(place, field) for field in band.fields or _DISCUSSION}
+    def _is_verified(self, place: Place, key: int, required: list[Requirement], band: Band) -> bool:
+        texts = {field: self._load(place, key, field) for field in band.fields or _DISCUSSION}
         if band.literals and not has_any(texts.values(), band.literals):
             return False
-        return meets_any(required, texts, self._reader.stems, self._reader.tokens)
+        if self._phrases is None:
+            from ccgrep.search.phrase_check import PhraseCheck  # noqa: PLC0415 - few queries have phrases
+
+            self._phrases = PhraseCheck(self._reader.stems, self._reader.tokens)
+        return self._phrases.meets_any(required, texts)
 
     def all_bands(self, required: list[Requirement]) -> list[Band]:
         if self._request.types:

@@ -187,7 +187,7 @@ class Pack:
         position = self._position(bytes.fromhex(hex_prefix + "0" * (len(hex_prefix) % 2)))
         later = map(self._id_at, range(position, self._count))
         ids = takewhile(lambda other: other.hex().startswith(hex_prefix), later)
-        return [id for id in ids if (frame := self.read(id)) and frame.kind == kind]
+        return [id for id in ids if self._kind(id) == kind]
 
     def __contains__(self, id: ObjectId) -> bool:
         position = self._position(id)
@@ -195,11 +195,20 @@ class Pack:
 
     def read(self, id: ObjectId) -> Frame | None:
         """Return an object, unverified, or None if this pack does not hold it."""
+        offset = self._offset(id)
+        return self._frame(offset) if offset is not None else None
+
+    def _kind(self, id: ObjectId) -> ObjectKind | None:
+        """Return the kind of an object without reading its content."""
+        offset = self._offset(id)
+        return self._header(offset)[0] if offset is not None else None
+
+    def _offset(self, id: ObjectId) -> int | None:
         position = self._position(id)
         if position >= self._count or self._id_at(position) != id:
             return None
         at = _IDS_AT + self._count * _HASH_SIZE + position * _COUNT.size
-        return self._frame(_COUNT.unpack_from(self._index, at)[0])
+        return int(_COUNT.unpack_from(self._index, at)[0])
 
     def frame_size(self, id: ObjectId) -> int:
         frame = self.read(id)
@@ -271,13 +280,18 @@ class Pack:
         return -1
 
     def _frame(self, offset: int) -> Frame:
+        kind, raw_size, size, id = self._header(offset)
+        return Frame(id, kind, raw_size, self._pread(offset + _HEADER.size, size))
+
+    def _header(self, offset: int) -> tuple[ObjectKind, int, int, ObjectId]:
+        """Return the kind, size, stored size and id of the object at an offset."""
         begin = offset + _HEADER.size
         # A damaged index may hold an offset that no file can have.
         header = self._pread(offset, _HEADER.size) if begin <= self.size else b""
         if len(header) == _HEADER.size:
             kind, raw_size, size, id = _HEADER.unpack(header)
             if 1 <= kind <= len(KINDS) and begin + size <= self.size:
-                return Frame(ObjectId(id), KINDS[kind - 1], raw_size, self._pread(begin, size))
+                return KINDS[kind - 1], raw_size, size, ObjectId(id)
         raise CorruptError(f"{self.path} is damaged at byte {offset}: run `ccgrep fsck --repair`")
 
     def _id_at(self, position: int) -> ObjectId:
