@@ -42,6 +42,10 @@ class FaultyStorage:
         with self._fault():
             self._storage.put(path, data)
 
+    def replace(self, path: str, data: bytes, tag: str) -> None:
+        with self._fault():
+            self._storage.replace(path, data, tag)
+
     def delete(self, path: str) -> None:
         with self._fault():
             self._storage.delete(path)
@@ -56,6 +60,35 @@ class FaultyStorage:
         yield fault
         if fault == "error after":
             raise StorageError("the connection broke before the answer arrived")
+
+
+class RacingStorage(FaultyStorage):
+    """Calls a function once, just before a file is replaced."""
+
+    def __init__(self, storage: Storage, race: Callable[[], object]) -> None:
+        super().__init__(storage, lambda: None)
+        self._race: Callable[[], object] | None = race
+
+    def replace(self, path: str, data: bytes, tag: str) -> None:
+        race, self._race = self._race, None
+        if race is not None:
+            race()
+        super().replace(path, data, tag)
+
+
+@contextmanager
+def race_before_head(race: Callable[[], object]) -> Iterator[None]:
+    """Call a function once, just before the first head is written."""
+
+    def once() -> None:
+        local.wrap_storage = None
+        race()
+
+    local.wrap_storage = lambda storage: RacingStorage(storage, once)
+    try:
+        yield
+    finally:
+        local.wrap_storage = None
 
 
 @contextmanager

@@ -8,7 +8,9 @@ import pytest
 from ccgrep.errors import ClonedMachineError, RemoteError
 from ccgrep.ops.remote import add_remote, rename_machine
 from ccgrep.remote.keys import make_key
-from tests.helpers.fleet import PULL, PUSH, Fleet, conversations
+from ccgrep.remote.storage import ChangedFileError, FolderStorage
+from tests.helpers.faulty_storage import race_before_head
+from tests.helpers.fleet import PULL, PUSH, Conversation, Fleet, conversations
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
 
@@ -110,6 +112,47 @@ def test_cloned_machine_is_noticed_and_can_get_a_new_id(fleet: Fleet) -> None:
     fleet.settle()
     assert conversations(fleet[0]) == conversations(fleet[1])
     assert len(conversations(fleet[0])) == 3
+
+
+def test_clone_that_pushes_at_the_same_moment_is_noticed(fleet: Fleet) -> None:
+    """A precondition finds what the listing did not show yet."""
+    push_session(fleet, 0, 1)
+    clone_store(fleet)
+    before = fleet.head_path(0).read_bytes()
+    with (
+        race_before_head(lambda: fleet.sync(1, PUSH)),
+        pytest.raises(ClonedMachineError, match="another machine pushes as 'machine0'"),
+    ):
+        fleet.sync(0, PUSH)
+    assert fleet.head_path(0).read_bytes() != before
+    assert {prompts[0] for *_, prompts in pulled(fleet)} == {"prompt 1 0", "prompt 3 0"}
+
+
+def clone_store(fleet: Fleet) -> None:
+    """Give the second home the store of the first one. Both have something new to push."""
+    shutil.copytree(fleet[0].store_dir, fleet[1].store_dir, dirs_exist_ok=True)
+    for home, seed in zip(fleet.homes, (2, 3), strict=True):
+        write_session(home, seed)
+        home.index()
+
+
+def pulled(fleet: Fleet) -> list[Conversation]:
+    """Return what a new machine pulls."""
+    fleet.add_home()
+    fleet.sync(len(fleet.homes) - 1, PULL)
+    return conversations(fleet.homes[-1])
+
+
+def test_server_that_refuses_every_precondition_is_written_anyway(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_self: FolderStorage, path: str, _data: bytes, _tag: str) -> None:
+        raise ChangedFileError(path)
+
+    monkeypatch.setattr(FolderStorage, "replace", refuse)
+    push_session(fleet, 0, 1)
+    push_session(fleet, 0, 2)
+    assert len(pulled(fleet)) == 2
 
 
 def test_no_text_id_or_path_is_readable_in_the_remote(fleet: Fleet) -> None:

@@ -1,34 +1,41 @@
 """Remotes in buckets of real S3 servers."""
 
+import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from ccgrep.errors import RemoteError
-from ccgrep.remote.storage import MissingFileError, open_storage
+from ccgrep.errors import ClonedMachineError, RemoteError
+from ccgrep.remote.storage import ChangedFileError, MissingFileError, Storage, open_storage
 from tests.helpers import s3_servers
-from tests.helpers.fleet import Fleet, conversations
+from tests.helpers.faulty_storage import race_before_head
+from tests.helpers.fleet import PUSH, Fleet, conversations
 from tests.helpers.stored import write_session
 
 
 @pytest.fixture(params=s3_servers.SERVERS)
-def endpoint(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+def server(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def endpoint(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name, value in s3_servers.CREDENTIALS.items():
         monkeypatch.setenv(name, value)
-    with s3_servers.serve(request.param, tmp_path / "server") as endpoint:
+    with s3_servers.serve(server, tmp_path / "server") as endpoint:
         yield endpoint
 
 
-def test_bucket_is_a_remote(endpoint: str, tmp_path: Path) -> None:
+def test_bucket_is_a_remote(server: str, endpoint: str, tmp_path: Path) -> None:
     storage = open_storage(s3_servers.url("check"), endpoint)
     with pytest.raises(MissingFileError):
         storage.get("packs/none")
     storage.put("packs/a", b"1" * 10_000_000)
     storage.put("packs/a", b"2")
     assert storage.get("packs/a") == b"2"
+    check_preconditions(storage, server == "seaweedfs")
     assert [(one.path, one.size) for one in storage.list()] == [("packs/a", 1)]
     storage.delete("packs/a")
     storage.delete("packs/a")
@@ -54,6 +61,41 @@ def test_bucket_is_a_remote(endpoint: str, tmp_path: Path) -> None:
     assert other.returncode == 0, other.stderr
     assert "versions or locks objects" in other.stderr
     assert fleet[0].run("push", "second", env=env).returncode == 0
+
+
+def check_preconditions(storage: Storage, are_obeyed: bool) -> None:
+    """Replace a file three times: as expected, after another machine, and where none should be."""
+    (file,) = storage.list()
+    storage.replace(file.path, b"3", file.tag)
+    for tag in (file.tag, ""):
+        if are_obeyed:
+            with pytest.raises(ChangedFileError):
+                storage.replace(file.path, b"4", tag)
+        else:
+            storage.replace(file.path, b"4", tag)
+    assert storage.get(file.path) == (b"3" if are_obeyed else b"4")
+
+
+def test_clone_is_noticed_at_once_or_with_the_next_push(
+    server: str, endpoint: str, tmp_path: Path
+) -> None:
+    fleet = Fleet(tmp_path, 2, s3_servers.url("cc"), endpoint)
+    write_session(fleet[0], 1)
+    fleet[0].index()
+    fleet.sync(0, PUSH)
+    shutil.copytree(fleet[0].store_dir, fleet[1].store_dir, dirs_exist_ok=True)
+    for home, seed in zip(fleet.homes, (2, 3), strict=True):
+        write_session(home, seed)
+        home.index()
+    loser = 0
+    with race_before_head(lambda: fleet.sync(1, PUSH)), suppress(ClonedMachineError):
+        fleet.sync(0, PUSH)
+        loser = 1
+    assert loser == (0 if server == "seaweedfs" else 1)
+    write_session(fleet[loser], 4)
+    fleet[loser].index()
+    with pytest.raises(ClonedMachineError, match="another machine pushes as 'machine0'"):
+        fleet.sync(loser, PUSH)
 
 
 def test_server_that_is_down_is_named(tmp_path: Path) -> None:

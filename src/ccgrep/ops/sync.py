@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from ccgrep.config import Config
-from ccgrep.errors import MissingObjectError
+from ccgrep.errors import MissingObjectError, ModelError
 from ccgrep.fulltext.sync import sync as sync_index
 from ccgrep.refresh.collect import collect_garbage
 from ccgrep.remote.check import RemoteCheck, check_remote
@@ -17,6 +17,7 @@ from ccgrep.remote.pull import Pull, PullReport
 from ccgrep.remote.push import Push, PushReport
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.tombstones import apply_tombstones, read_tombstones
+from ccgrep.remote.vectors import take_vectors
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.lock import lock_vectors
 from ccgrep.store.machines import read_machines
@@ -125,8 +126,24 @@ def _pull(
     if pull.report.is_changed:
         with store.lock(options.wait_s):
             sync_index(store)
+    if config.embed != "never":
+        taken = take_vectors(local, remote, store, listing, lambda: _find_models(config))
+        pull.report.vectors = taken.vectors
+        pull.report.bytes += taken.bytes
+        pull.report.problems += taken.problems
     report.pulled = pull.report
     report.problems += pull.report.problems
+
+
+def _find_models(config: Config) -> dict[str, int]:
+    """Return the models that embed texts here, with their dimensions."""
+    from ccgrep.semantic import configured_model, multilingual  # noqa: PLC0415 - imports numpy
+
+    try:
+        models = [configured_model.find_unverified_model(config), multilingual.find()]
+    except ModelError:
+        return {}
+    return {model.id: model.dimensions for model in models if model is not None}
 
 
 def _push(

@@ -50,7 +50,9 @@ def sync_lines(report: SyncReport, is_dry_run: bool = False) -> Iterator[str]:
         yield f"{report.remote}: {pluralize(report.forgotten, 'session')} forgotten"
     if report.pulled is not None:
         size = f" ({byte_size(report.pulled.bytes)})" if report.pulled.bytes else ""
-        yield f"{report.remote}: pulled {pluralize(report.pulled.sessions, 'session')}{size}"
+        vectors = report.pulled.vectors
+        more = f" and {pluralize(vectors, 'vector')}" if vectors else ""
+        yield f"{report.remote}: pulled {pluralize(report.pulled.sessions, 'session')}{more}{size}"
     pushed = report.pushed
     if pushed is not None and is_dry_run:
         objects = pluralize(pushed.objects, "object")

@@ -62,6 +62,8 @@ def _read_data(
         fsio.make_dir(directory)
     for name in sorted(listing.packs):
         report.objects += _read_pack(remote, name, store, report)
+    for name in sorted(listing.vectors):
+        _read_vectors(remote, name, report)
     holders = {shared.manifest: (shared.id, head) for head in heads for shared in head.sessions}
     for manifest, (id, head) in holders.items():
         try:
@@ -84,3 +86,16 @@ def _read_pack(remote: Remote, name: str, store: Store, report: RemoteCheck) -> 
     count = len(pack)
     pack.close()
     return count
+
+
+def _read_vectors(remote: Remote, name: str, report: RemoteCheck) -> None:
+    from ccgrep.semantic.vector_exchange import decode  # noqa: PLC0415 - imports numpy
+
+    try:
+        decode(remote.read_vectors(name))
+    except MissingFileError:
+        return  # Another machine has just deleted it.
+    except ValueError as error:
+        report.damaged.append(f"vectors/{name}{remote.key.suffix}: {error}")
+    except UntrustedError as error:
+        report.damaged.append(str(error))

@@ -33,7 +33,8 @@ class Head(Struct, frozen=True, omit_defaults=True):
     `sequence` grows with each head, and `nonce` tells two heads with the same number apart.
     `applied` are the names of tombstones whose sessions this machine has deleted.
     `machines` has the names of the machines that its sessions came from, by their ids, and
-    `repositories` the git repositories of the projects of each.
+    `repositories` the git repositories of the projects of each. `vectors` has the names of the
+    files with the vectors of its texts, by model.
     """
 
     machine: str
@@ -45,6 +46,7 @@ class Head(Struct, frozen=True, omit_defaults=True):
     applied: tuple[str, ...] = ()
     machines: dict[str, str] = {}
     repositories: dict[str, dict[str, str]] = {}
+    vectors: dict[str, tuple[str, ...]] = {}
     format: int = _FORMAT
 
     @property

@@ -54,10 +54,14 @@ class SeenHead(Struct, frozen=True):
     is_merged: bool
     sessions: int
     applied: tuple[str, ...] = ()
+    vectors: dict[str, tuple[str, ...]] = {}
 
 
 class Pushed(Struct, frozen=True):
-    """The last head of this machine that the remote confirmed."""
+    """The last head of this machine that the remote confirmed.
+
+    `segments` are the local files of vectors that it covers with `vectors`.
+    """
 
     name: str
     tag: str
@@ -65,6 +69,8 @@ class Pushed(Struct, frozen=True):
     packs: tuple[str, ...]
     created: int
     applied: tuple[str, ...] = ()
+    vectors: dict[str, tuple[str, ...]] = {}
+    segments: tuple[str, ...] = ()
 
 
 class State(Struct, omit_defaults=True):
@@ -182,12 +188,7 @@ class LocalRemote:
 
     def read_pack_ids(self) -> dict[str, PackIds]:
         """Return the object ids of each pack that this machine has written or read."""
-        try:
-            names = os.listdir(self.path("packs"))
-        except FileNotFoundError:
-            return {}
-        found = {name: read_checksummed(self.path("packs", name)) for name in names}
-        return {name: PackIds(data) for name, data in found.items() if data}
+        return {name: PackIds(data) for name, data in self._read_hints("packs").items()}
 
     def write_pack_ids(self, name: str, ids: Iterable[ObjectId]) -> None:
         fsio.make_dir(self.path("packs"))
@@ -196,6 +197,27 @@ class LocalRemote:
     def forget_packs(self, names: Iterable[str]) -> None:
         for name in names:
             fsio.remove(self.path("packs", name))
+
+    def read_vector_keys(self) -> dict[str, bytes]:
+        """Return the keys in each file of vectors that this machine has written or read."""
+        return self._read_hints("vectors")
+
+    def write_vector_keys(self, name: str, keys: bytes) -> None:
+        fsio.make_dir(self.path("vectors"))
+        self._write(os.path.join("vectors", name), add_checksum(keys), is_hint=True)
+
+    def forget_vectors(self, names: Iterable[str]) -> None:
+        for name in names:
+            fsio.remove(self.path("vectors", name))
+
+    def _read_hints(self, folder: str) -> dict[str, bytes]:
+        """Return the contents of the undamaged files of a folder."""
+        try:
+            names = os.listdir(self.path(folder))
+        except FileNotFoundError:
+            return {}
+        found = {name: read_checksummed(self.path(folder, name)) for name in names}
+        return {name: data for name, data in found.items() if data}
 
     def _decode(self, name: str, kind: type[T]) -> T:
         path = self.path(name)

@@ -9,12 +9,27 @@ from datetime import timedelta
 from typing import Any
 
 import obstore
-from obstore.exceptions import BaseError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    NotSupportedError,
+    PreconditionError,
+)
 from obstore.store import from_url
 
-from ccgrep.remote.storage import ListedFile, MissingFileError, StorageError
+from ccgrep.remote.storage import (
+    ChangedFileError,
+    ListedFile,
+    MissingFileError,
+    StorageError,
+)
 
+_NO_ETAG = "no etag "
 _RETRY = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
+
+
+class _UnsupportedError(StorageError):
+    """The server knows no preconditions, and says so."""
 
 
 class ObjectStorage:
@@ -37,7 +52,7 @@ class ObjectStorage:
                     one["path"],
                     one["size"],
                     one["last_modified"].timestamp(),
-                    one["e_tag"] or f"{one['last_modified'].timestamp()}-{one['size']}",
+                    one["e_tag"] or f"{_NO_ETAG}{one['last_modified'].timestamp()}-{one['size']}",
                 )
                 for chunk in obstore.list(self._store)
                 for one in chunk
@@ -51,6 +66,17 @@ class ObjectStorage:
         with self._explain("write", path):
             obstore.put(self._store, path, data, use_multipart=False)
 
+    def replace(self, path: str, data: bytes, tag: str) -> None:
+        """Send a precondition, unless the server has no ETags. Some servers ignore it."""
+        mode: Any = {"e_tag": tag} if tag else "create"
+        if tag.startswith(_NO_ETAG):
+            mode = "overwrite"
+        try:
+            with self._explain("write", path):
+                obstore.put(self._store, path, data, use_multipart=False, mode=mode)
+        except _UnsupportedError:
+            self.put(path, data)
+
     def delete(self, path: str) -> None:
         with self._explain("delete", path):
             obstore.delete(self._store, path)
@@ -60,12 +86,18 @@ class ObjectStorage:
         """Turn an error of the library into one line."""
         try:
             yield
+        except (AlreadyExistsError, PreconditionError):
+            raise ChangedFileError(f"{path} was changed by another machine") from None
+        except (NotSupportedError, NotImplementedError):
+            raise _UnsupportedError(f"{self._url} cannot {verb} {path} like this") from None
         except FileNotFoundError:
             if verb != "delete":
                 raise MissingFileError(f"{path} is not in {self._url}") from None
         except (BaseError, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:300]
             name = f"{self._url}/{path}" if path else self._url
+            if "501 Not Implemented" in reason:
+                raise _UnsupportedError(f"{name} does not support this") from error
             raise StorageError(
                 f"cannot {verb} {name} ({reason}): check the address and the credentials"
             ) from error

@@ -25,6 +25,7 @@ class PullReport(Struct):
     sessions: int = 0
     packs: int = 0
     bytes: int = 0
+    vectors: int = 0
     problems: list[str] = field(default_factory=list)
     is_changed: bool = False
 
@@ -160,4 +161,5 @@ def _see(one: _ReadHead, is_merged: bool) -> SeenHead:
         is_merged,
         len(head.sessions),
         head.applied,
+        head.vectors,
     )

@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -21,6 +22,8 @@ from ccgrep.remote.local import LocalRemote, Pushed, State
 from ccgrep.remote.push_plan import PACK_BYTES, drop_clean, find_purge, plan_push
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.repository import read_repository
+from ccgrep.remote.storage import ChangedFileError, ListedFile
+from ccgrep.remote.vectors import SharedFiles, list_segments, push_vectors
 from ccgrep.store import fsio
 from ccgrep.store.machines import Machines, write_machines
 from ccgrep.store.manifest import Row, Snapshot
@@ -51,6 +54,15 @@ class _Uploaded(NamedTuple):
 
     name: str
     bytes: int
+
+
+class _Pushed(NamedTuple):
+    """What the new head describes: a snapshot, packs, tombstones and local files of vectors."""
+
+    snapshot: str
+    packs: set[str]
+    applied: set[str]
+    segments: tuple[str, ...]
 
 
 class Push:
@@ -136,34 +148,66 @@ class Push:
         if is_dry_run:
             return listing, True
         packs = plan.packs | self._upload(plan.todo, shared, listing)
-        applied = {self._remote.tombstone_name(key) for key in snapshot.forgotten}
-        applied |= set(state.applied) & listing.tombstones.keys()
         self._remember_repositories(rows)
-        self._write_head(state, shared, packs, applied)
+        segments = list_segments(self._store.directory)
+        vectors = push_vectors(
+            self._local, self._remote, self._store, listing, state, purge is not None
+        )
+        self.report.bytes += vectors.bytes
+        pushed = _Pushed(head_id, packs, self._find_applied(state, snapshot, listing), segments)
+        try:
+            self._write_head(state, shared, pushed, vectors, listing.heads.get(self._own))
+        except ChangedFileError:
+            return self._remote.list(), False
         listing = self._remote.list()
         if not packs <= listing.packs.keys() or self._own not in listing.heads:
             return listing, False
-        for name in sorted((purge or set()) - packs):
+        self._delete_purged((purge or set()) - packs, vectors.dead)
+        if purge is not None:
+            self._local.forget_packs(purge)
+            state.purged = sorted(pushed.applied)
+        self._finish(state, shared, pushed, vectors, listing)
+        return listing, True
+
+    def _find_applied(self, state: State, snapshot: Snapshot, listing: Listing) -> set[str]:
+        """Return the tombstones whose sessions this machine does not have any more."""
+        own = {self._remote.tombstone_name(key) for key in snapshot.forgotten}
+        return own | (set(state.applied) & listing.tombstones.keys())
+
+    def _delete_purged(self, packs: set[str], vectors: set[str]) -> None:
+        for name in sorted(packs):
             self._remote.delete_pack(name)
             self.report.deleted_packs += 1
-        self._local.forget_packs(purge or ())
-        if purge is not None:
-            state.purged = sorted(applied)
-        state.applied = sorted({*state.applied, *applied})
+        for name in sorted(vectors):
+            self._remote.delete_vectors(name)
+
+    def _finish(
+        self,
+        state: State,
+        shared: SharedStore,
+        pushed: "_Pushed",
+        vectors: SharedFiles,
+        listing: Listing,
+    ) -> None:
+        """Remember what was pushed, and forget what the remote does not have any more."""
+        state.applied = sorted({*state.applied, *pushed.applied})
         state.writes = state.writes[-1:]
         state.pushed = Pushed(
             self._machines.name(""),
             listing.heads[self._own].tag,
-            head_id,
-            tuple(sorted(packs)),
+            pushed.snapshot,
+            tuple(sorted(pushed.packs)),
             self._now_ms,
-            tuple(sorted(applied)),
+            tuple(sorted(pushed.applied)),
+            vectors.listed,
+            pushed.segments,
         )
         self._local.write_state(state)
         # After the state: sessions in it count as covered by the packs of the state.
         self._local.write_shared(shared.rows)
-        self._local.forget_packs(known.keys() - listing.packs.keys())
-        return listing, True
+        self._local.forget_packs(self._local.read_pack_ids().keys() - listing.packs.keys())
+        gone = self._local.read_vector_keys().keys() - (listing.vectors.keys() - vectors.dead)
+        self._local.forget_vectors(gone)
 
     def _check_clone(self, state: State, listing: Listing) -> None:
         """Raise ClonedMachineError if another machine wrote the head of this one."""
@@ -193,6 +237,8 @@ class Push:
             or (pushed.tag, pushed.snapshot) != (file.tag, head_id)
             or pushed.name != self._machines.name("")
             or set(pushed.packs) - listing.packs.keys() != set()
+            or pushed.segments != list_segments(self._store.directory)
+            or {*chain(*pushed.vectors.values())} - listing.vectors.keys() != set()
             or tombstones.keys() - {*pushed.applied} != set()
         )
 
@@ -265,9 +311,18 @@ class Push:
             write_machines(self._local.store_dir, self._machines)
 
     def _write_head(
-        self, state: State, shared: SharedStore, packs: set[str], applied: set[str]
+        self,
+        state: State,
+        shared: SharedStore,
+        pushed: "_Pushed",
+        vectors: SharedFiles,
+        seen: ListedFile | None,
     ) -> None:
-        """Record the intent to write a head, then write it."""
+        """Record the intent to write a head, then write it.
+
+        If the storage refuses it because of another head, but has none, write it anyway: not all
+        servers understand preconditions.
+        """
         sequence = max((number for number, _ in state.writes), default=0) + 1
         sessions = {row.session for row in shared.rows.values()}
         ids = {session.machine for session in sessions} | {self._machines.own}
@@ -276,12 +331,18 @@ class Push:
             sequence,
             os.urandom(8).hex(),
             self._now_ms,
-            tuple(sorted(packs)),
+            tuple(sorted(pushed.packs)),
             tuple(sorted(sessions, key=lambda session: (session.machine, session.id))),
-            tuple(sorted(applied)),
+            tuple(sorted(pushed.applied)),
             {id: self._machines.name(id) for id in sorted(ids)},
             self._machines.repositories,
+            vectors.listed,
         )
         state.writes = [*state.writes, (sequence, head.nonce)]
         self._local.write_state(state)
-        self._remote.write_head(head)
+        try:
+            self._remote.write_head(head, seen)
+        except ChangedFileError:
+            if self._remote.list().heads.get(self._own) != seen:
+                raise
+            self._remote.write_head(head, None, is_forced=True)

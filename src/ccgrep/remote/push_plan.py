@@ -7,6 +7,7 @@ from ccgrep.model import ObjectId
 from ccgrep.remote.export import SharedStore, list_needed
 from ccgrep.remote.local import LocalRemote, PackIds, State
 from ccgrep.remote.remote import Listing, Remote
+from ccgrep.remote.storage import ListedFile
 from ccgrep.store.objects import unpack_frame
 from ccgrep.store.store import Store
 
@@ -83,7 +84,7 @@ def plan_push(
     """
     if is_full or purge is not None or not last or last - listing.packs.keys():
         return _plan_all(store, shared, known, purge or set(), extra, is_full)
-    folded = _choose_folded(last, listing)
+    folded = choose_folded(listing.packs, last)
     usable = {name: ids for name, ids in known.items() if name not in folded}
     cover = _cover(store, shared, changed, usable)
     todo = dict.fromkeys(cover.missing)
@@ -114,9 +115,9 @@ def _plan_all(
     return PushPlan(cover.missing, set(cover.uses))
 
 
-def _choose_folded(last: set[str], listing: Listing) -> set[str]:
-    """Return the small packs to write again as one, as `Store.fold` does."""
-    packs = sorted((listing.packs[name].size, name) for name in last)
+def choose_folded(files: dict[str, ListedFile], last: set[str]) -> set[str]:
+    """Return the small files of `last` to write again as one, as `Store.fold` does."""
+    packs = sorted((files[name].size, name) for name in last)
     if len(packs) <= _MANY_PACKS:
         return set()
     smaller = folded = 0

@@ -8,6 +8,7 @@ import os
 from msgspec import Struct
 
 from ccgrep.errors import RemoteError, UntrustedError
+from ccgrep.hashing import sha256
 from ccgrep.remote.head import Head, decode_head, encode_head
 from ccgrep.remote.keys import Key
 from ccgrep.remote.storage import ListedFile, MissingFileError, Storage
@@ -23,6 +24,7 @@ class Listing(Struct, frozen=True):
     packs: dict[str, ListedFile]
     heads: dict[str, ListedFile]
     tombstones: dict[str, ListedFile]
+    vectors: dict[str, ListedFile]
     others: list[ListedFile]
 
 
@@ -105,11 +107,12 @@ class Remote:
 
     def list(self) -> Listing:
         """List the remote with one request."""
-        listing = Listing({}, {}, {}, [])
+        listing = Listing({}, {}, {}, {}, [])
         folders = {
             "packs": listing.packs,
             "heads": listing.heads,
             "forgotten": listing.tombstones,
+            "vectors": listing.vectors,
         }
         for file in self.storage.list():
             folder, _, name = file.path.partition("/")
@@ -146,9 +149,39 @@ class Remote:
     def delete_pack(self, name: str) -> None:
         self.storage.delete(self._path("packs", name))
 
-    def write_head(self, head: Head) -> None:
+    def write_vectors(self, content: bytes) -> str:
+        """Write a file of vectors, and return its name."""
+        name = self._vectors_name(content)
+        self.storage.put(self._path("vectors", name), self.key.seal(content))
+        return name
+
+    def read_vectors(self, name: str) -> bytes:
+        """Return a file of vectors, compared with its name. Its numbers may be any."""
+        path = self._path("vectors", name)
+        content = self.key.open(path, self.storage.get(path))
+        if self._vectors_name(content) != name:
+            raise UntrustedError(f"{path} is damaged, or is not the file that its name says")
+        return content
+
+    def delete_vectors(self, name: str) -> None:
+        self.storage.delete(self._path("vectors", name))
+
+    def _vectors_name(self, content: bytes) -> str:
+        return self.key.name("vectors", sha256(content).digest())
+
+    def write_head(
+        self, head: Head, seen: ListedFile | None = None, is_forced: bool = False
+    ) -> None:
+        """Replace the head that was seen, or with `is_forced` any.
+
+        Raise ChangedFileError if the storage notices that there is another one now.
+        """
         path = self._path("heads", self.head_name(head.machine))
-        self.storage.put(path, self.key.seal_signed(path, encode_head(head)))
+        data = self.key.seal_signed(path, encode_head(head))
+        if is_forced:
+            self.storage.put(path, data)
+        else:
+            self.storage.replace(path, data, seen.tag if seen is not None else "")
 
     def read_head(self, name: str) -> Head:
         """Return a head. Raise UntrustedError if it is not that of the machine of its name."""

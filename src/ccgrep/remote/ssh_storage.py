@@ -1,10 +1,10 @@
 """A directory of another host, which `ccgrep remote serve` writes there, through plain ssh.
 
-    request    8 bytes: the length; then operation, path and data in msgpack
+    request    8 bytes: the length; then operation, path, data and tag in msgpack
     reply      8 bytes: the length; then a status and a value in msgpack
 
-The status is "ok", "missing" or "error". The other end needs ccgrep and none of its extras. What
-ssh itself has to say goes to standard error, as with git.
+The status is "ok", "missing", "changed" or "error". The other end needs ccgrep and none of its
+extras. What ssh itself has to say goes to standard error, as with git.
 """
 
 import shlex
@@ -17,7 +17,13 @@ from typing import IO, Any
 import msgspec
 
 from ccgrep.errors import CcgrepError, RemoteError
-from ccgrep.remote.storage import FolderStorage, ListedFile, MissingFileError, StorageError
+from ccgrep.remote.storage import (
+    ChangedFileError,
+    FolderStorage,
+    ListedFile,
+    MissingFileError,
+    StorageError,
+)
 
 _LENGTH = struct.Struct(">Q")
 _MAX_BYTES = 2**32
@@ -54,16 +60,19 @@ class SshStorage:
     def put(self, path: str, data: bytes) -> None:
         self._call("put", path, data)
 
+    def replace(self, path: str, data: bytes, tag: str) -> None:
+        self._call("replace", path, data, tag)
+
     def delete(self, path: str) -> None:
         self._call("delete", path)
 
-    def _call(self, operation: str, path: str = "", data: bytes = b"") -> Any:
+    def _call(self, operation: str, path: str = "", data: bytes = b"", tag: str = "") -> Any:
         reply = None
         with self._lock, suppress(OSError):
             process = self._start()
             assert process.stdin is not None
             assert process.stdout is not None
-            _write(process.stdin, (operation, path, data))
+            _write(process.stdin, (operation, path, data, tag))
             reply = _read(process.stdout)
         if reply is None:
             raise StorageError(
@@ -73,6 +82,8 @@ class SshStorage:
         status, value = reply
         if status == "missing":
             raise MissingFileError(f"{path} is not in {self._url}")
+        if status == "changed":
+            raise ChangedFileError(value)
         if status != "ok":
             raise StorageError(f"{self._url}: {value}")
         return value
@@ -97,24 +108,27 @@ def serve(directory: str, requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer requests for a directory until they end."""
     storage = FolderStorage(directory)
     while (request := _read(requests)) is not None:
-        operation, path, data = request
         try:
-            value = _answer(storage, operation, path, data)
+            value = _answer(storage, *request)
         except MissingFileError:
             _write(replies, ("missing", ""))
+        except ChangedFileError as error:
+            _write(replies, ("changed", str(error)))
         except CcgrepError as error:
             _write(replies, ("error", str(error)))
         else:
             _write(replies, ("ok", value))
 
 
-def _answer(storage: FolderStorage, operation: str, path: str, data: bytes) -> Any:
+def _answer(storage: FolderStorage, operation: str, path: str, data: bytes, tag: str) -> Any:
     if operation == "list":
         return [tuple(file) for file in storage.list()]
     if operation == "get":
         return storage.get(path)
     if operation == "put":
         return storage.put(path, data)
+    if operation == "replace":
+        return storage.replace(path, data, tag)
     if operation == "delete":
         return storage.delete(path)
     raise StorageError(f"unknown operation '{operation}': upgrade ccgrep on that host")

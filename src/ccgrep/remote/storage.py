@@ -1,7 +1,7 @@
 """Storage: named files that are written whole, in a folder, a bucket or on another host.
 
 Nothing in ccgrep relies on conditional writes or on an order of the listing. `put` must be atomic:
-a file exists completely or not at all.
+a file exists completely or not at all. `replace` may be, where a storage can do it.
 """
 
 import os
@@ -22,6 +22,10 @@ class StorageError(RemoteError):
 
 class MissingFileError(StorageError):
     """The storage has no such file."""
+
+
+class ChangedFileError(StorageError):
+    """The storage has another version of the file than expected, and keeps it."""
 
 
 class ListedFile(NamedTuple):
@@ -45,6 +49,12 @@ class Storage(Protocol):
     def put(self, path: str, data: bytes) -> None:
         """Write or replace a file."""
 
+    def replace(self, path: str, data: bytes, tag: str) -> None:
+        """Write a file like `put`, as far as it still has a tag; "" means that there is none.
+
+        Raise ChangedFileError if another version is noticed. Some storages never notice.
+        """
+
     def delete(self, path: str) -> None:
         """Delete a file, if it exists."""
 
@@ -63,8 +73,7 @@ class FolderStorage:
                 info = os.lstat(os.path.join(folder, name))
                 if stat.S_ISREG(info.st_mode):
                     path = name if below == "." else f"{below}/{name}".replace(os.sep, "/")
-                    tag = f"{info.st_mtime_ns}-{info.st_size}-{info.st_ino}"
-                    found.append(ListedFile(path, info.st_size, info.st_mtime, tag))
+                    found.append(ListedFile(path, info.st_size, info.st_mtime, _make_tag(info)))
         return found
 
     def get(self, path: str) -> bytes:
@@ -82,6 +91,16 @@ class FolderStorage:
         for folder in (os.path.dirname(full), tmp):
             fsio.make_dir(folder)
         fsio.publish(tmp, full, data)
+
+    def replace(self, path: str, data: bytes, tag: str) -> None:
+        """Compare the tag just before the file is renamed, which is not atomic."""
+        try:
+            current = _make_tag(os.lstat(self._resolve(path)))
+        except FileNotFoundError:
+            current = ""
+        if current != tag:
+            raise ChangedFileError(f"{path} was changed by another machine")
+        self.put(path, data)
 
     def delete(self, path: str) -> None:
         fsio.remove(self._resolve(path))
@@ -115,6 +134,11 @@ class ThrottledStorage:
         self._storage.put(path, data)
         self._count(data)
 
+    def replace(self, path: str, data: bytes, tag: str) -> None:
+        self._wait()
+        self._storage.replace(path, data, tag)
+        self._count(data)
+
     def delete(self, path: str) -> None:
         self._storage.delete(path)
 
@@ -123,6 +147,10 @@ class ThrottledStorage:
 
     def _count(self, data: bytes) -> None:
         self._free_at = max(self._free_at, time.monotonic()) + len(data) / self._rate
+
+
+def _make_tag(info: os.stat_result) -> str:
+    return f"{info.st_mtime_ns}-{info.st_size}-{info.st_ino}"
 
 
 def _raise(error: OSError) -> None:

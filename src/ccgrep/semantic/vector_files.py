@@ -83,6 +83,19 @@ def encode_segment(rows: Any, vectors: Any) -> bytes:
     return b"".join((_HEAD.pack(_MAGIC, count, dimensions), rows.tobytes(), vectors.tobytes()))
 
 
+def decode_segment(data: bytes) -> tuple[Any, Any]:
+    """Return the rows and vectors that `encode_segment` wrote. Raise ValueError if there are none.
+
+    The numbers in them may be any.
+    """
+    magic, count, dimensions = _HEAD.unpack_from(data.ljust(_HEAD.size, b"\0"))
+    at = _HEAD.size + count * ROW.itemsize
+    if magic != _MAGIC or not count or len(data) != at + 2 * count * dimensions:
+        raise ValueError("it is not a file of vectors")
+    vectors = np.frombuffer(data, "<f2", count * dimensions, at).reshape(count, dimensions)
+    return np.frombuffer(data, ROW, count, _HEAD.size), vectors
+
+
 def content_name(data: bytes) -> str:
     """Return the part of a file name that its content determines."""
     return sha256(data).hexdigest()[:_NAME_CHARS]

@@ -62,7 +62,10 @@ class VectorWriter:
         rows = np.empty(len(batch.keys), ROW)
         rows["key"] = batch.keys
         rows["start"], rows["end"] = zip(*batch.spans, strict=True)
-        vectors = batch.vectors.astype("<f2")
+        self.add_rows(rows, batch.vectors.astype("<f2"))
+
+    def add_rows(self, rows: Any, vectors: Any) -> None:
+        """Write vectors, in the form in which files have them."""
         old = Vectors(self._directory)
         self._drop(old.damaged)
         folded = self._choose_folded(old.segments, len(rows))
