@@ -11,13 +11,17 @@ from ccgrep.store.store import Store
 
 
 def collect_garbage(config: Config, store: Store, drops_other_models: bool = False) -> GcReport:
-    """Collect garbage. Needs the locks of the store and of the vectors."""
-    purge(store)  # Before `collect_garbage` clears the mark that there is something to purge.
-    report = gc.collect_garbage(store)
-    sync(store)
-    drop_projects(store.directory, store.rows())
+    """Collect garbage. Needs the locks of the store and of the vectors.
+
+    What is derived comes first: `collect_garbage` clears the mark that there is something to purge,
+    so a killed process would leave it.
+    """
+    purge(store)
     if os.path.isdir(os.path.join(config.store_dir, "vectors")):
         from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
 
         drop_dead_vectors(config, store, drops_other_models)
+    drop_projects(store.directory, store.rows())
+    report = gc.collect_garbage(store)
+    sync(store)
     return report
