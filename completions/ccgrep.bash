@@ -593,6 +593,9 @@ _ccgrep_values() {
                 claude-code
                 claude_code
                 codex
+                opencode
+                pi
+                oh-my-pi
             )
             ;;
         search:--session | pick:--session | list:--session | log:--session | brief:--session | blame:--session | stats:--session | secrets:--session)

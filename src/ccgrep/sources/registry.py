@@ -96,6 +96,43 @@ SOURCES = (
         form="JSON lines",
         is_any_name=True,
     ),
+    Source(
+        "opencode",
+        "opencode",
+        "ccgrep.sources.opencode",
+        (
+            Place(
+                os.path.join(".local", "share", "opencode"),
+                ("opencode.db", "storage"),
+                "XDG_DATA_HOME",
+                "opencode",
+            ),
+        ),
+        watched=("opencode.db", "opencode.db-wal", os.path.join("storage", "session")),
+        resume=("opencode", "--session", "{id}"),
+        form="SQLite, before 1.2 JSON files",
+        lacks="snapshots of files",
+    ),
+    Source(
+        "pi",
+        "Pi",
+        "ccgrep.sources.pi",
+        (Place(os.path.join(".pi", "agent"), ("sessions",), "PI_CODING_AGENT_DIR"),),
+        watched=("sessions",),
+        resume=("pi", "--session", "{id}"),
+        form="JSON lines",
+        lacks="outputs that Pi cut",
+    ),
+    Source(
+        "oh_my_pi",
+        "oh-my-pi",
+        "ccgrep.sources.pi",
+        (Place(os.path.join(".omp", "agent"), ("sessions",)),),
+        watched=("sessions",),
+        resume=("omp", "--resume", "{id}"),
+        form="JSON lines",
+        lacks="outputs that oh-my-pi cut",
+    ),
 )
 """The first two are listed even without sessions."""
 

@@ -9,7 +9,7 @@ Each turn keeps the reader's state from its start. Resuming from the first open 
 yields the same turns as reading the whole file.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -235,6 +235,14 @@ class TurnBuilder:
         for number, draft in enumerate(self._open, len(self._entries)):
             if number >= first:
                 draft.is_rolled_back = True
+
+    def keep_path(self, path: Container[int]) -> None:
+        """Mark the turns outside `path` as undone, and the turns in it as not undone."""
+        for number, entry in enumerate(self._entries):
+            if entry.is_rolled_back is (number in path):
+                self._entries[number] = replace(entry, is_rolled_back=number not in path)
+        for number, draft in enumerate(self._open, len(self._entries)):
+            draft.is_rolled_back = number not in path
 
     def roll_back_last(self, count: int) -> None:
         """Roll back the last `count` turns that are not rolled back already."""
