@@ -596,6 +596,11 @@ _ccgrep_values() {
                 opencode
                 pi
                 oh-my-pi
+                copilot-cli
+                gemini
+                qwen
+                cursor
+                copilot-chat
             )
             ;;
         search:--session | pick:--session | list:--session | log:--session | brief:--session | blame:--session | stats:--session | secrets:--session)

@@ -133,6 +133,69 @@ SOURCES = (
         form="JSON lines",
         lacks="outputs that oh-my-pi cut",
     ),
+    Source(
+        "copilot_cli",
+        "Copilot CLI",
+        "ccgrep.sources.copilot_cli",
+        (Place(".copilot", ("session-state",), "COPILOT_HOME"),),
+        watched=("session-state",),
+        resume=("copilot", "--resume={id}"),
+        speaker="Copilot",
+        form="JSON lines",
+        lacks="outputs over 20 KB, of which Copilot keeps the beginning",
+    ),
+    Source(
+        "gemini",
+        "Gemini CLI",
+        "ccgrep.sources.gemini",
+        (Place(".gemini", ("tmp",), "GEMINI_CLI_HOME", ".gemini"),),
+        watched=("tmp",),
+        resume=("gemini", "--resume", "{id}"),
+        speaker="Gemini",
+        form="JSON, later JSON lines",
+        lacks="versions and branches, which Gemini does not record",
+    ),
+    Source(
+        "qwen",
+        "Qwen Code",
+        "ccgrep.sources.qwen",
+        (Place(".qwen", ("projects", "tmp"), "QWEN_HOME"),),
+        watched=("projects", "tmp"),
+        resume=("qwen", "--resume", "{id}"),
+        speaker="Qwen",
+        form="JSON lines",
+        lacks="the work of sub-agents before 0.16, of which Qwen keeps the result",
+    ),
+    Source(
+        "cursor",
+        "Cursor",
+        "ccgrep.sources.cursor",
+        (Place(".cursor", ("projects",)),),
+        watched=("projects",),
+        resume=("cursor-agent", "--resume={id}"),
+        form="JSON lines",
+        lacks="outputs of tools, models, tokens and most times, which Cursor does not record here",
+    ),
+    Source(
+        "copilot_chat",
+        "VS Code Copilot Chat",
+        "ccgrep.sources.copilot_chat",
+        (
+            *(
+                Place(os.path.join("{apps}", editor, "User", *folders))
+                for editor in ("Code", "Code - Insiders", "VSCodium")
+                for folders in (
+                    ("workspaceStorage",),
+                    ("globalStorage", "emptyWindowChatSessions"),
+                )
+            ),
+            Place(os.path.join(".vscode-server", "data", "User", "workspaceStorage")),
+        ),
+        watched=("",),
+        speaker="Copilot",
+        form="JSON, later a log of changes",
+        lacks="images, and tokens of all but the last call of a turn",
+    ),
 )
 """The first two are listed even without sessions."""
 

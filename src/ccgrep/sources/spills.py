@@ -21,6 +21,8 @@ _TASK_PATH = (
 )
 _BACKGROUND = "Command running in background with ID: ", "Command was manually backgrounded "
 _SPILLED = "<persisted-output>"
+CUT_OUTPUTS = ("Output too large. Showing first", "Tool output was too large and has been")
+"""How results of Gemini CLI and Qwen Code begin whose whole output is in a file."""
 _CALL_ID = r"[A-Za-z0-9_-]{1,100}"
 _MEDIA_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
 
@@ -32,8 +34,9 @@ def is_background(text: str) -> bool:
 
 def is_gap(text: str, output: str) -> bool:
     """Return whether a result lacks an output that was read from its file before."""
-    if text.startswith(_SPILLED):
-        return not output.startswith(_SPILLED)
+    for cut in (_SPILLED, CUT_OUTPUTS):
+        if text.startswith(cut):
+            return not output.startswith(cut)
     return is_background(text) and len(output) > len(text) and output.startswith(text)
 
 

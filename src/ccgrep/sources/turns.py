@@ -151,6 +151,10 @@ class TurnBuilder:
         """Return whether an open turn has a fragment of the API message `key`."""
         return any(key in draft.messages for draft in self._open)
 
+    def has_call(self, call_id: str) -> bool:
+        """Return whether an open turn has the call."""
+        return any(call_id in draft.calls for draft in self._open)
+
     def add_part(self, part: Text | Thinking) -> None:
         """Add a text to the message, unless another record of it held the same text."""
         _, message = self._message
