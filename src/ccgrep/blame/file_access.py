@@ -14,7 +14,10 @@ from ccgrep.paths import join_path
 
 Action = Literal["read", "wrote", "edited", "deleted"]
 
-SHELL_TOOLS = frozenset("bash shell shell_command exec_command exec local_shell".split())
+SHELL_TOOLS = frozenset(
+    "bash shell shell_command exec_command exec local_shell run_shell_command"
+    " run_in_terminal".split()
+)
 """Tools whose command may contain a patch."""
 
 _PATCH_TOOL = "apply_patch"
@@ -30,8 +33,18 @@ _ACTIONS: dict[str, Action] = {
     "multiedit": "edited",
     "notebookedit": "edited",
     "edit_file": "edited",
+    "view": "read",
+    "create": "wrote",
+    "replace": "edited",
+    "strreplace": "edited",
+    "replace_string_in_file": "edited",
+    "delete": "deleted",
+    "delete_file": "deleted",
 }
-_PATH_FIELDS = ("file_path", "notebook_path", "path")
+_PATH_FIELDS = ("file_path", "notebook_path", "path", "filePath")
+_CONTENT_FIELDS = ("content", "file_text", "contents")
+_EDIT_FIELDS = (("old_string", "new_string"), ("old_str", "new_str"), ("oldString", "newString"))
+"""The names that the agents give to the text in a file and its replacement."""
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)", re.MULTILINE)
 _MOVE_TO = "*** Move to: "
 _PATCH_ACTIONS: dict[str, Action] = {"Add": "wrote", "Update": "edited", "Delete": "deleted"}
@@ -121,15 +134,23 @@ def _recorded_accesses(change: dict[str, Any]) -> Iterator[FileAccess]:
 
 
 def _tool_changes(name: str, fields: dict[str, Any]) -> Iterator[Change]:
-    if isinstance(fields.get("content"), str) and _ACTIONS[name] == "wrote":
-        yield Change(None, fields["content"])
+    content = next((fields[f] for f in _CONTENT_FIELDS if isinstance(fields.get(f), str)), None)
+    if _ACTIONS[name] == "deleted":
+        yield Change(None, "")
+    elif content is not None and _ACTIONS[name] == "wrote":
+        yield Change(None, content)
     edits = fields.get("edits") if name == "multiedit" else [fields]
     for edit in edits if isinstance(edits, list) else []:
         if isinstance(edit, dict):
-            old, new = edit.get("old_string"), edit.get("new_string")
-            if isinstance(old, str) and isinstance(new, str):
-                # An empty old text creates the file.
-                yield Change(old or None, new, edit.get("replace_all") is True)
+            yield from _edit_changes(edit)
+
+
+def _edit_changes(edit: dict[str, Any]) -> Iterator[Change]:
+    for old_name, new_name in _EDIT_FIELDS:
+        old, new = edit.get(old_name), edit.get(new_name)
+        if isinstance(old, str) and isinstance(new, str):
+            # An empty old text creates the file.
+            yield Change(old or None, new, edit.get("replace_all") is True)
 
 
 def _strings(value: Any) -> Iterator[str]:
