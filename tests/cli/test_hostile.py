@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from ccgrep.cli import main
+from ccgrep.ops.marks import mark
 from ccgrep.ops.search import search
 from ccgrep.search.request import Request
 from ccgrep.search.searcher import SearchOptions
@@ -102,6 +103,18 @@ def test_output_of_other_commands_is_inert(hostile: Home, typed: str) -> None:
         assert [line.count("\t") for line in done.stdout.splitlines()] == [4] * len(ATTACKS)
 
 
+def test_notes_of_marks_are_inert(home: Home) -> None:
+    write_sessions(home, list(ATTACKS.values()))
+    home.index()
+    for id, note in zip(home.rows(), ATTACKS.values(), strict=False):
+        mark(home.config, [id], [], note)
+    for typed in ("mark", "mark --json"):
+        done = home.run(*typed.split())
+        assert (done.returncode, acting(done.stdout, "\n\t"), done.stderr) == (0, [], "")
+    lines = home.run("mark").stdout.splitlines()
+    assert [line.count("\t") for line in lines] == [2] * len(ATTACKS)
+
+
 @pytest.mark.parametrize("form", ["md", "html", "json"])
 def test_exported_documents_are_inert(hostile: Home, form: str) -> None:
     ids = hostile.run("-l", "commonword", "--full-id").stdout
@@ -118,7 +131,7 @@ def test_charts_on_a_terminal_are_inert(hostile: Home, typed: str) -> None:
     assert acting(re.sub(r"\x1b\[[0-9;]*m|\r.*\x1b\[K", "", seen), also="\n\t") == []
 
 
-@pytest.mark.parametrize("kind", ["project", "tool", "branch", "model", "session", "ref"])
+@pytest.mark.parametrize("kind", ["project", "tool", "branch", "model", "session", "ref", "mark"])
 def test_shell_completions_are_inert(hostile: Home, command: "Command", kind: str) -> None:
     refs = [f"{id}:" for id in hostile.rows()] if kind == "ref" else []
     for prefix in ("", "/", "@", *refs):

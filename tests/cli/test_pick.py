@@ -153,6 +153,16 @@ def test_key_switches_between_word_and_semantic_search(terminal: Terminal) -> No
     terminal.press("C-c")
 
 
+def test_key_stars_a_turn_and_removes_the_star(terminal: Terminal) -> None:
+    start(terminal, "ccgrep pick Rotate")
+    terminal.wait(lambda screen: "1/1" in screen and "★" not in screen)
+    terminal.press("C-s")
+    terminal.wait(lambda screen: "★ Rotate the token" in screen)
+    terminal.press("C-s")
+    terminal.wait(lambda screen: "1/1" in screen and "★" not in screen)
+    terminal.press("C-c")
+
+
 def test_semantic_mode_finds_a_paraphrase(
     home: Home, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

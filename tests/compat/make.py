@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.helpers.transcripts import ClaudeFile, CodexFile
 
 HERE = Path(__file__).parent
+MARK = ["mark", "cd613e30:0", "kept", "--note", "since the first version with marks"]
 TOPICS = ("login", "build", "worker", "cache")
 
 
@@ -49,7 +50,7 @@ def make(name: str, source: str) -> Path:
             "PYTHONPATH": source,
             "TZ": "UTC",
         }
-        for command in (["index", "-q"], ["stats"], ["--semantic", "login"]):
+        for command in (["index", "-q"], ["stats"], MARK, ["--semantic", "login"]):
             subprocess.run(
                 [sys.executable, "-P", "-m", "ccgrep", *command],
                 env=environment,

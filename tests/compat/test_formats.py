@@ -26,6 +26,7 @@ ARGUMENTS = {
     "restore": ["cd613e30"],
     "resume": ["cd613e30"],
     "show": ["cd613e30"],
+    "unmark": ["cd613e30"],
 }
 
 
@@ -90,6 +91,13 @@ def test_store_of_an_earlier_version_is_used(
         f"store {name}: {len(answers)} answers right, {report['files_parsed']} files parsed, "
         f"{embedded} texts embedded"
     )
+
+
+def test_store_with_marks_has_them_still(home: Home) -> None:
+    with tarfile.open(HERE / "format1-marks.tar.xz") as archive:
+        archive.extractall(home.directory, filter="data")
+    assert home.run("mark").stdout == "cd613e30:0\tkept\tsince the first version with marks\n"
+    assert home.run("-l", "login", "--tag", "kept").stdout == "cd613e30\n"
 
 
 def members(name: str) -> set[str]:

@@ -123,3 +123,23 @@ def test_index_killed_between_operations_heals(home: Home, figure: Callable[[str
             assert_same_as_fresh(home)
     assert kills
     figure(f"kill -9 between operations: {kills} of {sum(calls):,} function calls, all = fresh")
+
+
+def test_killed_mark_is_there_or_not(home: Home, figure: Callable[[str], None]) -> None:
+    files = write_sessions(home, sessions=2)
+    home.index()
+    assert run(home, "mark", files[0].id, "first").code == 0
+    saved = SavedHome(home)
+    words = ("mark", f"{files[1].id}:0", "todo", "--no-refresh")
+    operations = count_operations(home, *words)
+    moments = scale.some(range(1, operations + 1), 5)
+    for n in moments:
+        saved.restore()
+        run_killed_at(home, n, *words)
+        assert {mark.tags for mark in home.store.snapshot().marks} in (
+            {("first",)},
+            {("first",), ("todo",)},
+        )
+        assert_heals(home)
+        assert_same_as_fresh(home)
+    figure(f"kill -9, mark: {len(moments)} of {operations} operations, there or not, all = fresh")

@@ -39,6 +39,11 @@ def parse_filters(
         from ccgrep.ops.machines import select_sessions  # noqa: PLC0415 - rare
 
         machines = select_sessions(config, arguments.machine)
+    marked = None
+    if arguments.tag:
+        from ccgrep.ops.marks import tagged  # noqa: PLC0415 - rare
+
+        marked = tagged(config, arguments.tag)
     return Filters(
         projects=tuple(arguments.project or ()),
         here=os.getcwd() if arguments.here else None,
@@ -50,6 +55,7 @@ def parse_filters(
         branches=tuple(arguments.branch or ()),
         models=tuple(arguments.model_name or ()),
         machines=machines,
+        marked=marked,
         subagents=arguments.subagents or config.subagents,
         documents=vars(arguments).get("documents") or documents,
         max_sessions=max(arguments.max_sessions or 0, 0),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         "model",
         "machine",
         "remote",
+        "tag",
+        "mark",
         "file",
         "dir",
     ]
@@ -191,6 +193,12 @@ FILTERS = (
         "NAME…",
         completion="machine",
     ),
+    Option(
+        ("--tag",),
+        "limit to turns and sessions that `ccgrep mark` gave this tag. `any` means any mark.",
+        "TAG…",
+        completion="tag",
+    ),
     Option(("--max-sessions",), "limit to the N most recent sessions", "N"),
 )
 """The options that select turns. `cli.filter_options` parses them."""
@@ -324,6 +332,8 @@ SEARCH_OPTIONS = (
     ),
 )
 
+MARK_OPTIONS = (FULL_ID, COLOR, NO_REDACT, NO_REFRESH, NO_WAIT, JSON)
+
 _TABLE = (
     Command(
         "search",
@@ -352,8 +362,9 @@ _TABLE = (
         "search interactively with fzf",
         "Searches while you type and previews the selected turn, scrolled to the match. Enter "
         "prints the record line of the turn, so that pick can be part of a pipe. Ctrl-T switches "
-        "between words and meaning, Ctrl-R resumes the session, Ctrl-Y copies SESSION:TURN, and "
-        "Ctrl-O opens the session in the browser. Needs fzf 0.35 or later.",
+        "between words and meaning, Ctrl-S marks the turn or removes its mark, Ctrl-R resumes the "
+        "session, Ctrl-Y copies SESSION:TURN, and Ctrl-O opens the session in the browser. Needs "
+        "fzf 0.35 or later.",
         (
             Option(
                 ("--commands",),
@@ -497,6 +508,53 @@ _TABLE = (
         ),
         exit_status=((0, "a turn was found"), (1, "no turn was found")),
         common=tuple("-p --here --since --until --reverse --format -n --json".split()),
+    ),
+    Command(
+        "mark",
+        "put tags and notes on turns and sessions",
+        "Marks a turn or a session, with any number of tags and a note. Adds tags to a mark that "
+        "exists. Without REF, lists the marks, the newest first. Prints a line for each mark: REF, "
+        "tags and note, separated by tabs. `--tag` limits other commands to what has a tag, and "
+        "`list` and `pick` show a star. A mark of a turn holds for every fork and copy of it.",
+        (
+            Option(("--note",), "keep TEXT with the mark, instead of its note so far", "TEXT"),
+            *MARK_OPTIONS,
+        ),
+        (
+            Argument(
+                "WORDS",
+                "a REF, then tags; - reads REFs or record lines from standard input; lists the "
+                "marks if omitted",
+                "*",
+                completion="mark",
+            ),
+        ),
+        examples=(
+            ("ccgrep mark f8a5fac0:4 todo --note 'check the fix'", "mark a turn"),
+            ("ccgrep -l auth | ccgrep mark - auth", "tag all sessions that mention auth"),
+            ("ccgrep mark | cut -f2 | tr ',' '\\n' | sort | uniq -c", "count the tags"),
+        ),
+        exit_status=((0, "success"), (1, "there are no marks")),
+    ),
+    Command(
+        "unmark",
+        "remove tags, or whole marks",
+        "Removes tags from a turn or a session. Without TAG, or if it has no other tags, removes "
+        "its mark with the note. Prints what is left of each mark, or what was removed.",
+        MARK_OPTIONS,
+        (
+            Argument(
+                "WORDS",
+                "a REF, then the tags to remove; - reads REFs from standard input",
+                "+",
+                completion="mark",
+            ),
+        ),
+        examples=(
+            ("ccgrep unmark f8a5fac0:4 todo", "remove a tag"),
+            ("ccgrep mark | grep -w auth | ccgrep unmark -", "remove all marks with the tag auth"),
+        ),
+        exit_status=((0, "success"), (1, "nothing was marked")),
     ),
     Command(
         "brief",

@@ -26,8 +26,8 @@ from ccgrep.text import one_line
 DIRECTORY = "CCGREP_PICK"
 _LIMIT = 100
 _HEADERS = {
-    "--words": "by words   ^T by meaning  ^R resume  ^Y copy REF  ^O open in browser",
-    "--semantic": "by meaning   ^T by words  ^R resume  ^Y copy REF  ^O open in browser",
+    "--words": "by words   ^T by meaning  ^S star  ^R resume  ^Y copy REF  ^O open in browser",
+    "--semantic": "by meaning   ^T by words  ^S star  ^R resume  ^Y copy REF  ^O open in browser",
 }
 _OPENERS = ("xdg-open", "open", "wslview")
 _COPIERS = (
@@ -50,6 +50,8 @@ def run(words: list[str], context: Context) -> int:
         state.save(state.options, other)
     elif action == "preview" and words[1]:
         context.write_lines(_preview(context, words[0], words[1]))
+    elif action == "star":
+        _toggle_mark(context, record_ref(words[0]))
     elif action == "copy":
         _copy(context, record_ref(words[0]))
     elif action == "open":
@@ -121,6 +123,7 @@ def _print_hits(context: Context, state: State, query: str) -> None:
 def _print_recent(context: Context, state: State) -> None:
     from ccgrep.cli.filter_options import parse_filters  # noqa: PLC0415 - only without a query
     from ccgrep.cli.pick_printer import pick_page  # noqa: PLC0415
+    from ccgrep.ops.marks import marked_places  # noqa: PLC0415
     from ccgrep.ops.pick import recent_turns  # noqa: PLC0415
     from ccgrep.output import pick_row, record_line  # noqa: PLC0415
     from ccgrep.search.snippet import make_snippet  # noqa: PLC0415
@@ -130,11 +133,14 @@ def _print_recent(context: Context, state: State) -> None:
     page = pick_page(context)
     filters = parse_filters(arguments, context, config, documents="exclude")
     limit = _LIMIT if arguments.limit is None else arguments.limit
+    marked = marked_places(config)
     for turn in recent_turns(config, filters, limit):
         text = record_line.plain_snippet(turn.text, record_line.WIDTH)
         record = record_line.format_record(turn.short_id, turn.turn, 0.0, text, page.style)
         parts = make_snippet(turn.text, (), page.text_width)
-        context.write(pick_row.format_row(record, turn.project, turn.started, parts, page))
+        is_marked = (turn.session, turn.turn) in marked
+        row = pick_row.format_row(record, turn.project, turn.started, parts, page, is_marked)
+        context.write(row)
 
 
 def _preview(context: Context, query: str, row: str) -> Iterator[str]:
@@ -167,6 +173,12 @@ def _preview_window(context: Context) -> preview.Window:
     given = (int(text) if text.isdigit() and int(text) else 0 for text in size)
     default = preview.Window()
     return preview.Window(*(value or usual for value, usual in zip(given, default, strict=True)))
+
+
+def _toggle_mark(context: Context, ref: str) -> None:
+    from ccgrep.ops.marks import toggle  # noqa: PLC0415 - only for Ctrl-S
+
+    toggle(context.config(), ref)
 
 
 def _copy(context: Context, ref: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.search_printer import SearchPrinter
+from ccgrep.ops.marks import marked_places
 from ccgrep.output.pick_row import PickPage, format_row
 from ccgrep.output.record_line import snippet_parts
 from ccgrep.search.searcher import FoundHit, Searcher
@@ -23,7 +24,12 @@ class PickPrinter(SearchPrinter):
 
     def _record_lines(self, hits: list[FoundHit], searcher: Searcher) -> Iterator[str]:
         page = pick_page(self._context)
+        marked = marked_places(self._context.config())
         for record, found in zip(super()._record_lines(hits, searcher), hits, strict=True):
             # A snippet starts a quarter before the match, which is then in the middle.
             parts = snippet_parts(found, 2 * page.text_width)
-            yield format_row(record, found.stored.project, found.hit.started, parts, page)
+            places = (found.hit.place, *found.hit.also_in)
+            is_marked = any(place in marked for place in places)
+            yield format_row(
+                record, found.stored.project, found.hit.started, parts, page, is_marked
+            )

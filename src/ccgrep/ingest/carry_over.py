@@ -23,7 +23,8 @@ from ccgrep.sources.scan import Scan
 from ccgrep.store import refs
 from ccgrep.store.commit import Commit
 from ccgrep.store.fsck import newest_rows
-from ccgrep.store.manifest import Manifest, Row, Snapshot
+from ccgrep.store.manifest import Manifest, Mark, Row, Snapshot
+from ccgrep.store.marks import follow_turns
 from ccgrep.store.store import Store
 
 
@@ -53,8 +54,19 @@ def carry_over(store: Store, old: Store, scan: Scan) -> int:
             elif (same := commit.row(row.session.id)) is not None:
                 add_missing_bytes(same, row, old, commit)
         hints = carry_over_histories(_snapshot(old), old, commit)
-        commit.commit(time.time_ns() // 1_000_000, hints=hints)
+        marks = _carry_over_marks(_snapshot(old).marks, commit)
+        commit.commit(time.time_ns() // 1_000_000, hints=hints, marks=marks)
     return copied_sessions
+
+
+def _carry_over_marks(marks: tuple[Mark, ...], commit: Commit) -> tuple[Mark, ...]:
+    """Return the marks of the old store for the turns as the new one has them."""
+    if not marks:
+        return ()
+    refs.require_features(commit.store.directory, ["marks"])
+    bases = {mark.session.partition("~")[0] for mark in marks}
+    rows = {row.session.id: row for row in commit.rows() if row.base_id in bases}
+    return follow_turns(marks, rows, commit.manifest)
 
 
 def _snapshot(old: Store) -> Snapshot:

@@ -40,15 +40,27 @@ def complete(config: Config, kind: str, prefix: str) -> list[Completion]:
 
         names = list_names(config.store_dir, kind)
         return [Completion(n) for n in names if n == one_line(n) and n.startswith(prefix)]
+    if kind == "tag":
+        return _find_tags(config, prefix)
+    tags = _find_tags(config, prefix, needs_any=False) if kind == "mark" else []
+    kind = "ref" if kind == "mark" else kind
     generation = generations.current(config.store_dir)
     if generation is None:
-        return []
+        return tags
     found = _find(generations.open_reader(generation.path), kind, prefix)
     safe = (one for one in found if one.text == one_line(one.text) and one.text.startswith(prefix))
-    return [
+    return tags + [
         Completion(text, clip(one_line(description), _DESCRIPTION_COLUMNS))
         for text, description in islice(safe, _MAX_COMPLETIONS)
     ]
+
+
+def _find_tags(config: Config, prefix: str, needs_any: bool = True) -> list[Completion]:
+    from ccgrep.store.lifecycle import read_consistently  # noqa: PLC0415 - imports msgspec
+
+    marks = read_consistently(config.store_dir, lambda store: store.snapshot().marks)
+    tags = {tag for mark in marks for tag in mark.tags} | ({"any"} if needs_any else set())
+    return [Completion(t) for t in sorted(tags) if t == one_line(t) and t.startswith(prefix)]
 
 
 def _find(reader: TextReader, kind: str, prefix: str) -> Iterable[Completion]:

@@ -15,6 +15,7 @@ from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.lineage import find_tops, walk_trees
 from ccgrep.store.machines import name_machine, read_machines
 from ccgrep.store.manifest import Row
+from ccgrep.store.marks import tags_by_session
 
 
 class ListedSession(Struct, frozen=True):
@@ -29,6 +30,7 @@ class ListedSession(Struct, frozen=True):
     depth: int | None = None
     subagents: int = 0
     machine: str = ""  # its name, or "" if there never was a remote
+    tags: tuple[str, ...] | None = None  # of the session and its turns; None if it has no mark
 
 
 def list_sessions(
@@ -44,7 +46,10 @@ def list_sessions(
     counted with the listed session that started them. `limit` is the maximum number of sessions,
     or of trees; 0 means no limit.
     """
-    rows = read_consistently(config.store_dir, lambda store: list(store.rows()))
+    rows, marks = read_consistently(
+        config.store_dir, lambda store: (list(store.rows()), store.snapshot().marks)
+    )
+    tags = tags_by_session(marks)
     short = refs.short_ids(row.session.id for row in rows)
     passing = _passing_sessions(config, filters)
     listed = [
@@ -73,7 +78,7 @@ def list_sessions(
         nodes = [(row, None) for row in listed[: limit or None]]
     machines = read_machines(config.store_dir)
     return [
-        ListedSession(row, short[id], depth, folded[id], name_machine(machines, row))
+        ListedSession(row, short[id], depth, folded[id], name_machine(machines, row), tags.get(id))
         for row, depth in nodes
         for id in (row.session.id,)
     ]

@@ -28,6 +28,7 @@ class RecentTurn(NamedTuple):
     text: str
     project: str
     started: int
+    session: str = ""
 
 
 def recent_turns(config: Config, filters: Filters, limit: int) -> Iterator[RecentTurn]:
@@ -41,7 +42,7 @@ def recent_turns(config: Config, filters: Filters, limit: int) -> Iterator[Recen
     for hit, ((session, number), stored) in zip(hits, turns, strict=True):
         if stored is not None:
             text = stored.prompt.strip() or stored.answer
-            yield RecentTurn(short[session], number, text, stored.project, hit.started)
+            yield RecentTurn(short[session], number, text, stored.project, hit.started, session)
 
 
 def make_finder(config: Config, query: str) -> Callable[[str], list[Span]]:

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, tzinfo
 
 from ccgrep.sources.registry import find_source
 
+STAR = "★"
+"""What has a mark."""
 _SHORT_UNITS = ((365 * 86400, "y"), (30 * 86400, "mo"), (7 * 86400, "w"), (86400, "d"), (3600, "h"))
 _LONG_UNITS = ((365 * 86400, "year"), (30 * 86400, "month"), (7 * 86400, "week"), (86400, "day"),
                (3600, "hour"), (60, "minute"))  # fmt: skip

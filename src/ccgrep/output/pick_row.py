@@ -7,7 +7,7 @@ middle. fzf returns the whole row. The record line leads to the turn.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ccgrep.output.formatting import short_age
+from ccgrep.output.formatting import STAR, short_age
 from ccgrep.output.record_line import join_parts
 from ccgrep.output.style import Style
 from ccgrep.paths import last_name
@@ -33,12 +33,18 @@ class PickPage(NamedTuple):
 
 
 def format_row(
-    record: str, project: str, started: int, parts: Sequence[SnippetPart], page: PickPage
+    record: str,
+    project: str,
+    started: int,
+    parts: Sequence[SnippetPart],
+    page: PickPage,
+    is_marked: bool = False,
 ) -> str:
     name = clip(one_line(last_name(project)) or "-", _PROJECT_COLUMNS)
     name += " " * (_PROJECT_COLUMNS - columns(name))
     age = f"{short_age(started or None, page.now_ms):>{_AGE_COLUMNS}}"
-    text = join_parts(_centre(parts, page.text_width), page.text_width, page.style)
+    width = page.text_width - 2 * is_marked
+    text = f"{STAR} " * is_marked + join_parts(_centre(parts, width), width, page.style)
     return f"{record}{SEPARATOR}{page.style.dim(age)} {page.style.green(name)} {text}"
 
 

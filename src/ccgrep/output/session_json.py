@@ -52,6 +52,8 @@ def _listed_fields(item: ListedSession) -> dict[str, Any]:
         **_session_fields(row.session),
         "short_id": item.short_id,
         "subagent_count": item.subagents,
+        "is_marked": item.tags is not None,
+        "tags": item.tags or (),
         "session_path": row.files[0].path if row.files else None,
         "is_gone": row.is_gone,
         "machine": item.machine or None,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ccgrep.ops.list import ListedSession
-from ccgrep.output.formatting import pluralize, short_age
+from ccgrep.output.formatting import STAR, pluralize, short_age
 from ccgrep.output.style import Style
 from ccgrep.paths import last_name
 from ccgrep.text import clip, columns, one_line
@@ -77,6 +77,8 @@ def _make_line(item: ListedSession, now_ms: int, has_machines: bool) -> _Line:
     if any(labels.values()):
         shown = ", ".join(label for label, applies in labels.items() if applies)
         title = f"({shown}) {title}".rstrip()
+    if item.tags is not None:
+        title = f"{STAR} {title}".rstrip()
     if item.depth:
         title = f"{'  ' * min(item.depth - 1, _MAX_INDENT)}└─ {title}"
     return _Line(

@@ -62,6 +62,10 @@ def _required_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:
         yield reader.any_value("session", ids)
     if filters.only_ids is not None:
         yield reader.any_value("session", filters.only_ids)
+    if filters.marked is not None:
+        marked = filters.marked()
+        turns = reader.with_turns([int.from_bytes(id[:7]) for id in marked.turns])
+        yield reader.any_of([reader.any_value("session", marked.sessions), turns])
     if filters.sources:
         yield reader.any_value("source", filters.sources)
     if filters.branches:

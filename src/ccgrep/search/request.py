@@ -5,7 +5,10 @@ from __future__ import annotations
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ccgrep.kinds import Inclusion, Mode, Order, SourceName, TextKind, Tier
+    from ccgrep.store.marks import Marked
 
 
 SEMANTIC_MODES = ("semantic", "hybrid")
@@ -39,6 +42,7 @@ class Filters(NamedTuple):
     branches: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     machines: SessionIds | None = None  # the sessions of the chosen machines
+    marked: Callable[[], Marked] | None = None  # reads the marks, which a refresh may change
     subagents: Inclusion = "include"
     documents: Inclusion = "include"  # project memory and plans
     max_sessions: int = 0

@@ -39,6 +39,7 @@ class StoreScan:
         self._rows = [row for row in store.rows() if row.session.turns]
         self._filters = filters
         self._sessions = self._named_sessions()
+        self._marked = filters.marked() if filters.marked is not None else None
         self._projects = matching_projects(
             lambda: (row.session.project for row in self._rows), filters
         )
@@ -67,6 +68,10 @@ class StoreScan:
     def _load_passing(self, row: Row, entry: Entry) -> Turn | None:
         filters = self._filters
         if not (self._passes_row(row) and _passes_entry(row, entry, filters)):
+            return None
+        if (marked := self._marked) is not None and (
+            row.session.id not in marked.sessions and entry.turn not in marked.turns
+        ):
             return None
         try:
             turn = self._store.load(entry.turn, Turn)

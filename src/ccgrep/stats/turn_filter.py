@@ -18,6 +18,12 @@ def filter_turns(tally: MergedTally, filters: Filters) -> Array:
     sessions = _filter_sessions(tally, filters)
     if sessions is not None:
         turns &= sessions[tally["turn.session"]]
+    if filters.marked is not None:
+        marked = filters.marked()
+        keys = [int.from_bytes(id[:8], "little") for id in marked.turns]
+        is_marked = np.isin(tally["turn.object"], np.array(keys, dtype=np.uint64))
+        in_session = _match_ids(tally["session.id"], marked.sessions)
+        turns &= is_marked | in_session[tally["turn.session"]]
     started = tally["turn.started"]
     if filters.since is not None:
         turns &= started >= filters.since

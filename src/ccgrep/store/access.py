@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 USUAL_FEATURES = ("documents", "originals")
-FEATURES = frozenset([*USUAL_FEATURES, "sources"])
+FEATURES = frozenset([*USUAL_FEATURES, "marks", "sources"])
 
 _ANY_FORMAT = r"ccgrep store\nformat ([1-9]\d*)\nfeatures ?([a-z0-9 -]*)\n"
 
@@ -34,7 +34,8 @@ def check_format(directory: str, is_repair: bool = False) -> None:
     path = os.path.join(directory, "FORMAT")
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read(4096)
-    if text in (format_text(), format_text(USUAL_FEATURES), format_text(FEATURES)):
+    named = text.rpartition("features ")[2].split()
+    if FEATURES.issuperset(named) and text == format_text(named):
         return
     match = compile_pattern(_ANY_FORMAT).fullmatch(text)
     if match is None:

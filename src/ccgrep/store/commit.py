@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from ccgrep.errors import LostRaceError
 from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.store import refs
-from ccgrep.store.access import FEATURES
 from ccgrep.store.manifest import Manifest, Row, Shard, shard_of
+from ccgrep.store.marks import follow_turns
 from ccgrep.store.objects import Frame, ObjectKind, decode, make_frame, unpack_frame
 from ccgrep.store.pack import PackWriter
 from ccgrep.store.store import Store
@@ -130,12 +130,15 @@ class Commit:
         for name in self._touched:
             rows = tuple(row for _, row in sorted(self._shard(name).items()))
             if any(row.session.source not in _FIRST_SOURCES for row in rows):
-                refs.require_features(self.store.directory, FEATURES)
+                refs.require_features(self.store.directory, ["sources"])
             if rows:
                 shards[name] = self.put("shard", Shard(rows))
             else:
                 shards.pop(name, None)
         new = replace(self.snapshot, shards=dict(sorted(shards.items())), **changes)
+        if new.marks and self._touched:
+            changed = {row.session.id: row for row in self.touched_rows()}
+            new = replace(new, marks=follow_turns(new.marks, changed, self.manifest))
         if new == self.snapshot:
             return self.store.head()
         if new.forgotten:

@@ -25,6 +25,7 @@ from ccgrep.store.manifest import (
     conversation_keys,
     forgotten_key,
 )
+from ccgrep.store.marks import drop_forgotten
 from ccgrep.store.originals import list_objects, list_stored_files
 from ccgrep.store.store import Store
 
@@ -143,7 +144,11 @@ def forget(
                 forgotten |= _make_keys(store, row, others)
             commit.drop_row(row.session.id)
         hints = forget_lines(commit, forgotten)
-        commit.commit(now_ms, hints=hints, forgotten=tuple(sorted(forgotten)), must_collect=True)
+        changes = {"hints": hints, "forgotten": tuple(sorted(forgotten))}
+        if commit.snapshot.marks:
+            turns = {entry.turn for row in others for entry in store.manifest(row).entries}
+            changes["marks"] = drop_forgotten(commit.snapshot.marks, ids, turns.__contains__)
+        commit.commit(now_ms, must_collect=True, **changes)
 
 
 def _make_keys(store: Store, row: Row, others: Iterable[Row]) -> set[bytes]:

@@ -121,6 +121,20 @@ class Shard(Struct, frozen=True, omit_defaults=True):
     rows: tuple[Row, ...] = ()
 
 
+class Mark(Struct, frozen=True, omit_defaults=True):
+    """Tags and a note of the user: on a session, or with `turn` on a turn wherever it occurs.
+
+    `session` and `number` are the place where the user put the mark.
+    """
+
+    session: str
+    turn: ObjectId = ObjectId(b"")
+    number: int = 0
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    marked: int = 0  # milliseconds since 1970, UTC
+
+
 class Snapshot(Struct, frozen=True, omit_defaults=True):
     """The state of the store at one moment.
 
@@ -136,6 +150,7 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     garbage_bytes: int = 0
     must_collect: bool = False  # The bytes of a forgotten session are still in a pack.
     is_archived: bool = False  # The bytes of every transcript that existed are stored.
+    marks: tuple[Mark, ...] = ()
 
 
 NO_SNAPSHOT = ObjectId(bytes(32))

@@ -108,6 +108,7 @@ def _fzf_command(query: str, width: int) -> list[str]:
         f"--expect={_RESUME}",
         f"--bind=change:{reload}",
         f"--bind=ctrl-t:execute-silent({_CALLBACK} toggle)+{reload}",
+        f"--bind=ctrl-s:execute-silent({_CALLBACK} star {{}})+{reload}",
         f"--bind=ctrl-y:execute-silent({_CALLBACK} copy {{}})+change-prompt(copied> )",
         f"--bind=ctrl-o:execute-silent({_CALLBACK} open {{}})+change-prompt(opened> )",
     ]
