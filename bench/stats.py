@@ -22,7 +22,7 @@ from bench.budget import Ratio, print_row
 from bench.measure import run_best
 from ccgrep.stats.column_file import Array, encode
 from ccgrep.stats.safety import RULES_VERSION
-from ccgrep.stats.shard_tally import SCHEMA, WORD_KINDS, ShellUse
+from ccgrep.stats.shard_tally import SCHEMA, WORD_KINDS, Rate, ShellUse
 from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
 from ccgrep.store.lifecycle import create_store
@@ -37,6 +37,11 @@ _WORDS = {
     "project": [f"/home/sam/src/project-{n}" for n in range(40)],
     "branch": ["", *(f"fix/{n}" for n in range(60))],
     "model": ["claude-opus-5", "claude-sonnet-5", "gpt-5-codex"],
+    "rate": [
+        Rate(model, context).encode()
+        for model in ("claude-opus-5", "claude-sonnet-5", "gpt-5-codex")
+        for context in (0, 1)
+    ],
     "tool": [f"Tool{n}" for n in range(40)],
     "use": [ShellUse(f"command{n}", "", n % 4, "-Can write").encode() for n in range(500)],
 }
@@ -60,6 +65,8 @@ def _make_column(
     size = sizes[table]
     if name == "id":
         return np.array([rng.bytes(18).hex().encode() for _ in range(size)])
+    if name == "parent":
+        return np.zeros(size, dtype="S1")
     if (kind := WORD_KINDS.get(f"{table}.{name}")) is not None:
         return rng.integers(0, len(_WORDS[kind]), size).astype(dtype)
     if name in ("session", "turn"):
@@ -105,7 +112,7 @@ def main() -> None:
         print(f"{arguments.turns:,} turns")
         first = run_best(ccgrep, environment, 1)
         print_row("stats, finding duplicates once", f"{first.seconds:.2f} s")
-        for words in ((), ("tools",), ("bash",), ("tokens",), ("bash", "--suggest")):
+        for words in ((), ("tools",), ("bash",), ("tokens",), ("cost",), ("bash", "--suggest")):
             run = run_best([*ccgrep, *words], environment, arguments.rounds)
             ratio = Ratio(run.seconds / _MAX_SECONDS, 1, f"{_MAX_SECONDS} s")
             print_row(" ".join(["stats", *words]), f"{run.seconds:.2f} s", ratio)

@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "remote": {"ingest", "semantic", "store"},
     "search": {"config", "fulltext", "refs", "semantic", "store", "text"},
     "blame": {"fulltext", "refs", "search", "store", "text"},
-    "stats": {"fulltext", "refs", "search", "store"},
+    "stats": {"fulltext", "refs", "search", "store", "text"},
     "ops": {
         "blame",
         "config",

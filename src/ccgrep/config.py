@@ -51,6 +51,7 @@ class Config(NamedTuple):
     embed: str
     index_kinds: tuple[str, ...]
     keep: str
+    prices: str
     model_variables: Mapping[str, str]  # The environment that tells where models are.
 
 

@@ -101,6 +101,8 @@ _TABLE = (
         "age in days up to which turns are embedded; 0 embeds all"),
     Key("surfaces", "words", ("prompt", "answer"), "which text of a turn is embedded",
         "--surface", words=("prompt", "answer", "full")),
+    Key("prices", "path", "~/.config/ccgrep/prices.toml",
+        "file with prices of models, over the public list prices that ccgrep knows"),
     Key("alpha", "number", 0.5,
         "weight of semantic search in hybrid search; word search has the rest",
         "--alpha", maximum=1.0),

@@ -87,8 +87,8 @@ OTHERS = (
     "blame touched.py --json", "settings", "settings --json", "model", "stats", "stats --json",
     "stats tools", "stats tools --json", "stats tools --by project", "stats bash",
     "stats bash --json", "stats bash --suggest", "stats bash --suggest --json", "stats tokens",
-    "stats tokens --by project", "stats tokens --by model --json", "completions bash",
-    "completions zsh", "completions fish",
+    "stats cost", "stats cost --by session --json", "stats tokens --by project",
+    "stats tokens --by model --json", "completions bash", "completions zsh", "completions fish",
 )  # fmt: skip
 
 

@@ -110,6 +110,7 @@ SURFACES: dict[str, tuple[str, ...]] = {
     "suggestions": ("stats", "bash", "--suggest"),
     "suggestions as JSON": ("stats", "bash", "--suggest", "--json"),
     "settings": ("stats", "bash", "--suggest", "--settings"),
+    "cost": ("stats", "cost", "--by", "project"),
     "tokens": ("stats", "tokens", "--by", "project"),
     "secrets": ("secrets",),
     "secrets as JSON": ("secrets", "--json"),

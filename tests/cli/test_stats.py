@@ -114,11 +114,11 @@ def test_bash(shop: Home) -> None:
 
 def test_tokens(shop: Home) -> None:
     lines = shop.run("stats", "tokens").stdout.splitlines()
-    assert lines[0] == "total\t-\t380\t167\t40\t0\t33"
+    assert lines[0] == "total\t-\t380\t167\t40\t0\t33\t0.01"
     assert [line.partition("\t")[0] for line in lines[1:]] == (
         ["project"] * 3 + ["model"] * 2 + ["day"] * 3 + ["week"] * 2
     )
-    assert "model\tgpt-5-codex\t60\t7\t40\t0\t1" in lines
+    assert "model\tgpt-5-codex\t60\t7\t40\t0\t1\t0.00" in lines
     by_week = shop.run("stats", "tokens", "--by", "week").stdout.splitlines()
     assert by_week == [lines[0], *lines[-2:]]
     latest = shop.run("stats", "tokens", "--by", "week", "-n1").stdout.splitlines()
@@ -127,7 +127,7 @@ def test_tokens(shop: Home) -> None:
     assert found["total"]["input"] == 380
     assert found["weeks"][0] == {
         "week": "2026-W39", "input": 320, "output": 160, "cache_read": 0, "cache_write": 0,
-        "messages": 32,
+        "messages": 32, "usd": 0.0056,
     }  # fmt: skip
 
 

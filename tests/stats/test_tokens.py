@@ -9,7 +9,7 @@ from ccgrep.stats.report import Dimension, TokenReport, Tokens
 from tests.helpers.homes import Home
 from tests.helpers.transcripts import ClaudeFile
 
-ALL: tuple[Dimension, ...] = ("project", "model", "day", "week")
+ALL: tuple[Dimension, ...] = ("project", "model", "day", "week", "month", "session")
 
 
 def tokens(home: Home, dimensions: tuple[Dimension, ...] = ALL, **filters: Any) -> TokenReport:
@@ -43,7 +43,7 @@ def test_fragments_of_a_message_count_once_with_the_largest_report(home: Home) -
     fragments(file, "msg_1", "req_9", usage(1, 1, 1, 1))  # the same message id, another request
     file.write()
     home.index()
-    assert tokens(home).total == Tokens(9, 131, 301, 8, 3)
+    assert tokens(home).total.tokens == Tokens(9, 131, 301, 8, 3)
 
 
 def test_messages_in_forks_and_copies_count_once(home: Home) -> None:
@@ -62,8 +62,8 @@ def test_messages_in_forks_and_copies_count_once(home: Home) -> None:
     shutil.copy(first.path, other / first.path.name)
     home.index()
     forks = (60 + 61 + 62) * 10_000
-    assert tokens(home).total == Tokens(1111 + forks, 7, 0, 0, 7)
-    assert tokens(home, sessions=(first.id,)).total == Tokens(1111, 4, 0, 0, 4)
+    assert tokens(home).total.tokens == Tokens(1111 + forks, 7, 0, 0, 7)
+    assert tokens(home, sessions=(first.id,)).total.tokens == Tokens(1111, 4, 0, 0, 4)
 
 
 def test_fork_within_a_message_keeps_the_largest_report(home: Home) -> None:
@@ -75,8 +75,8 @@ def test_fork_within_a_message_keeps_the_largest_report(home: Home) -> None:
     first.write()
     fork.write()
     home.index()
-    assert tokens(home).total == Tokens(1010, 1500, 0, 0, 2)
-    assert tokens(home, sessions=(fork.id,)).total == Tokens(1010, 1001, 0, 0, 2)
+    assert tokens(home).total.tokens == Tokens(1010, 1500, 0, 0, 2)
+    assert tokens(home, sessions=(fork.id,)).total.tokens == Tokens(1010, 1001, 0, 0, 2)
 
 
 def test_message_counts_on_the_day_of_its_earliest_place(home: Home) -> None:
@@ -88,8 +88,8 @@ def test_message_counts_on_the_day_of_its_earliest_place(home: Home) -> None:
     fork.turn("c", "d")
     fork.write()
     home.index()
-    days = dict(tokens(home).by["day"])
-    assert [(day, spent.messages) for day, spent in days.items()] == [
+    days = tokens(home).by["day"]
+    assert [(spent.name, spent.tokens.messages) for spent in days] == [
         ("2026-09-21", 1),
         ("2026-09-24", 1),
     ]
@@ -106,9 +106,9 @@ def test_messages_that_a_subagent_repeats_count_once(home: Home) -> None:
     fragments(agent, "msg_2", "req_2", usage(100, 1))
     agent.write()
     home.index()
-    assert tokens(home).total == Tokens(110, 2, 0, 0, 2)
-    assert tokens(home, subagents="only").total == Tokens(110, 2, 0, 0, 2)
-    assert tokens(home, subagents="exclude").total == Tokens(10, 1, 0, 0, 1)
+    assert tokens(home).total.tokens == Tokens(110, 2, 0, 0, 2)
+    assert tokens(home, subagents="only").total.tokens == Tokens(110, 2, 0, 0, 2)
+    assert tokens(home, subagents="exclude").total.tokens == Tokens(10, 1, 0, 0, 1)
 
 
 def test_cumulative_codex_counters_are_summed_once(home: Home) -> None:
@@ -122,7 +122,7 @@ def test_cumulative_codex_counters_are_summed_once(home: Home) -> None:
     file.event("token_count", info=None, rate_limits=None)
     file.write()
     home.index()
-    assert tokens(home).total == Tokens(360, 35, 390, 0, 3)
+    assert tokens(home).total.tokens == Tokens(360, 35, 390, 0, 3)
 
 
 def test_growing_turn_is_not_counted_twice(home: Home) -> None:
@@ -131,12 +131,12 @@ def test_growing_turn_is_not_counted_twice(home: Home) -> None:
     fragments(file, "msg_1", "req_1", usage(10, 1))
     file.write()
     home.index()
-    assert tokens(home).total == Tokens(10, 1, 0, 0, 1)
+    assert tokens(home).total.tokens == Tokens(10, 1, 0, 0, 1)
     fragments(file, "msg_1", "req_1", usage(10, 77))
     fragments(file, "msg_2", "req_2", usage(1, 1))
     file.append()
     home.index()
-    assert tokens(home).total == Tokens(11, 78, 0, 0, 2)
+    assert tokens(home).total.tokens == Tokens(11, 78, 0, 0, 2)
 
 
 def test_every_dimension_adds_up_to_the_total(home: Home) -> None:
@@ -151,12 +151,13 @@ def test_every_dimension_adds_up_to_the_total(home: Home) -> None:
     fork.write()
     home.index()
     report = tokens(home)
-    assert report.total == Tokens(121, 11, 9, 12, 4)
+    assert report.total.tokens == Tokens(121, 11, 9, 12, 4)
     for rows in report.by.values():
-        sums = [sum(spent[i] for _, spent in rows) for i in range(5)]
-        assert Tokens(*sums) == report.total
-    assert dict(report.by["model"])["claude-sonnet-5"] == Tokens(10, 2, 3, 4, 1)
-    assert [week for week, _ in report.by["week"]] == ["2026-W39", "2026-W40", "2026-W41"]
+        sums = [sum(spent.tokens[i] for spent in rows) for i in range(5)]
+        assert Tokens(*sums) == report.total.tokens
+    models = {spent.name: spent.tokens for spent in report.by["model"]}
+    assert models["claude-sonnet-5"] == Tokens(10, 2, 3, 4, 1)
+    assert [spent.name for spent in report.by["week"]] == ["2026-W39", "2026-W40", "2026-W41"]
 
 
 def test_unknown_token_counts_are_zero_and_huge_ones_are_capped(home: Home) -> None:
@@ -166,4 +167,4 @@ def test_unknown_token_counts_are_zero_and_huge_ones_are_capped(home: Home) -> N
     file.answer("b", usage={"input_tokens": 2**60, "output_tokens": 2**52})
     file.write()
     home.index()
-    assert tokens(home).total == Tokens(0, 2**32 - 1, 0, 0, 2)
+    assert tokens(home).total.tokens == Tokens(0, 2**32 - 1, 0, 0, 2)

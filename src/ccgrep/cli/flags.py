@@ -684,16 +684,22 @@ _TABLE = (
         "stats",
         "count sessions, tools and tokens; suggest permissions",
         "Counts sessions, turns, tool calls and tokens. `stats tools`, `stats bash` and `stats "
-        "tokens` show details. If standard output is not a terminal, tabs separate the columns. A "
+        "tokens` show details, `stats cost` shows money at list prices. If standard output is not "
+        "a terminal, tabs separate the columns. A "
         "turn that several sessions share counts once, and so do the tokens of a message.",
         (
             *FILTERS,
             Option(
                 ("--by",),
-                "group by project, model, day or week. `stats tokens` takes any of them, `stats "
-                "tools` only project.",
+                "group by project, model, day, week, month or session. `stats tokens` and `stats "
+                "cost` take any of them, `stats tools` only project.",
                 "WHAT",
-                ("project", "model", "day", "week"),
+                ("project", "model", "day", "week", "month", "session"),
+            ),
+            Option(
+                ("--budget",),
+                "compare the cost with this many dollars. For `stats cost`, with --since.",
+                "USD",
             ),
             Option(
                 ("--suggest",),
@@ -724,14 +730,15 @@ _TABLE = (
         (
             Argument(
                 "WHAT",
-                "tools, bash or tokens; an overview if omitted",
+                "tools, bash, tokens or cost; an overview if omitted",
                 "*",
-                ("tools", "bash", "tokens"),
+                ("tools", "bash", "tokens", "cost"),
             ),
         ),
         examples=(
             ("ccgrep stats --since 7d", "see what happened this week"),
             ("ccgrep stats tokens --by day -p shopfront", "see a project's tokens by day"),
+            ("ccgrep stats cost --by month", "see what each month cost at list prices"),
             ("ccgrep stats bash --suggest", "find commands to allow without asking"),
         ),
         exit_status=((0, "success"), (1, "no project matches")),

@@ -14,8 +14,9 @@ from ccgrep.search.searcher import Searcher
 from ccgrep.store.lifecycle import read_consistently
 from ccgrep.store.lineage import find_tops, walk_trees
 from ccgrep.store.machines import name_machine, read_machines
-from ccgrep.store.manifest import Row
+from ccgrep.store.manifest import Mark, Row
 from ccgrep.store.marks import tags_by_session
+from ccgrep.store.store import Store
 
 
 class ListedSession(Struct, frozen=True):
@@ -46,9 +47,7 @@ def list_sessions(
     counted with the listed session that started them. `limit` is the maximum number of sessions,
     or of trees; 0 means no limit.
     """
-    rows, marks = read_consistently(
-        config.store_dir, lambda store: (list(store.rows()), store.snapshot().marks)
-    )
+    rows, marks = read_consistently(config.store_dir, _read_sessions)
     tags = tags_by_session(marks)
     short = refs.short_ids(row.session.id for row in rows)
     passing = _passing_sessions(config, filters)
@@ -82,6 +81,11 @@ def list_sessions(
         for row, depth in nodes
         for id in (row.session.id,)
     ]
+
+
+def _read_sessions(store: Store) -> tuple[list[Row], tuple[Mark, ...]]:
+    snapshot = store.snapshot()
+    return list(store.rows(snapshot)), snapshot.marks
 
 
 def _passing_sessions(config: Config, filters: Filters) -> set[str] | None:

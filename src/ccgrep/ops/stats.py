@@ -7,6 +7,7 @@ from ccgrep.config import Config
 from ccgrep.errors import TallyError
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.search.request import Coverage, Filters
+from ccgrep.stats.prices import Prices
 from ccgrep.stats.report import Report
 from ccgrep.stats.tallies import Progress, open_tallies
 from ccgrep.store.lifecycle import read_consistently
@@ -23,6 +24,7 @@ class StatsRequest(NamedTuple):
     on_progress: Callable[[Progress], None] = lambda _: None
     warn: Callable[[str], None] = lambda _: None
     refresh: BackgroundRefresh | None = None
+    prices: Prices | None = None
 
 
 def make_report(request: StatsRequest, make: Callable[[Report], T]) -> tuple[T, Coverage]:
@@ -40,7 +42,7 @@ def _build(store: Store, request: StatsRequest, make: Callable[[Report], T]) -> 
     while True:
         try:
             tallies = open_tallies(store, request.on_progress, request.warn, damaged)
-            return make(Report(tallies, request.filters))
+            return make(Report(tallies, request.filters, request.prices))
         except TallyError as error:
             if error.name in damaged:
                 raise

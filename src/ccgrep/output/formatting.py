@@ -67,6 +67,13 @@ def byte_size(number: float) -> str:
     return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
 
 
+def format_usd(cost: int, decimals: int = 2) -> str:
+    """Return trillionths of a dollar as dollars, rounded half up."""
+    unit = 10 ** (12 - decimals)
+    whole, rest = divmod((abs(cost) + unit // 2) // unit, 10**decimals)
+    return f"{'-' if cost < 0 and (whole or rest) else ''}{whole}.{rest:0{decimals}d}"
+
+
 def pluralize(number: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun: `1 turn`, `2 turns`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

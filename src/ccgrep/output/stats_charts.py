@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ccgrep.output.formatting import local_time, pluralize
+from ccgrep.output.formatting import format_usd, local_time, pluralize
 from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.output.style import Style
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, Tokens, ToolUse
@@ -21,6 +21,7 @@ class Bar(NamedTuple):
     name: str
     value: int
     note: str = ""
+    text: str = ""  # instead of the value
 
 
 def chart(title: str, bars: Sequence[Bar], width: int, style: Style) -> Iterator[str]:
@@ -30,7 +31,7 @@ def chart(title: str, bars: Sequence[Bar], width: int, style: Style) -> Iterator
     yield ""
     yield style.bold(title)
     names = [one_line(bar.name) or "(unknown)" for bar in bars]
-    values = [short(bar.value) for bar in bars]
+    values = [bar.text or short(bar.value) for bar in bars]
     value_width = max(map(len, values))
     room = width - _BAR_WIDTH - value_width - 6
     note_width = min(max(columns(bar.note) for bar in bars), max(room - _MIN_NAME, 2) - 2)
@@ -72,7 +73,7 @@ def short(number: int) -> str:
     return f"{value:.1f}{unit}"
 
 
-def _format_tokens(tokens: Tokens) -> str:
+def format_tokens(tokens: Tokens) -> str:
     return (
         f"{short(tokens.input)} in, {short(tokens.output)} out, "
         f"{short(tokens.cache_read)} cached, {short(tokens.cache_write)} to the cache"
@@ -86,7 +87,7 @@ def overview(report: Overview, limit: int, width: int, style: Style) -> Iterator
     yield f"Turns      {report.turns:,}{copies}, {pluralize(report.messages, 'message')}"
     failed = f", {report.errors:,} failed" if report.errors else ""
     yield f"Tools      {pluralize(report.calls, 'call')}{failed}"
-    yield f"Tokens     {_format_tokens(report.tokens)}"
+    yield f"Tokens     {format_tokens(report.tokens)}"
     if report.first is not None:
         yield f"Time       {local_time(report.first)} to {local_time(report.last)}"
     yield from chart("Sources (turns)", _groups(report.sources), width, style)
@@ -134,11 +135,19 @@ def bash(uses: tuple[BashUse, ...], limit: int, width: int, style: Style) -> Ite
 
 
 def tokens(report: TokenReport, limit: int, width: int, style: Style) -> Iterator[str]:
-    yield f"Tokens     {_format_tokens(report.total)}"
-    yield f"Messages   {report.total.messages:,}"
+    yield f"Tokens     {format_tokens(report.total.tokens)}"
+    yield f"Messages   {report.total.tokens.messages:,}"
+    yield f"Cost       ${format_usd(report.total.cost)} at list prices: see `ccgrep stats cost`"
     for dimension, rows in report.by.items():
         visible = limit_rows(dimension, rows, limit)
-        bars = [Bar(name, sum(used[:4]), f"{short(used.output)} out") for name, used in visible]
+        bars = [
+            Bar(
+                spent.name,
+                sum(spent.tokens[:4]),
+                f"{short(spent.tokens.output)} out, ${format_usd(spent.cost)}",
+            )
+            for spent in visible
+        ]
         yield from chart(f"By {dimension} (all tokens)", bars, width, style)
 
 

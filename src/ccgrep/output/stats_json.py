@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ccgrep.output.formatting import iso_time
+from ccgrep.output.formatting import format_usd, iso_time
 from ccgrep.output.json_document import coverage_fields
 from ccgrep.search.request import Coverage
-from ccgrep.stats.report import BashUse, Dimension, Group, Overview, TokenReport, ToolUse
+from ccgrep.stats.report import BashUse, Dimension, Group, Overview, Spent, TokenReport, ToolUse
 from ccgrep.stats.suggest import Reviewed, Suggestions
 
 T = TypeVar("T")
@@ -71,17 +71,26 @@ def bash(uses: tuple[BashUse, ...], coverage: Coverage, limit: int) -> dict[str,
 def tokens(report: TokenReport, coverage: Coverage, limit: int) -> dict[str, Any]:
     groups = {
         f"{dimension}s": [
-            {dimension: name or None, **used._asdict()}
-            for name, used in limit_rows(dimension, rows, limit)
+            {dimension: spent.name or None, **spent_fields(spent)}
+            for spent in limit_rows(dimension, rows, limit)
         ]
         for dimension, rows in report.by.items()
     }
-    return {"coverage": coverage_fields(coverage), "total": report.total._asdict(), **groups}
+    return {"coverage": coverage_fields(coverage), "total": spent_fields(report.total), **groups}
+
+
+def spent_fields(spent: Spent) -> dict[str, Any]:
+    return {**spent.tokens._asdict(), "usd": to_usd(spent.cost)}
+
+
+def to_usd(cost: int) -> float:
+    """Return trillionths of a dollar as a JSON number of dollars. The sums are made before."""
+    return float(format_usd(cost, decimals=12))
 
 
 def limit_rows(dimension: Dimension, rows: Sequence[T], limit: int) -> Sequence[T]:
-    """Return the first `limit` rows, or the last ones of days and weeks. 0 means all."""
-    if dimension in ("day", "week"):
+    """Return the first `limit` rows, or the last ones of days, weeks and months. 0 means all."""
+    if dimension in ("day", "week", "month"):
         return rows[-limit:] if limit else rows
     return rows[: limit or None]
 

@@ -5,6 +5,7 @@ An unknown name is `-`. docs/scripting.md documents the columns, which are stabl
 
 from collections.abc import Iterable, Iterator
 
+from ccgrep.output.formatting import format_usd
 from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, ToolUse
 from ccgrep.stats.suggest import Reviewed, Suggestions
@@ -34,11 +35,11 @@ def bash(uses: tuple[BashUse, ...], limit: int) -> Iterator[str]:
 
 
 def tokens(report: TokenReport, limit: int) -> Iterator[str]:
-    """Yield KIND, NAME, and tokens."""
-    yield _line("total", "", *report.total)
+    """Yield KIND, NAME, tokens, and dollars."""
+    yield _line("total", "", *report.total.tokens, format_usd(report.total.cost))
     for dimension, rows in report.by.items():
-        for name, used in limit_rows(dimension, rows, limit):
-            yield _line(dimension, name, *used)
+        for spent in limit_rows(dimension, rows, limit):
+            yield _line(dimension, spent.name, *spent.tokens, format_usd(spent.cost))
 
 
 def suggestions(report: Suggestions, reviewed: Iterable[Reviewed]) -> Iterator[str]:

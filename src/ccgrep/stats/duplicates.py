@@ -5,7 +5,7 @@ message once, at the earliest place, where they were spent. Finding duplicates m
 keys, so the result is kept in a column file that holds for any filter:
 
     copy      turn, group: the places of one turn, the earliest first
-    share     turn, group, model, input, output, cache_read, cache_write: those of one message
+    share     turn, group, rate, tokens: those of one message
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ from ccgrep.stats.column_file import Array, ColumnFile, encode
 from ccgrep.stats.merged_tally import MergedTally
 
 _PREFILTER_SIZE = 2**24
-TOKENS = ("input", "output", "cache_read", "cache_write")
+TOKENS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
+"""The columns of tokens. The last one counts a part of the one before it."""
 
 
 def find_duplicates(tally: MergedTally) -> bytes:
@@ -31,7 +32,7 @@ def find_duplicates(tally: MergedTally) -> bytes:
         "copy.group": _number_groups(tally["turn.object"][copies]),
         "share.turn": turns[order],
         "share.group": _number_groups(keys[order]),
-        "share.model": tally.take("key.model", rows)[order],
+        "share.rate": tally.take("key.rate", rows)[order],
     }
     columns |= {f"share.{name}": tally.take(f"key.{name}", rows)[order] for name in TOKENS}
     return encode(columns, {})
@@ -95,26 +96,26 @@ def tokens_by_turn(tally: MergedTally, duplicates: ColumnFile, chosen: Array) ->
         for i, column in enumerate(counts):
             totals[i, turns] = sum_by_code(at, column[rows], turns.stop - turns.start)
     rows = rows_of(chosen[duplicates.column("share.turn")])
-    for i, surplus in _surpluses(duplicates, rows):
+    for i, surplus in surpluses(duplicates, rows):
         totals[i] -= sum_by_code(duplicates.column("share.turn")[rows], surplus, tally.turns)
     return totals
 
 
-def tokens_by_model(tally: MergedTally, duplicates: ColumnFile, chosen: Array) -> Array:
-    """Sum the tokens like `tokens_by_turn`, with a column per model."""
-    models = len(tally.words("model"))
-    totals = np.zeros((len(TOKENS) + 1, models))
-    for _, (turn, model, *counts) in tally.by_shard("usage", "turn", "model", *TOKENS, "messages"):
+def tokens_by_rate(tally: MergedTally, duplicates: ColumnFile, chosen: Array) -> Array:
+    """Sum the tokens like `tokens_by_turn`, with a column per rate."""
+    rates = len(tally.words("rate"))
+    totals = np.zeros((len(TOKENS) + 1, rates))
+    for _, (turn, rate, *counts) in tally.by_shard("usage", "turn", "rate", *TOKENS, "messages"):
         rows = rows_of(chosen[turn])
         for i, column in enumerate(counts):
-            totals[i] += sum_by_code(model[rows], column[rows], models)
+            totals[i] += sum_by_code(rate[rows], column[rows], rates)
     rows = rows_of(chosen[duplicates.column("share.turn")])
-    for i, surplus in _surpluses(duplicates, rows):
-        totals[i] -= sum_by_code(duplicates.column("share.model")[rows], surplus, models)
+    for i, surplus in surpluses(duplicates, rows):
+        totals[i] -= sum_by_code(duplicates.column("share.rate")[rows], surplus, rates)
     return totals
 
 
-def _surpluses(duplicates: ColumnFile, rows: Array | slice) -> Iterator[tuple[int, Array]]:
+def surpluses(duplicates: ColumnFile, rows: Array | slice) -> Iterator[tuple[int, Array]]:
     """Yield, for each kind of token, what each of these rows of `share` counts too much."""
     group = duplicates.column("share.group")[rows]
     if not len(group):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from operator import add
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,20 +10,23 @@ import numpy as np
 from ccgrep.search.request import Filters
 from ccgrep.stats import days
 from ccgrep.stats.column_file import Array
+from ccgrep.stats.costs import ClientCosts, Costs, sum_whole
 from ccgrep.stats.duplicates import (
     drop_copies,
     rows_of,
     sum_by_code,
-    tokens_by_model,
+    tokens_by_rate,
     tokens_by_turn,
 )
+from ccgrep.stats.grouping import Grouping, group_months, group_weeks
 from ccgrep.stats.merged_tally import MergedTally
+from ccgrep.stats.prices import Prices
 from ccgrep.stats.shard_tally import COMPOUND, PRIVILEGED, ShellUse
 from ccgrep.stats.tallies import Tallies
 from ccgrep.stats.turn_filter import filter_turns
 
 _MAX_DENSE_PAIRS = 50_000
-Dimension = Literal["source", "project", "model", "day", "week"]
+Dimension = Literal["source", "project", "model", "day", "week", "month", "session"]
 
 
 class Tokens(NamedTuple):
@@ -78,9 +82,22 @@ class Overview(NamedTuple):
     tools: tuple[ToolUse, ...]
 
 
+class Spent(NamedTuple):
+    """The tokens of a group and what they cost, in trillionths of a dollar."""
+
+    name: str
+    tokens: Tokens
+    cost: int
+    project: str = ""  # of a session
+
+
 class TokenReport(NamedTuple):
-    total: Tokens
-    by: dict[Dimension, tuple[tuple[str, Tokens], ...]]
+    """Tokens and their cost. `unpriced` are the tokens of models without a price."""
+
+    total: Spent
+    by: dict[Dimension, tuple[Spent, ...]]
+    unpriced: tuple[Spent, ...] = ()
+    clients: ClientCosts = ClientCosts()
 
 
 class Report:
@@ -89,8 +106,9 @@ class Report:
     `chosen` and `counted` are masks of turns, with and without further places of the same turn.
     """
 
-    def __init__(self, tallies: Tallies, filters: Filters) -> None:
+    def __init__(self, tallies: Tallies, filters: Filters, prices: Prices | None = None) -> None:
         self._tally, self._duplicates = tallies
+        self._prices = prices or {}
         self.chosen = filter_turns(self._tally, filters)
         self.counted = drop_copies(self._duplicates, self.chosen)
 
@@ -160,15 +178,68 @@ class Report:
         used = np.flatnonzero(totals[0]).tolist()
         return [(ShellUse.decode(words[i]), int(totals[0][i]), int(totals[1][i])) for i in used]
 
-    def tokens(self, dimensions: Sequence[Dimension]) -> TokenReport:
-        by: dict[Dimension, tuple[tuple[str, Tokens], ...]] = {}
+    def tokens(self, dimensions: Sequence[Dimension], by_cost: bool = False) -> TokenReport:
+        """Return tokens and costs of groups, those with the most tokens or costs first."""
+        costs = self._costs
+        by: dict[Dimension, tuple[Spent, ...]] = {}
         for dimension in dimensions:
-            groups = self._group_by(dimension)
-            totals = [groups.sum(column) for column in groups.columns[-len(Tokens._fields) :]]
-            used = np.flatnonzero(totals[-1]).tolist()
-            rows = [(groups.name(i), Tokens(*_at(totals, i))) for i in used]
-            by[dimension] = tuple(sorted(rows, key=_sort_key(dimension)))
-        return TokenReport(_total(self._tokens), by)
+            rows = self._spent_by_model() if dimension == "model" else self._spent(dimension)
+            by[dimension] = tuple(sorted(rows, key=_sort_key(dimension, by_cost)))
+        total = Spent("", _total(self._tokens), int(costs.by_turn.sum()))
+        return TokenReport(total, by, self._unpriced(), costs.clients())
+
+    def _spent(self, dimension: Dimension) -> list[Spent]:
+        groups = self._group_by(dimension)
+        columns = groups.columns[-len(Tokens._fields) :]
+        totals = [groups.sum(column) for column in columns]
+        cost = self._costs.by_turn
+        if dimension in ("project", "source"):
+            session = self._tally["turn.session"]
+            cost = sum_whole(session, cost, self._tally.sessions)
+        elif dimension in ("week", "month"):
+            cost = sum_whole(self._days.codes, cost, self._days.size)
+        costs = sum_whole(groups.codes, cost, groups.size)
+        used = np.flatnonzero((totals[-1] != 0) | (costs != 0)).tolist()
+        project = self._project_of if dimension == "session" else lambda _: ""
+        return [
+            Spent(groups.name(i), Tokens(*_at(totals, i)), int(costs[i]), project(i)) for i in used
+        ]
+
+    def _project_of(self, session: int) -> str:
+        return self._tally.words("project")[int(self._tally["session.project"][session])]
+
+    def _spent_by_model(self) -> list[Spent]:
+        found: dict[str, Spent] = {}
+        for spent in self._spent_by_rate(np.ones(len(self._costs.rates), dtype=bool)):
+            known = found.get(spent.name, Spent(spent.name, Tokens(), 0))
+            tokens = Tokens(*map(add, known.tokens, spent.tokens))
+            found[spent.name] = Spent(spent.name, tokens, known.cost + spent.cost)
+        filled = self._costs.clients().filled
+        known = found.get("", Spent("", Tokens(), 0))
+        rows = {**found, "": known._replace(cost=known.cost + filled)} if filled else found
+        return list(rows.values())
+
+    def _spent_by_rate(self, mask: Array) -> list[Spent]:
+        *tokens, _, messages = tokens_by_rate(self._tally, self._duplicates, self.chosen)
+        costs, rates = self._costs.by_rate, self._costs.rates
+        return [
+            Spent(rates[i].model, Tokens(*_at((*tokens, messages), i)), int(costs[i]))
+            for i in np.flatnonzero(mask & (messages != 0)).tolist()
+        ]
+
+    def _unpriced(self) -> tuple[Spent, ...]:
+        """Return the models without a price that have tokens."""
+        found: dict[str, Tokens] = {}
+        for spent in self._spent_by_rate(~self._costs.is_priced):
+            if sum(spent.tokens[:4]):
+                known = found.get(spent.name, Tokens())
+                found[spent.name] = Tokens(*map(add, known, spent.tokens))
+        rows = (Spent(name, tokens, 0) for name, tokens in found.items())
+        return tuple(sorted(rows, key=_sort_key("model")))
+
+    @cached_property
+    def _costs(self) -> Costs:
+        return Costs(self._tally, self._duplicates, self._prices, self.chosen, self.counted)
 
     def _groups(self, dimension: Dimension) -> tuple[Group, ...]:
         """Return the groups of a dimension, those with the most turns first."""
@@ -184,7 +255,7 @@ class Report:
         ]  # fmt: skip
         return tuple(sorted(groups, key=lambda group: (-group.turns, group.name)))
 
-    def _count_sessions(self, dimension: Dimension, groups: "_Grouping") -> Array:
+    def _count_sessions(self, dimension: Dimension, groups: Grouping) -> Array:
         """Count the sessions that have a chosen turn in each group."""
         if dimension in ("source", "project"):
             return groups.sum(self._has_session)
@@ -196,7 +267,8 @@ class Report:
 
     @cached_property
     def _tokens(self) -> Array:
-        return tokens_by_turn(self._tally, self._duplicates, self.chosen)
+        *tokens, _, messages = tokens_by_turn(self._tally, self._duplicates, self.chosen)
+        return np.array([*tokens, messages])
 
     @cached_property
     def _has_session(self) -> Array:
@@ -216,24 +288,36 @@ class Report:
         session = self._tally["turn.session"].astype(np.intp)
         return [sum_by_code(session, column, self._tally.sessions) for column in self._by_turn]
 
-    def _group_by(self, dimension: Dimension) -> "_Grouping":
-        """Group turns, sessions or models by a dimension."""
+    def _group_by(self, dimension: Dimension) -> Grouping:
+        """Group turns, days or sessions by a dimension."""
         tally = self._tally
-        if dimension == "model":
-            models = tally.words("model")
-            tokens = tokens_by_model(tally, self._duplicates, self.chosen)
-            return _Grouping(np.arange(len(models)), models.__getitem__, list(tokens))
+        if dimension == "session":
+            ids = tally["session.id"]
+            codes = self._costs.tops[tally["turn.session"]]
+            return Grouping(codes, lambda i: ids[i].decode(), self._by_turn)
         if dimension == "source":
             codes = tally["session.source"].astype(np.intp)
-            return _Grouping(codes, tally.words("source").__getitem__, self._by_session)
+            return Grouping(codes, tally.words("source").__getitem__, self._by_session)
         if dimension == "project":
             codes = tally["session.project"].astype(np.intp)
-            return _Grouping(codes, tally.words("project").__getitem__, self._by_session)
-        numbers, first = days.local_days(tally["turn.started"])
-        by_day = _Grouping(
-            numbers, lambda i: days.day_name(first + i - 1) if i else "", self._by_turn
-        )
-        return by_day if dimension == "day" else _group_weeks(by_day, first)
+            return Grouping(codes, tally.words("project").__getitem__, self._by_session)
+        first = self._first_day
+        if dimension == "month":
+            return group_months(self._days, first)
+        return self._days if dimension == "day" else group_weeks(self._days, first)
+
+    @cached_property
+    def _local_days(self) -> tuple[Array, int]:
+        return days.local_days(self._tally["turn.started"])
+
+    @property
+    def _first_day(self) -> int:
+        return self._local_days[1]
+
+    @cached_property
+    def _days(self) -> Grouping:
+        numbers, first = self._local_days
+        return Grouping(numbers, lambda i: days.day_name(first + i - 1) if i else "", self._by_turn)
 
 
 class _ToolProjects:
@@ -275,34 +359,6 @@ class _ToolProjects:
         }
 
 
-class _Grouping(NamedTuple):
-    """Rows with a group code each, the names of the groups, and columns to sum."""
-
-    codes: Array
-    name: Callable[[int], str]
-    columns: Sequence[Array]
-
-    @property
-    def size(self) -> int:
-        return int(self.codes.max(initial=-1)) + 1
-
-    def sum(self, column: Array) -> Array:
-        return sum_by_code(self.codes, column, self.size)
-
-
-def _group_weeks(by_day: _Grouping, first: int) -> _Grouping:
-    """Group days by ISO week. Weeks start on Monday, and 1970-01-01 was a Thursday."""
-    numbers = np.arange(by_day.size)
-    weeks = (first + numbers - 1 + 3) // 7
-    first_week = (first + 3) // 7
-    codes = np.where(numbers > 0, weeks - first_week + 1, 0)
-    return _Grouping(
-        codes,
-        lambda i: days.week_name((first_week + i - 1) * 7 - 3) if i else "",
-        [by_day.sum(column) for column in by_day.columns],
-    )
-
-
 def _at(totals: Iterable[Array], i: int) -> Iterator[int]:
     return (int(column[i]) for column in totals)
 
@@ -311,8 +367,8 @@ def _total(tokens: Array) -> Tokens:
     return Tokens(*(int(row.sum()) for row in tokens))
 
 
-def _sort_key(dimension: Dimension) -> Callable[[tuple[str, Tokens]], tuple[object, ...]]:
-    """Sort days and weeks by time, and other groups by tokens, the largest first."""
-    if dimension in ("day", "week"):
-        return lambda item: (item[0],)
-    return lambda item: (-sum(item[1][:4]), item[0])
+def _sort_key(dimension: Dimension, by_cost: bool = False) -> Callable[[Spent], tuple[object, ...]]:
+    """Sort days, weeks and months by time, and other groups by size, the largest first."""
+    if dimension in ("day", "week", "month"):
+        return lambda spent: (spent.name,)
+    return lambda spent: (by_cost * -spent.cost, -sum(spent.tokens[:4]), spent.name)

@@ -3,27 +3,32 @@
 Summaries of turns that the previous tally of the shard has are copied from it, so only new turns
 are read. The tables and their columns:
 
-    session   id, project, source, kind
+    session   id, project, source, kind, parent, client_cost (trillionths of a dollar, or NO_COST)
     turn      session, number, started (ms), branch, object (8 bytes of its id), messages, calls
     model     turn, name: the models that answered in a turn
     tool      turn, name, calls, errors
     bash      turn, use (an encoded `ShellUse`), count, errors
-    usage     turn, model, input, output, cache_read, cache_write, messages: sums
-    key       turn, model, key, input, output, cache_read, cache_write: one row per API message
+    usage     turn, rate (an encoded `Rate`), tokens, messages: sums
+    key       turn, rate, key, tokens: one row per API message
+
+Tokens are input, output, cache_read, cache_write and cache_write_1h, a part of the one before.
 
 The columns `session` and `turn` hold row numbers of these tables. The columns in `WORD_KINDS` hold
 indexes into a list of words.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 
 from ccgrep.errors import StoreError
 from ccgrep.fulltext.document_id import KINDS
-from ccgrep.model import Entry, ObjectId, Turn, Usage
+from ccgrep.model import Entry, ObjectId, Session, Turn, Usage
 from ccgrep.stats.column_file import Array, ColumnFile, encode
+from ccgrep.stats.prices import CONTEXT_BOUNDS, TRILLION
 from ccgrep.stats.project_commands import find_command
 from ccgrep.stats.safety import judge
 from ccgrep.stats.shell import parse, script_of
@@ -33,7 +38,10 @@ from ccgrep.store.store import Store
 COMPOUND, PRIVILEGED = 1, 2
 
 SCHEMA: dict[str, dict[str, str]] = {
-    "session": {"id": "S", "project": "u4", "source": "u4", "kind": "u1"},
+    "session": {
+        "id": "S", "project": "u4", "source": "u4", "kind": "u1", "parent": "S",
+        "client_cost": "i8",
+    },
     "turn": {
         "session": "u4", "number": "u4", "started": "i8", "branch": "u4", "object": "u8",
         "messages": "u4", "calls": "u4",
@@ -42,12 +50,12 @@ SCHEMA: dict[str, dict[str, str]] = {
     "tool": {"turn": "u4", "name": "u4", "calls": "u4", "errors": "u4"},
     "bash": {"turn": "u4", "use": "u4", "count": "u4", "errors": "u4"},
     "usage": {
-        "turn": "u4", "model": "u4", "input": "i8", "output": "i8", "cache_read": "i8",
-        "cache_write": "i8", "messages": "i8",
+        "turn": "u4", "rate": "u4", "input": "i8", "output": "i8", "cache_read": "i8",
+        "cache_write": "i8", "cache_write_1h": "i8", "messages": "i8",
     },
     "key": {
-        "turn": "u4", "model": "u4", "key": "u8", "input": "u4", "output": "u4",
-        "cache_read": "u4", "cache_write": "u4",
+        "turn": "u4", "rate": "u4", "key": "u8", "input": "u4", "output": "u4",
+        "cache_read": "u4", "cache_write": "u4", "cache_write_1h": "u4",
     },
 }  # fmt: skip
 WORD_KINDS = {
@@ -57,10 +65,12 @@ WORD_KINDS = {
     "model.name": "model",
     "tool.name": "tool",
     "bash.use": "use",
-    "usage.model": "model",
-    "key.model": "model",
+    "usage.rate": "rate",
+    "key.rate": "rate",
 }
+NO_COST = -1
 _MAX_TOKENS = 2**32 - 1
+_MAX_COST = 2**62
 
 UseCounts = tuple[tuple[str, int, int], ...]
 """Rows of a name, the number of its uses, and how many of them failed."""
@@ -94,6 +104,24 @@ class ShellUse(NamedTuple):
     def decode(cls, word: str) -> "ShellUse":
         base, sub, flags, verdict, command = word.split("\0")
         return cls(base, sub, int(flags), verdict, command)
+
+
+class Rate(NamedTuple):
+    """What the price of a message depends on: its model, and how much context it has.
+
+    `context` is the number of bounds in `prices.CONTEXT_BOUNDS` that its input exceeds.
+    """
+
+    model: str
+    context: int
+
+    def encode(self) -> str:
+        return f"{self.context} {self.model}"
+
+    @classmethod
+    def decode(cls, word: str) -> "Rate":
+        context, _, model = word.partition(" ")
+        return cls(model, int(context))
 
 
 def summarize_turn(turn: Turn) -> TurnSummary:
@@ -172,9 +200,9 @@ def _add_session(
 ) -> None:
     session = row.session
     kind = "superseded" if row.is_superseded else session.kind
-    session_row = builder.add(
-        "session", session.id.encode(), session.project, session.source, KINDS.index(kind)
-    )
+    kind_code, parent = KINDS.index(kind), session.parent.encode()
+    values = (session.project, session.source, kind_code, parent, _client_cost(session))
+    session_row = builder.add("session", session.id.encode(), *values)
     for number, entry in enumerate(store.manifest(row).entries):
         object_key = int.from_bytes(entry.turn[:8], "little")
         summary = known.get(object_key) or _read_summary(store, entry.turn)
@@ -188,6 +216,14 @@ def _add_session(
         )
         _add_summary(builder, turn, summary)
         _add_tokens(builder, turn, entry)
+
+
+def _client_cost(session: Session) -> int:
+    """Return what the client counted, in trillionths of a dollar."""
+    if session.cost_usd is None:
+        return NO_COST
+    # The shortest decimal is what the client wrote.
+    return min(int(Decimal(repr(session.cost_usd)) * TRILLION), _MAX_COST)
 
 
 def _read_summary(store: Store, id: ObjectId) -> TurnSummary | None:
@@ -210,17 +246,21 @@ def _add_tokens(builder: TallyBuilder, turn: int, entry: Entry) -> None:
     totals: dict[str, list[int]] = {}
     for usage in entry.usage:
         tokens = _tokens(usage)
-        builder.add("key", turn, usage.model, int.from_bytes(usage.key, "little"), *tokens)
-        total = totals.setdefault(usage.model, [0] * (len(tokens) + 1))
+        input, _, cache_read, cache_write, _ = tokens
+        context = bisect_left(CONTEXT_BOUNDS, input + cache_read + cache_write)
+        rate = Rate(usage.model, context).encode()
+        builder.add("key", turn, rate, int.from_bytes(usage.key, "little"), *tokens)
+        total = totals.setdefault(rate, [0] * (len(tokens) + 1))
         for i, value in enumerate((*tokens, 1)):
             total[i] += value
-    for model, total in totals.items():
-        builder.add("usage", turn, model, *total)
+    for rate, total in totals.items():
+        builder.add("usage", turn, rate, *total)
 
 
 def _tokens(usage: Usage) -> tuple[int, ...]:
     """Return the counts of a message: 0 if unknown, and limited to what a column can hold."""
-    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+    for_an_hour = min(usage.cache_write_1h or 0, usage.cache_write or 0)
+    counts = (usage.input, usage.output, usage.cache_read, usage.cache_write, for_an_hour)
     return tuple(min(count or 0, _MAX_TOKENS) for count in counts)
 
 

@@ -17,7 +17,7 @@ from ccgrep.store import fsio
 from ccgrep.store.manifest import Snapshot
 from ccgrep.store.store import Store
 
-_FORMAT = "v2"
+_FORMAT = "v3"
 """The version of what `stats/` writes and of how it classifies shell commands."""
 
 

@@ -4,6 +4,7 @@ Importing this module imports numpy, while the background refresh runs.
 """
 
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 from types import SimpleNamespace as Arguments
 from typing import NamedTuple
 
@@ -12,10 +13,11 @@ from ccgrep.cli.feedback import clear_progress_bar, make_feedback
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.errors import UsageError
 from ccgrep.ops import stats as ops
-from ccgrep.output import stats_charts, stats_json, stats_lines
+from ccgrep.output import cost_report, stats_charts, stats_json, stats_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.style import Style
 from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.stats.prices import TRILLION, read_prices
 from ccgrep.stats.report import Dimension, Report
 from ccgrep.stats.suggest import review, suggest
 from ccgrep.stats.tallies import Progress
@@ -23,6 +25,8 @@ from ccgrep.text import one_line, redact
 
 _ON_TERMINAL = 10
 _DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "day", "week")
+_COST_DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "month", "day")
+_MAX_BUDGET = 10**6
 
 
 class _Format(NamedTuple):
@@ -36,6 +40,7 @@ class _Format(NamedTuple):
     by: Dimension | None = None
     is_settings: bool = False
     has_reviewed: bool = False
+    budget: int | None = None  # in trillionths of a dollar
 
 
 def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
@@ -50,7 +55,8 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
     config = context.config()
     filters = parse_filters(arguments, context, config)
     warn = make_feedback(arguments, context).warn
-    request = ops.StatsRequest(config, filters, on_progress, warn, refresh)
+    prices = read_prices(config.prices) if kind in ("tokens", "cost") else None
+    request = ops.StatsRequest(config, filters, on_progress, warn, refresh, prices)
     try:
         lines = _REPORTS[kind](request, _format(arguments, context))
     finally:
@@ -62,11 +68,11 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
 def _kind(arguments: Arguments) -> str:
     words = arguments.what
     kind = words[0] if words else ""
-    if kind not in ("", "tools", "bash", "tokens") or len(words) > 1:
+    if kind not in ("", "tools", "bash", "tokens", "cost") or len(words) > 1:
         typed = one_line(" ".join(words))
         raise UsageError(
-            f"invalid value '{typed}' for WHAT: use tools, bash, tokens or nothing, or search for "
-            f"these words with `ccgrep search stats {typed}`"
+            f"invalid value '{typed}' for WHAT: use tools, bash, tokens, cost or nothing, or "
+            f"search for these words with `ccgrep search stats {typed}`"
         )
     if arguments.suggest and kind != "bash":
         raise UsageError("--suggest needs bash: use `ccgrep stats bash --suggest`")
@@ -77,7 +83,13 @@ def _kind(arguments: Arguments) -> str:
             "--include-reviewed needs --settings: use `ccgrep stats bash --suggest --settings "
             "--include-reviewed`"
         )
-    if arguments.by and kind != "tokens" and (kind, arguments.by) != ("tools", "project"):
+    if arguments.budget is not None and (kind != "cost" or not arguments.since):
+        raise UsageError("--budget needs cost and --since: use `ccgrep stats cost --since 30d`")
+    if (
+        arguments.by
+        and kind not in ("tokens", "cost")
+        and (kind, arguments.by) != ("tools", "project")
+    ):
         raise UsageError(
             f"--by {arguments.by} needs tokens: use `ccgrep stats tokens --by {arguments.by}`"
         )
@@ -99,7 +111,20 @@ def _format(arguments: Arguments, context: Context) -> _Format:
         arguments.by,
         arguments.settings,
         arguments.include_reviewed,
+        _budget(arguments.budget),
     )
+
+
+def _budget(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        budget = Decimal(text)
+    except InvalidOperation:
+        budget = Decimal(-1)
+    if not 0 < budget <= _MAX_BUDGET:
+        raise UsageError(f"invalid value '{one_line(text)}' for --budget: use an amount of dollars")
+    return int(budget * TRILLION)
 
 
 def _overview(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
@@ -139,6 +164,19 @@ def _tokens(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     return stats_lines.tokens(found, format.limit)
 
 
+def _cost(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
+    dimensions = (format.by,) if format.by else _COST_DIMENSIONS
+    found, coverage = ops.make_report(
+        request, lambda report: report.tokens(dimensions, by_cost=True)
+    )
+    if format.is_json:
+        fields = cost_report.cost_fields(found, coverage, format.limit, format.budget)
+        return [encode_document(fields)]
+    if format.is_terminal:
+        return cost_report.charts(found, format.limit, format.width, format.style, format.budget)
+    return cost_report.lines(found, format.limit, format.budget)
+
+
 def _suggestions(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
     uses, coverage = ops.make_report(request, Report.shell_uses)
     found = suggest(uses)
@@ -154,5 +192,6 @@ def _suggestions(request: ops.StatsRequest, format: _Format) -> Iterable[str]:
 
 
 _REPORTS = {
-    "": _overview, "tools": _tools, "bash": _bash, "tokens": _tokens, "suggest": _suggestions,
+    "": _overview, "tools": _tools, "bash": _bash, "tokens": _tokens, "cost": _cost,
+    "suggest": _suggestions,
 }  # fmt: skip
