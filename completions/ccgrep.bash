@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | log | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
+        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
     esac
     return 1
 }
@@ -18,6 +18,8 @@ _ccgrep_commands() {
         status$'\t''show what is indexed and what is out of date'
         list$'\t''list sessions, most recent first'
         log$'\t''print turns in time order'
+        mark$'\t''put tags and notes on turns and sessions'
+        unmark$'\t''remove tags, or whole marks'
         brief$'\t''print what was worked on, decided and left open'
         show$'\t''print a session or a turn as a conversation'
         export$'\t''export sessions as Markdown, HTML or JSON'
@@ -79,6 +81,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''print at most N hits'
@@ -147,6 +150,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''offer at most N turns or commands'
@@ -203,6 +207,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 --tree$'\t''print sub-agents and forks below the session they come from'
@@ -234,10 +239,13 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
                 -n$'\t''print at most the N newest turns'
                 --limit$'\t''print at most the N newest turns'
+                --day$'\t''print a stand-up report instead'
+                --markdown$'\t''print the report as Markdown'
                 --reverse$'\t''print the oldest turns first'
                 --format$'\t''print TEMPLATE for each turn'
                 --full-id$'\t''print whole session ids'
@@ -245,6 +253,33 @@ _ccgrep_options() {
                 --colour$'\t''choose when to use colors'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
                 --no-refresh$'\t''do not ingest changed transcripts first'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        mark)
+            candidates=(
+                --note$'\t''keep TEXT with the mark, instead of its note so far'
+                --full-id$'\t''print whole session ids'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        unmark)
+            candidates=(
+                --full-id$'\t''print whole session ids'
+                --color$'\t''choose when to use colors'
+                --colour$'\t''choose when to use colors'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -265,6 +300,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N sessions'
                 --limit$'\t''print at most N sessions'
@@ -336,6 +372,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N turns'
                 --limit$'\t''print at most N turns'
@@ -364,8 +401,10 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
-                --by$'\t''group by project, model, day or week'
+                --by$'\t''group by project, model, day, week, month or session'
+                --budget$'\t''compare the cost with this many dollars'
                 --suggest$'\t''suggest permission rules that are safe to allow'
                 --settings$'\t''print the rules for Claude Code'"'"'s settings.json'
                 --include-reviewed$'\t''also print the exact commands that you have reviewed'
@@ -483,6 +522,7 @@ _ccgrep_options() {
                 --model-name$'\t''limit to turns answered by a model whose name contains STR'
                 --subagents$'\t''include or exclude sub-agents, or show only them'
                 --machine$'\t''limit to sessions of this machine'
+                --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 -n$'\t''print at most N secrets'
                 --limit$'\t''print at most N secrets'
@@ -561,7 +601,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
             kind=
             ;;
         search:--surface)
@@ -622,6 +662,9 @@ _ccgrep_values() {
         search:--machine | pick:--machine | list:--machine | log:--machine | brief:--machine | blame:--machine | stats:--machine | secrets:--machine)
             kind=machine
             ;;
+        search:--tag | pick:--tag | list:--tag | log:--tag | brief:--tag | blame:--tag | stats:--tag | secrets:--tag)
+            kind=tag
+            ;;
         search:--sort)
             candidates=(
                 score
@@ -629,7 +672,7 @@ _ccgrep_values() {
                 oldest
             )
             ;;
-        search:--color | search:--colour | list:--color | list:--colour | log:--color | log:--colour | brief:--color | brief:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
+        search:--color | search:--colour | list:--color | list:--colour | log:--color | log:--colour | mark:--color | mark:--colour | unmark:--color | unmark:--colour | brief:--color | brief:--colour | show:--color | show:--colour | blame:--color | blame:--colour | stats:--color | stats:--colour)
             candidates=(
                 auto
                 always
@@ -652,6 +695,8 @@ _ccgrep_values() {
                 model
                 day
                 week
+                month
+                session
             )
             ;;
         resume:--with)
@@ -669,6 +714,12 @@ _ccgrep_values() {
 
 _ccgrep_arguments() {
     case "$1" in
+        mark)
+            kind=mark
+            ;;
+        unmark)
+            kind=mark
+            ;;
         show)
             kind=ref
             ;;
@@ -683,6 +734,7 @@ _ccgrep_arguments() {
                 tools
                 bash
                 tokens
+                cost
             )
             ;;
         restore)

@@ -27,7 +27,7 @@ CONFLICTS = {
         "-l -L -c | -A -B -C",
         "--sort -L",
     ),
-    "log": ("--json --format",),
+    "log": ("--json --format --markdown", "--day | --format --reverse -n --subagents --full-id"),
     "pick": ("--commands | --semantic -t",),
     "index": (
         "--no-embed | --embed-all --embed-since --model",

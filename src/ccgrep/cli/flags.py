@@ -486,6 +486,13 @@ _TABLE = (
                 "and all otherwise.",
                 "N",
             ),
+            Option(
+                ("--day",),
+                "print a stand-up report instead. For each day and project: what was asked, which "
+                "files changed, which commits were made and what it cost. Sub-agents are included. "
+                "Starts yesterday unless --since or --until is given.",
+            ),
+            Option(("--markdown",), "print the report as Markdown. For --day."),
             Option(("--reverse",), "print the oldest turns first. -n still chooses the newest."),
             Option(
                 ("--format",),
@@ -504,10 +511,11 @@ _TABLE = (
         examples=(
             ("ccgrep log --here --since 7d", "see this week's turns of this project"),
             ("ccgrep log deploy | head -1 | ccgrep show -", "read the last turn about deploying"),
+            ("ccgrep log --day --since 7d --markdown", "report what was done this week"),
             ("ccgrep log --format '{date}\\t{project}' | sort | uniq -c", "count turns by day"),
         ),
         exit_status=((0, "a turn was found"), (1, "no turn was found")),
-        common=tuple("-p --here --since --until --reverse --format -n --json".split()),
+        common=tuple("-p --here --since --until --day --format -n --json".split()),
     ),
     Command(
         "mark",

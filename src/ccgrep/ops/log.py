@@ -1,7 +1,8 @@
-"""The log verb: the turns in time order."""
+"""The log verb: the turns in time order, and a report of each day."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from ccgrep.blame.day_report import DayReport, report_days
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError
 from ccgrep.fulltext.reader import TextReader
@@ -9,13 +10,31 @@ from ccgrep.search.index_opener import open_index, repair_index
 from ccgrep.search.request import Filters
 from ccgrep.search.searcher import Searcher
 from ccgrep.search.turn_log import LoggedTurn, log_turns
+from ccgrep.search.turn_reader import TurnReader
+from ccgrep.store.lifecycle import open_store
 
 
 def read_log(
     config: Config, filters: Filters, pattern: str = "", limit: int = 0
 ) -> Iterator[LoggedTurn]:
     """Yield the turns that pass the filters and have all words of the pattern, newest first."""
+    searcher, texts = _open(config)
+    return log_turns(searcher, texts, filters, pattern, limit)
+
+
+def report_log(
+    config: Config, filters: Filters, pattern: str, day_of: Callable[[int], str]
+) -> list[DayReport]:
+    """Return what was done on each day in each project, without the costs."""
+    searcher, texts = _open(config)
+    asked = log_turns(searcher, texts, filters._replace(subagents="exclude"), pattern)
+    worked = log_turns(searcher, texts, filters._replace(subagents="include"), pattern)
+    reader = TurnReader(open_store(config.store_dir), find_key=texts.turn_key)
+    return list(report_days(asked, worked, reader, day_of))
+
+
+def _open(config: Config) -> tuple[Searcher, TextReader]:
     index = open_index(config.store_dir) or repair_index(config.store_dir, lambda _: None)
     if not isinstance(index.texts, TextReader):
         raise NotFoundError("there is no full-text index: run `ccgrep index`")
-    return log_turns(Searcher(config, index), index.texts, filters, pattern, limit)
+    return Searcher(config, index), index.texts

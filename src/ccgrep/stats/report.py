@@ -188,6 +188,21 @@ class Report:
         total = Spent("", _total(self._tokens), int(costs.by_turn.sum()))
         return TokenReport(total, by, self._unpriced(), costs.clients())
 
+    def cost_by_day_and_project(self) -> dict[tuple[str, str], int]:
+        """Return what was spent, in trillionths of a dollar."""
+        days_of_turns = self._days
+        projects = self._tally.words("project")
+        project = self._tally["session.project"][self._tally["turn.session"]].astype(np.int64)
+        pairs = days_of_turns.codes * max(len(projects), 1) + project
+        distinct, at = np.unique(pairs, return_inverse=True)
+        costs = sum_whole(at, self._costs.by_turn, len(distinct))
+        found: dict[tuple[str, str], int] = {}
+        for pair, cost in zip(distinct.tolist(), costs.tolist(), strict=True):
+            day, number = divmod(pair, len(projects))
+            if cost:
+                found[days_of_turns.name(day), projects[number]] = cost
+        return found
+
     def _spent(self, dimension: Dimension) -> list[Spent]:
         groups = self._group_by(dimension)
         columns = groups.columns[-len(Tokens._fields) :]

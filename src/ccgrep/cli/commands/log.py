@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
+from ccgrep.errors import UsageError
 from ccgrep.ops.log import read_log
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.turn_log import (
@@ -28,6 +29,12 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     filters = filters._replace(subagents=arguments.subagents or "exclude")
     if arguments.format is not None:
         check_template(arguments.format)
+    if arguments.markdown and not arguments.day:
+        raise UsageError("--markdown needs --day: use `ccgrep log --day --markdown`")
+    if arguments.day:
+        from ccgrep.cli.day_report import print_report  # noqa: PLC0415 - imports numpy
+
+        return print_report(arguments, context, refresh)
     finish_refresh(refresh)
     is_cut = arguments.limit is None and context.is_terminal and not arguments.json
     limit = _ON_TERMINAL if is_cut else arguments.limit or 0

@@ -1,0 +1,45 @@
+"""ccgrep log --day: print what was done on each day in each project.
+
+Importing this module imports numpy, for the costs.
+"""
+
+from types import SimpleNamespace
+
+from msgspec.structs import replace
+
+from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import finish_refresh
+from ccgrep.cli.filter_options import parse_filters
+from ccgrep.ops.log import report_log
+from ccgrep.ops.stats import StatsRequest, make_report
+from ccgrep.output.day_report import day_fields, day_of, markdown_lines, report_lines
+from ccgrep.output.json_document import encode_document
+from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.stats.prices import read_prices
+from ccgrep.stats.report import Report
+
+
+def print_report(
+    arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None
+) -> int:
+    """Print what was done on each day, since yesterday unless the user says otherwise."""
+    config = context.config()
+    if not arguments.since and not arguments.until:
+        arguments.since = "yesterday"
+    filters = parse_filters(arguments, context, config, documents="exclude")
+    finish_refresh(refresh)
+    reports = report_log(config, filters, " ".join(arguments.pattern), day_of)
+    if reports:
+        request = StatsRequest(config, filters, prices=read_prices(config.prices))
+        costs, _ = make_report(request, Report.cost_by_day_and_project)
+        # A pattern chooses turns that the tallies cannot tell.
+        if not arguments.pattern:
+            reports = [replace(one, cost=costs.get((one.day, one.project), 0)) for one in reports]
+    if arguments.json:
+        context.write(encode_document(day_fields(reports)))
+    elif arguments.markdown:
+        context.write_lines(markdown_lines(reports))
+    else:
+        width = context.width if context.is_terminal else None
+        context.write_lines(report_lines(reports, width, context.style_for(arguments.color)))
+    return 0 if reports else 1
