@@ -4,7 +4,7 @@ import base64
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ccgrep.ingest import archive
+from ccgrep.model import ObjectId
 from ccgrep.ops import gc, index
 from ccgrep.ops.restore import RestoreOptions, list_versions, restore
 from ccgrep.store.manifest import StoredPart
-from ccgrep.store.originals import iterate_parts, list_stored_files
+from ccgrep.store.originals import PackedPart, iterate_parts, list_stored_files, pack_part
 from tests.helpers import scale
 from tests.helpers.homes import Home, assert_bytes_stored, assert_same_as_fresh, stored_bytes
 from tests.helpers.stored import object_bytes, write_session
@@ -107,6 +108,33 @@ def test_side_files_are_stored_and_restored(home: Home) -> None:
     home.index()
     restore(home.config, file.id, RestoreOptions())
     assert {path: path.read_bytes() for path in contents} == contents
+
+
+def test_outputs_of_a_deleted_transcript_are_packed_once(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = write_session(home)
+    output = parent.path.with_suffix("") / "tool-results" / "toolu_1.txt"
+    output.parent.mkdir(parents=True)
+    output.write_text("long output\n" * 1000)
+    for number in range(5):
+        agent = home.subagent(parent, f"agent-{number}", seed=50 + number)
+        agent.turn(f"task {number}", "done")
+        agent.write()
+    parent.path.unlink()
+    packed: list[bytes] = []
+
+    def pack(data: bytes, turns: Sequence[tuple[ObjectId, bytes]], is_json: bool) -> PackedPart:
+        packed.append(data)
+        return pack_part(data, turns, is_json)
+
+    monkeypatch.setattr(archive, "pack_part", pack)
+    home.index()
+    assert packed.count(output.read_bytes()) == 1
+    files = [list_stored_files(row, home.store.read) for row in home.rows().values()]
+    assert [str(output) in {file.path for file in stored} for stored in files] == [True] * 5
+    assert_bytes_stored(home)
+    assert_same_as_fresh(home)
 
 
 def test_image_is_stored_once(home: Home) -> None:

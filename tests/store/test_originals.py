@@ -73,6 +73,16 @@ def test_image_is_one_blob_named_by_its_sha256() -> None:
     assert {id.hex() for id in blobs} == {sha256(PNG).hexdigest()}
 
 
+def test_image_is_found_before_and_after_the_name_of_its_encoding() -> None:
+    text = base64.b64encode(PNG)
+    lines = [b'{"data":"%b","type":"base64"}', b'{"type":"base64","data":"%b"}', b'{"data":"%b"}']
+    data = b"\n".join(line % text for line in lines)
+    frames = pack_part(data, []).frames
+    assert [frame.kind for frame in frames] == ["blob", "blob", "original"]
+    contents = {frame.id: unpack_frame(frame) for frame in frames}
+    assert unpack_part(frames[-1].id, contents.__getitem__) == data
+
+
 def test_escapes_of_the_prefix_never_change() -> None:
     """Stored parts depend on these bytes: a change would make every one of them unreadable."""
     text = '"\\/\b\f\n\r\t\x00\x1f\x7f é\u2028😀'

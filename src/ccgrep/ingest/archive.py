@@ -44,12 +44,33 @@ class Growth(NamedTuple):
     closed: int
 
 
+class PackedOutput(NamedTuple):
+    """An output that was stored without a turn. `text` is the hash of its text."""
+
+    file: SourceFile
+    text: int
+
+
+PackedOutputs = dict[SourceFile, PackedOutput]
+"""Outputs that one run has stored, by their stats.
+
+If the transcript of a session is gone, each of its sub-agents stores the session's outputs.
+"""
+
+
 class Archiver:
     """Stores the files of one task. `emit` receives the objects, `read` returns stored ones."""
 
-    def __init__(self, emit: Callable[[Frame], object], read: Read) -> None:
+    def __init__(
+        self,
+        emit: Callable[[Frame], object],
+        read: Read,
+        packed_outputs: PackedOutputs | None = None,
+    ) -> None:
+        """Prepare for a task; `packed_outputs` are those of earlier tasks with the same `emit`."""
         self._emit = emit
         self._read = read
+        self._packed_outputs = {} if packed_outputs is None else packed_outputs
         self._turns: dict[ObjectId, Frame] = {}
         self._outputs: dict[int, ObjectId] = {}
 
@@ -95,8 +116,15 @@ class Archiver:
 
     def _store_output(self, file: BinaryIO, stat: SourceFile) -> SourceFile:
         """Store the output of a call, against the turn that holds its text."""
-        text = file.read(_MAX_PART_BYTES).decode("utf-8", "replace")
-        return self.store_text(file, stat, self._outputs.get(hash(text)))
+        packed = self._packed_outputs.get(stat)
+        if packed is not None and packed.text not in self._outputs:
+            return packed.file
+        text = hash(file.read(_MAX_PART_BYTES).decode("utf-8", "replace"))
+        turn = self._outputs.get(text)
+        stored = self.store_text(file, stat, turn)
+        if turn is None:
+            self._packed_outputs[stat] = PackedOutput(stored, text)
+        return stored
 
     def store_text(self, file: BinaryIO, stat: SourceFile, turn: ObjectId | None) -> SourceFile:
         """Store a file that is not a transcript, against the turn that holds its text."""

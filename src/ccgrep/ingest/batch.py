@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from ccgrep.fulltext.document import Content, discussion_content, turn_content
-from ccgrep.ingest.archive import Archiver
+from ccgrep.ingest.archive import Archiver, PackedOutputs
 from ccgrep.ingest.file_reader import FileResult, Task, failure, read_file
 from ccgrep.kinds import Level
 from ccgrep.model import ObjectId, Turn
@@ -42,9 +42,10 @@ def read_files(tasks: Sequence[Task], workers: int) -> Iterator[Batch | FileResu
 
         yield from read_with_workers(tasks, workers)
         return
+    packed_outputs: PackedOutputs = {}
     for task in tasks:
         batches: list[Batch] = []
-        result = read_task(task, batches.append)
+        result = read_task(task, batches.append, packed_outputs)
         yield from batches
         yield result
 
@@ -61,12 +62,14 @@ def _bytes_to_parse(task: Task) -> int:
     return task.found.size - (task.known.resume if task.known else 0)
 
 
-def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
+def read_task(
+    task: Task, send: Callable[[Batch], None], packed_outputs: PackedOutputs
+) -> FileResult:
     """Read one file, and pass its objects to `send` in batches.
 
     A file that breaks its reader is reported and does not end the ingest.
     """
-    batcher = _Batcher(task, send)
+    batcher = _Batcher(task, send, packed_outputs)
     try:
         result = read_file(task, batcher.add, batcher.archiver)
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
@@ -78,14 +81,18 @@ def read_task(task: Task, send: Callable[[Batch], None]) -> FileResult:
 class _Batcher:
     """Collects the objects of a task, and sends them in batches."""
 
-    def __init__(self, task: Task, send: Callable[[Batch], None]) -> None:
+    def __init__(
+        self, task: Task, send: Callable[[Batch], None], packed_outputs: PackedOutputs
+    ) -> None:
         self._path = task.found.path
         self._content = _CONTENTS[task.level]
         self._send = send
         self._batch = Batch(self._path, [], [])
         self._size = 0
         self._store = Store(task.store_dir)
-        self.archiver = Archiver(self._add_frame, self._store.read) if task.store_dir else None
+        self.archiver = None
+        if task.store_dir:
+            self.archiver = Archiver(self._add_frame, self._store.read, packed_outputs)
 
     def add(self, turn: Turn) -> ObjectId:
         frame = make_frame("turn", turn)
