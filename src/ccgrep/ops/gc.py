@@ -43,7 +43,7 @@ def gc(
     with store.lock(wait_s, warn), lock_vectors(config.store_dir, wait_s, warn):
         if config.keep == "turns":
             store_gc.drop_originals(store)
-        return collect_garbage(config, store, drops_other_models=True)
+        return collect_garbage(store, config)
 
 
 def forget(
@@ -77,7 +77,7 @@ def forget(
             copies = find_copies(store, chosen.values(), rows)
         fsio.remove(os.path.join(store.directory, "seen"))  # It names the transcripts.
         store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000, forget_lines)
-        report = collect_garbage(config, store)
+        report = collect_garbage(store)
     set_aside = tuple(list_old_stores(config.store_dir))
     machines = read_machines(config.store_dir)
     others = sorted(name for id, name in machines.names.items() if id != machines.own)

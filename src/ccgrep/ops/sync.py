@@ -71,8 +71,9 @@ def _sync(
     report = SyncReport(local.name)
     store = create_store(config.store_dir)
     with local.lock(options.wait_s):
-        remote = local.open(options.limit_rate)
+        remote = local.connect(options.limit_rate)
         listing = remote.list()
+        local.check(remote, listing)
         if not options.is_dry_run:
             report.forgotten = _forget(config, local, remote, listing, store, report, options)
         if options.is_pull:
@@ -99,7 +100,7 @@ def _forget(
         with _locked(config, store, options.wait_s):
             count = apply_tombstones(store, keys, _now_ms())
             if store.snapshot().must_collect:
-                collect_garbage(config, store)
+                collect_garbage(store)
     if keys:
         state.applied = sorted({*state.applied, *keys.values()})
         local.write_state(state)

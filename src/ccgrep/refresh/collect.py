@@ -10,17 +10,18 @@ from ccgrep.store.machines import drop_projects
 from ccgrep.store.store import Store
 
 
-def collect_garbage(config: Config, store: Store, drops_other_models: bool = False) -> GcReport:
+def collect_garbage(store: Store, model_config: Config | None = None) -> GcReport:
     """Collect garbage. Needs the locks of the store and of the vectors.
 
+    With `model_config`, also delete the vectors of models that it does not use.
     What is derived comes first: `collect_garbage` clears the mark that there is something to purge,
     so a killed process would leave it.
     """
     purge(store)
-    if os.path.isdir(os.path.join(config.store_dir, "vectors")):
+    if os.path.isdir(os.path.join(store.directory, "vectors")):
         from ccgrep.semantic.prune import drop_dead_vectors  # noqa: PLC0415 - imports numpy
 
-        drop_dead_vectors(config, store, drops_other_models)
+        drop_dead_vectors(store, model_config)
     drop_projects(store.directory, store.rows())
     report = gc.collect_garbage(store)
     sync(store)

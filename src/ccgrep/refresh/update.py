@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ccgrep.config import Config
 from ccgrep.errors import LockedError, StoreError, WriteError
-from ccgrep.fulltext.sync import configure_kinds, purge, sync
+from ccgrep.fulltext.sync import configure_kinds, sync
 from ccgrep.ingest.plan import has_same_stat, may_have_changed
 from ccgrep.ingest.report import IndexReport, Options, Progress
 from ccgrep.ingest.run import IngestRun, find_grown_rows
@@ -23,6 +23,7 @@ from ccgrep.sources.scan import Scan, scan, scan_paths
 from ccgrep.store.commit import Commit
 from ccgrep.store.gc import collect_garbage
 from ccgrep.store.lifecycle import create_store, open_store
+from ccgrep.store.lock import lock_vectors
 from ccgrep.store.manifest import SourceFile
 from ccgrep.store.store import Store
 
@@ -128,8 +129,7 @@ def build(
         if options.kinds is not None:
             configure_kinds(store, options.kinds)
         if store.snapshot().must_collect:
-            purge(store)
-            collect_garbage(store)
+            _finish_forgetting(store, options, warn)
         files = None if options.is_full else _count_unchanged(store, options)
         if files is not None:
             report = IndexReport(files_seen=files, documents=sync(store))
@@ -137,6 +137,14 @@ def build(
             report = _ingest(store, scan(list(options.roots)), options, on_progress)
     report.seconds = round(time.monotonic() - started, 3)
     return report
+
+
+def _finish_forgetting(store: Store, options: Options, warn: Callable[[str], None]) -> None:
+    """Delete what a killed process has left of forgotten sessions."""
+    from ccgrep.refresh import collect  # noqa: PLC0415 - rare
+
+    with lock_vectors(store.directory, options.wait_s, warn):
+        collect.collect_garbage(store)
 
 
 def _count_unchanged(store: Store, options: Options) -> int | None:

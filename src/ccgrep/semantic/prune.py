@@ -18,20 +18,20 @@ from ccgrep.store import fsio
 from ccgrep.store.store import Store
 
 
-def drop_dead_vectors(config: Config, store: Store, drops_other_models: bool = False) -> int:
+def drop_dead_vectors(store: Store, model_config: Config | None = None) -> int:
     """Drop the vectors of texts that no turn has any more, and return their number.
 
-    With `drops_other_models`, drop all vectors of models that are not in use. The caller holds the
-    locks of every model's directory.
+    With `model_config`, drop all vectors of models that it does not use. The caller holds the locks
+    of every model's directory.
     """
     generation = generations.current(store.directory)
     directories = model_dirs(store.directory)
     if generation is None or not directories:
         return 0
     kept = directories
-    if drops_other_models:
+    if model_config is not None:
         try:
-            models = [find_model(config), multilingual.find()]
+            models = [find_model(model_config), multilingual.find()]
             kept = [model_dir(store.directory, model.id) for model in models if model]
         except ModelError:
             kept = directories  # Without the model, its directory is unknown.
