@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager, suppress
 from itertools import product
 from pathlib import Path
 
+import pytest
+
 from ccgrep.errors import CcgrepError
 from ccgrep.store import fsck
 from tests.helpers import scale
@@ -18,25 +20,41 @@ from tests.helpers.faulty_storage import (
 from tests.helpers.fleet import Fleet, conversations
 from tests.helpers.homes import assert_same_as_fresh
 from tests.helpers.stored import write_session
+from tests.helpers.tiny_vectors import embed, embedded, keys_of, remote_keys, use_tiny_model
 
 FORGOTTEN = 2
 """The seed of the session that is forgotten."""
 
 
-def prepare(directory: Path) -> Fleet:
-    """Leave something that the first home has to pull, to push and to forget."""
-    fleet = Fleet(directory / "work")
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    """Return a fleet in which the first home has something to pull, to push and to forget.
+
+    All texts have vectors.
+    """
+    fleet = use_tiny_model(Fleet(tmp_path / "work"), monkeypatch)
+    prepare(fleet)
+    shutil.copytree(fleet.directory, tmp_path / "saved")
+    restore(fleet)
+    return fleet
+
+
+def prepare(fleet: Fleet) -> None:
     write_session(fleet[0], 1)
     forgotten = write_session(fleet[1], FORGOTTEN)
+    fleet[0].index()
+    fleet[1].index()
+    embed(fleet[0])
+    embed(fleet[1])
     fleet.settle()
     write_session(fleet[0], 3)
     write_session(fleet[1], 4)
     fleet[0].index()
     fleet[1].index()
+    embed(fleet[0])
+    embed(fleet[1])
     fleet[1].run("forget", forgotten.id)
     fleet.sync(1)
-    shutil.copytree(directory / "work", directory / "saved")
-    return fleet
 
 
 def restore(fleet: Fleet) -> None:
@@ -58,6 +76,7 @@ def check(fleet: Fleet) -> None:
     assert prompts[0] == prompts[1]
     assert sorted(prompts[0]) == ["prompt 1 0", "prompt 3 0", "prompt 4 0"]
     assert b"prompt 2 0" not in fleet.held_bytes()
+    assert remote_keys(fleet) == embedded(fleet[0]) == embedded(fleet[1]) == keys_of(fleet[0])
     for home in fleet.homes:
         report = fsck.check(home.store)
         assert (report.damaged, report.lost) == ([], [])
@@ -67,10 +86,8 @@ def check(fleet: Fleet) -> None:
 
 
 def test_every_operation_of_the_storage_fails_once(
-    tmp_path: Path, figure: Callable[[str], None]
+    fleet: Fleet, figure: Callable[[str], None]
 ) -> None:
-    fleet = prepare(tmp_path)
-    restore(fleet)
     with storage_fault() as count:
         fleet.sync(0)
     cases = list(product(range(1, count[0] + 1), FAULTS))
@@ -81,9 +98,7 @@ def test_every_operation_of_the_storage_fails_once(
     figure(f"remote: {len(chosen)} of {len(cases)} faults of the storage, nothing lost")
 
 
-def test_killed_at_every_write(tmp_path: Path, figure: Callable[[str], None]) -> None:
-    fleet = prepare(tmp_path)
-    restore(fleet)
+def test_killed_at_every_write(fleet: Fleet, figure: Callable[[str], None]) -> None:
     with killed_write(0) as count:
         fleet.sync(0)
     moments = scale.some(range(1, count[0] + 1), 5)

@@ -13,6 +13,7 @@ from tests.helpers.faulty_storage import race_before_head
 from tests.helpers.fleet import PULL, PUSH, Conversation, Fleet, conversations
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
+from tests.helpers.tiny_vectors import MODEL, embed, keys_of, remote_keys, use_tiny_model
 
 
 @pytest.fixture
@@ -155,16 +156,25 @@ def test_server_that_refuses_every_precondition_is_written_anyway(
     assert len(pulled(fleet)) == 2
 
 
-def test_no_text_id_or_path_is_readable_in_the_remote(fleet: Fleet) -> None:
-    files = [write_session(fleet[0], seed) for seed in range(1, 21)]
+def test_no_text_id_or_path_is_readable_in_the_remote(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_tiny_model(fleet, monkeypatch)
+    checkout = fleet.directory / "checkout"
+    (checkout / ".git").mkdir(parents=True)
+    (checkout / ".git" / "config").write_text('[remote "origin"]\nurl = git@host.test:octo/depot\n')
+    files = [write_session(fleet[0], seed, cwd=str(checkout)) for seed in range(1, 21)]
     fleet[0].index()
+    embed(fleet[0])
     fleet.sync(0)
+    assert (len(fleet.files("vectors")), remote_keys(fleet)) == (1, keys_of(fleet[0]))
+    assert "host.test/octo/depot" in str(fleet.remote().read_head(fleet.head_path(0).stem))
     fleet[0].run("forget", files[0].id)
     fleet.sync(0)
     stored = b"".join(path.read_bytes() + path.name.encode() for path in fleet.files())
     known = [f"prompt {seed} {turn}" for seed in range(1, 21) for turn in range(3)]
     known += [file.id for file in files] + [str(file.path) for file in files]
-    known += ["shop", "machine0", str(fleet[0].directory)]
+    known += ["shop", "machine0", str(fleet[0].directory), MODEL, "octo", "depot", "host.test"]
     hashes = [row.manifest.hex() for row in fleet[0].store.rows()] + fleet[0].store.pack_names()
     assert len(known) > 100
     assert [text for text in known + hashes if text.encode() in stored] == []

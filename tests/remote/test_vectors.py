@@ -7,72 +7,30 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from ccgrep.fulltext import generations
-from ccgrep.fulltext.surfaces import NO_TEXT, SURFACES
 from ccgrep.hashing import sha256
 from ccgrep.ops import sync as ops
 from ccgrep.ops.embed import embed_pending
-from ccgrep.semantic.prune import live_keys
-from ccgrep.semantic.vector_exchange import decode
 from ccgrep.semantic.vector_files import ROW, encode_segment
-from ccgrep.semantic.vector_writer import Batch, VectorWriter
-from ccgrep.semantic.vectors import Vectors
 from ccgrep.store.machines import read_machines
 from tests.helpers.extras import require_model
 from tests.helpers.fleet import PULL, PUSH, Fleet
-from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
-
-MODEL, DIMENSIONS = "tiny-0123456789ab", 4
+from tests.helpers.tiny_vectors import (
+    DIMENSIONS,
+    MODEL,
+    embed,
+    embedded,
+    keys_of,
+    model_dir,
+    read_vectors,
+    remote_keys,
+    use_tiny_model,
+)
 
 
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
-    """Return homes that use a model of the test's own."""
-    monkeypatch.setattr(ops, "_find_models", lambda _: {MODEL: DIMENSIONS})
-    return make_fleet(tmp_path)
-
-
-def make_fleet(directory: Path) -> Fleet:
-    fleet = Fleet(directory)
-    for home in fleet.homes:
-        home.embed = "auto"
-    return fleet
-
-
-def model_dir(home: Home) -> Path:
-    return home.store_dir / "vectors" / MODEL
-
-
-def keys_of(home: Home) -> set[int]:
-    """Return the keys of all texts of a home."""
-    generation = generations.current(str(home.store_dir))
-    assert generation is not None
-    return set(live_keys(generations.open_reader(generation.path), SURFACES).tolist()) - {NO_TEXT}
-
-
-def embed(home: Home) -> None:
-    """Give each text without vectors two, which its key determines."""
-    directory = str(model_dir(home))
-    keys = sorted(keys_of(home) - embedded(home)) * 2
-    numbers = [[key % 7, key % 11, key % 13, 1.0] for key in keys]
-    if keys:
-        matrix = np.array(numbers, np.float32) * np.float32(0.05)
-        batch = Batch(keys, [(0, 1)] * len(keys), matrix)
-        VectorWriter(home.store, directory).add(batch)
-
-
-def embedded(home: Home) -> set[int]:
-    return set(Vectors(str(model_dir(home))).keys().tolist())
-
-
-def read_vectors(home: Home) -> list[tuple[object, ...]]:
-    segments = Vectors(str(model_dir(home))).segments
-    return sorted(
-        (*row, *vector)
-        for segment in segments
-        for row, vector in zip(segment.rows.tolist(), segment.vectors.tolist(), strict=True)
-    )
+    return use_tiny_model(Fleet(tmp_path), monkeypatch)
 
 
 def sync(fleet: Fleet, number: int) -> None:
@@ -160,12 +118,6 @@ def test_forgotten_vectors_of_a_model_that_is_not_used_here_are_deleted(
     assert remote_keys(fleet) == keys_of(fleet[0]) == embedded(fleet[0])
 
 
-def remote_keys(fleet: Fleet) -> set[int]:
-    remote = fleet.remote()
-    files = [decode(remote.read_vectors(name)) for name in remote.list().vectors]
-    return {key for shared in files for key in shared.keys.tolist()}
-
-
 def test_lost_files_are_written_again(fleet: Fleet) -> None:
     write_session(fleet[0], 1)
     sync(fleet, 0)
@@ -241,7 +193,9 @@ def test_nothing_readable_is_in_a_file_of_vectors(fleet: Fleet) -> None:
 
 def test_second_machine_embeds_nothing_with_the_real_model(tmp_path: Path) -> None:
     require_model()
-    fleet = make_fleet(tmp_path)
+    fleet = Fleet(tmp_path)
+    for home in fleet.homes:
+        home.embed = "auto"
     write_session(fleet[0], 1)
     fleet[0].index()
     assert embed_pending(fleet[0].config).done == 6

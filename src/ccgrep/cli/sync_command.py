@@ -36,9 +36,7 @@ def run_sync(
         if context.is_error_terminal and not arguments.quiet:
             from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only for long work
 
-            rate = done / max(time.monotonic() - started, 0.001)
-            left = (total - done) / max(rate, 0.001)
-            text = f"{done:,}/{total:,} {what}  {rate:,.0f}/s  {left:.0f} s left"
+            text = progress_text(what, done, total, time.monotonic() - started)
             shared_bar().count(done, total, text)
 
     try:
@@ -54,6 +52,13 @@ def run_sync(
         for report in reports:
             context.write_lines(sync_lines(report, is_dry_run))
     return 1 if problems else 0
+
+
+def progress_text(what: str, done: int, total: int, seconds: float) -> str:
+    """Return how much is done, how fast, and how long the rest will take."""
+    rate = done / max(seconds, 0.001)
+    left = (total - done) / max(rate, 0.001)
+    return f"{done:,}/{total:,} {what}  {rate:,.0f}/s  {left:.0f} s left"
 
 
 def parse_rate(text: str) -> int:

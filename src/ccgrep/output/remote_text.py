@@ -27,6 +27,8 @@ def remote_fields(remotes: Sequence[RemoteInfo]) -> dict[str, Any]:
 def status_lines(status: RemoteStatus, now_ms: int) -> Iterator[str]:
     yield from remote_lines([status.remote])
     yield f"{pluralize(status.packs, 'pack')}, {byte_size(status.bytes)}"
+    if status.forgotten:
+        yield _describe_forgets(status)
     for machine in status.machines:
         this = " (this machine)" if machine.is_this else ""
         if machine.pushed is None:
@@ -34,8 +36,15 @@ def status_lines(status: RemoteStatus, now_ms: int) -> Iterator[str]:
             continue
         age = short_age(machine.pushed, now_ms)
         sessions = pluralize(machine.sessions or 0, "session")
-        late = ", has not forgotten all that others forgot" if machine.missing_forgets else ""
-        yield f"{one_line(machine.name)}{this}: pushed {age} ago, {sessions}{late}"
+        yield f"{one_line(machine.name)}{this}: pushed {age} ago, {sessions}"
+
+
+def _describe_forgets(status: RemoteStatus) -> str:
+    """Return which machines have confirmed that they forgot what any machine has forgotten."""
+    done = [one_line(one.name) for one in status.machines if not one.missing_forgets]
+    late = [one_line(one.name) for one in status.machines if one.missing_forgets]
+    text = f"forgotten sessions: confirmed by {', '.join(done) or 'no machine'}"
+    return f"{text}, not yet by {', '.join(late)}" if late else text
 
 
 def status_fields(status: RemoteStatus) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import ObjectId
 from ccgrep.remote.head import SharedSession
 from ccgrep.remote.keys import NO_KEY, Key, format_key, parse_key
-from ccgrep.remote.remote import Remote
+from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.storage import Storage, ThrottledStorage, open_storage
 from ccgrep.store import fsio
 from ccgrep.store.access import check_usable
@@ -79,7 +79,8 @@ class State(Struct, omit_defaults=True):
     `writes` has sequence and nonce of the last head that the remote confirmed, and of those that
     this machine was about to write since.
     `applied` and `purged` are tombstones: those whose sessions are deleted here, and those whose
-    objects are also deleted from the packs of the remote.
+    objects are also deleted from the packs of the remote. `checked` are the tags of FORMAT and of
+    the file in `keys/` that were checked.
     """
 
     writes: list[tuple[int, str]] = []
@@ -87,6 +88,7 @@ class State(Struct, omit_defaults=True):
     applied: list[str] = []
     purged: list[str] = []
     pushed: Pushed | None = None
+    checked: list[str] = []
 
 
 class SharedRow(Struct, frozen=True, array_like=True):
@@ -156,16 +158,28 @@ class LocalRemote:
         return parse_key(text) if text else NO_KEY
 
     def open(self, limit_rate: int | None = None) -> Remote:
-        """Open the remote, and check that it is one of this key.
+        """Open the remote, and check that it is one of this key."""
+        remote = self.connect(limit_rate)
+        remote.check()
+        return remote
+
+    def connect(self, limit_rate: int | None = None) -> Remote:
+        """Open the remote without a request.
 
         `limit_rate` is the number of bytes to transfer per second, on average.
         """
         storage = open_wrapped(self.read_config())
         if limit_rate is not None:
             storage = ThrottledStorage(storage, limit_rate)
-        remote = Remote(storage, self.read_key())
-        remote.check()
-        return remote
+        return Remote(storage, self.read_key())
+
+    def check(self, remote: Remote, listing: Listing) -> None:
+        """Check that a remote is one of this key, unless a check has read the same files."""
+        state, checked = self.read_state(), remote.identify(listing)
+        if not checked or state.checked != checked:
+            remote.check()
+            state.checked = checked
+            self.write_state(state)
 
     def read_state(self) -> State:
         try:
@@ -201,6 +215,11 @@ class LocalRemote:
     def read_vector_keys(self) -> dict[str, bytes]:
         """Return the keys in each file of vectors that this machine has written or read."""
         return self._read_hints("vectors")
+
+    def list_vectors(self) -> set[str]:
+        """Return the names of these files, without reading their keys."""
+        path = self.path("vectors")
+        return set(os.listdir(path)) if os.path.isdir(path) else set()
 
     def write_vector_keys(self, name: str, keys: bytes) -> None:
         fsio.make_dir(self.path("vectors"))

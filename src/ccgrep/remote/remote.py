@@ -70,6 +70,11 @@ class Remote:
             "machine with `ccgrep remote key export FILE`, and add the remote with --key FILE"
         )
 
+    def identify(self, listing: Listing) -> list[str]:
+        """Return the tags of the files that `check` reads: while they stay, so does its result."""
+        paths = ("FORMAT", self._key_path())
+        return [file.tag for file in listing.others if file.path in paths]
+
     def _check_key(self) -> None:
         path = self._key_path()
         try:

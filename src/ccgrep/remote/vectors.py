@@ -63,7 +63,7 @@ def take_vectors(
 ) -> Taken:
     """Fetch the vectors of the heads that were read, and add those that this machine lacks."""
     taken = Taken()
-    unknown = listing.vectors.keys() - local.read_vector_keys().keys()
+    unknown = listing.vectors.keys() - local.list_vectors()
     shared = _list_shared(local.read_state(), listing)
     wanted = {model: names & unknown for model, names in shared.items() if names & unknown}
     models = find_models() if wanted else {}
