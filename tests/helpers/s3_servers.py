@@ -58,6 +58,9 @@ def _weed(directory: Path, port: int) -> list[str]:
         "volume.max": "20",
         "master.volumeSizeLimitMB": "1024",
         "s3.port": str(port),
+        # Otherwise two servers want the same ports.
+        "s3.port.iceberg": "0",
+        "s3.port.lance": "0",
         **{f"{name}.port": str(number) for name, number in ports.items()},
         **{name: str(number) for name, number in grpc.items()},
     }

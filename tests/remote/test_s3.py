@@ -1,15 +1,18 @@
 """Remotes in buckets of real S3 servers."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from ccgrep.errors import ClonedMachineError, RemoteError
+from ccgrep.errors import CcgrepError, ClonedMachineError, RemoteError
+from ccgrep.ops.sync import fsck_remote
 from ccgrep.remote.storage import ChangedFileError, MissingFileError, Storage, open_storage
-from tests.helpers import s3_servers
+from tests.helpers import s3_servers, scale
+from tests.helpers.faulty_proxy import NETWORK_FAULTS, faulty_proxy
 from tests.helpers.faulty_storage import race_before_head
 from tests.helpers.fleet import PUSH, Fleet, conversations
 from tests.helpers.stored import write_session
@@ -96,6 +99,45 @@ def test_clone_is_noticed_at_once_or_with_the_next_push(
     fleet[loser].index()
     with pytest.raises(ClonedMachineError, match="another machine pushes as 'machine0'"):
         fleet.sync(loser, PUSH)
+
+
+def test_every_request_fails_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], None]
+) -> None:
+    """A machine pulls one session and pushes another. A request fails; the next sync repairs it."""
+    for name, value in s3_servers.CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    with (
+        s3_servers.serve("seaweedfs", tmp_path / "server") as upstream,
+        faulty_proxy(upstream) as proxy,
+    ):
+        fleet = Fleet(tmp_path, 2, s3_servers.url("cc"), proxy.endpoint)
+        fleet.settle()
+        prepare_case(fleet, 1)
+        proxy.break_request(0, "status 500")
+        fleet.sync(0)
+        cases = list(product(range(1, proxy.requests + 1), NETWORK_FAULTS))
+        chosen = [cases[number] for number in scale.some(range(len(cases)), 6)]
+        for seed, (at, fault) in enumerate(chosen, start=2):
+            prepare_case(fleet, seed)
+            proxy.break_request(at, fault)
+            with suppress(CcgrepError):
+                fleet.sync(0)
+            proxy.break_request(0, fault)
+            fleet.sync(0)
+            fleet.sync(1)
+            assert len(conversations(fleet[0])) == 2 * seed
+            assert conversations(fleet[0]) == conversations(fleet[1])
+        assert fsck_remote(fleet[0].config, "r", reads_data=True).is_clean
+    figure(f"remote: {len(chosen)} of {len(cases)} faults of HTTP requests, nothing lost")
+
+
+def prepare_case(fleet: Fleet, seed: int) -> None:
+    write_session(fleet[0], 2 * seed)
+    write_session(fleet[1], 2 * seed + 1)
+    fleet[0].index()
+    fleet[1].index()
+    fleet.sync(1)
 
 
 def test_server_that_is_down_is_named(tmp_path: Path) -> None:
