@@ -83,6 +83,7 @@ def test_search_output_is_inert(hostile: Home, name: str) -> None:
 OTHERS = (
     "list", "list --json", "list --tree", "brief -n0", "brief -n0 --json", "status -v",
     "log", "log --json", "log --format {time}{session}{path}{project}{prompt}{answer}",
+    "status --by project", "prune --older-than 1m --dry-run",
     "status --json", "index --full -v", "fsck", "fsck --json", "gc --json", "blame touched.py",
     "blame touched.py --json", "settings", "settings --json", "model", "stats", "stats --json",
     "stats tools", "stats tools --json", "stats tools --by project", "stats bash",

@@ -46,8 +46,8 @@ def file(home: Home) -> ClaudeFile:
 
 def test_every_reading_command_is_tried_here() -> None:
     refreshing = {name for name, command in COMMANDS.items() if NO_REFRESH in command.options}
-    # tests/remote tries the last two, and test_mark.py tries unmark.
-    assert refreshing == {*READING, "search", "pick", "unmark", "push", "sync"}
+    # tests/remote tries the last two, test_mark.py tries unmark, and test_prune.py prune.
+    assert refreshing == {*READING, "search", "pick", "unmark", "prune", "push", "sync"}
 
 
 @pytest.mark.parametrize("words", READING.values(), ids=READING)

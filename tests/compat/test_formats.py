@@ -25,6 +25,7 @@ ARGUMENTS = {
     "forget": ["cd613e30"],
     "restore": ["cd613e30"],
     "resume": ["cd613e30"],
+    "prune": ["--older-than", "1d", "--dry-run"],
     "show": ["cd613e30"],
     "unmark": ["cd613e30"],
 }

@@ -37,6 +37,8 @@ CONFLICTS = {
     "show": ("--json --raw --save", "--budget | --raw --save", "--full | --json --raw --save"),
     "stats": ("--settings | --json",),
     "restore": ("--versions | --version --to --dry-run --force",),
+    "prune": ("--list | --older-than --dry-run --yes", "--dry-run --yes"),
+    "status": ("--by -v",),
     "setup": ("--remove | --hook --recall",),
 }
 

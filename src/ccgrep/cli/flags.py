@@ -431,8 +431,22 @@ _TABLE = (
         "show what is indexed and what is out of date",
         "Prints the number of sessions and turns in the store, its size, and how many transcripts "
         "have changed since the last run.",
-        (ROOT, Option(("-v", "--verbose"), "also print where transcripts are damaged"), JSON),
-        examples=(("ccgrep status --json | jq .behind", "see how much is not indexed yet"),),
+        (
+            Option(
+                ("--by",),
+                "print the size of each project instead. The lines have bytes on disk, bytes in "
+                "the store, sessions, turns and the project, the largest first.",
+                "WHAT",
+                ("project",),
+            ),
+            ROOT,
+            Option(("-v", "--verbose"), "also print where transcripts are damaged"),
+            JSON,
+        ),
+        examples=(
+            ("ccgrep status --json | jq .behind", "see how much is not indexed yet"),
+            ("ccgrep status --by project | head -5", "see which projects take most space"),
+        ),
     ),
     Command(
         "list",
@@ -751,6 +765,38 @@ _TABLE = (
         ),
         exit_status=((0, "success"), (1, "no project matches")),
         common=tuple("--by --suggest -p --here --since --until -n --json".split()),
+    ),
+    Command(
+        "prune",
+        "delete transcripts that the store can restore",
+        "Deletes old transcripts of Claude Code and Codex from disk, but only those that the "
+        "store can write back byte for byte: just before it deletes one, ccgrep reads it and "
+        "what the store has, and compares size and SHA-256. Asks first. Prints STATE, SIZE and "
+        "PATH of each transcript that is old enough. Everything stays searchable, and `ccgrep "
+        "restore` or `resume` brings a transcript back.",
+        (
+            Option(
+                ("--older-than",),
+                "choose transcripts that did not change since TIME. TIME is an age such as 90d, "
+                "or a date.",
+                "TIME",
+            ),
+            Option(("-n", "--dry-run"), "print what could be deleted, and delete nothing"),
+            Option(("-y", "--yes"), "do not ask"),
+            Option(("--list",), "list the transcripts that were deleted, and when"),
+            NO_WAIT,
+            QUIET,
+            NO_REFRESH,
+            JSON,
+        ),
+        examples=(
+            ("ccgrep prune --older-than 90d --dry-run", "see how much space that frees"),
+            (
+                "ccgrep prune --list | cut -f2",
+                "list the sessions whose transcripts are deleted",
+            ),
+        ),
+        exit_status=((0, "success"), (1, "not confirmed")),
     ),
     Command(
         "restore",

@@ -19,6 +19,7 @@ from ccgrep.store.lineage import add_descendants, find_copies
 from ccgrep.store.lock import lock_vectors
 from ccgrep.store.machines import read_machines
 from ccgrep.store.manifest import Row
+from ccgrep.store.pruned import drop_sessions
 
 
 class ForgetReport(Struct, frozen=True):
@@ -76,6 +77,7 @@ def forget(
                     add_descendants(row, rows, chosen, with_superseded=True)
             copies = find_copies(store, chosen.values(), rows)
         fsio.remove(os.path.join(store.directory, "seen"))  # It names the transcripts.
+        drop_sessions(store, chosen.keys())
         store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000, forget_lines)
         report = collect_garbage(store)
     set_aside = tuple(list_old_stores(config.store_dir))

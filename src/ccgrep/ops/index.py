@@ -15,6 +15,7 @@ from ccgrep.sources.scan import scan
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import create_store, new_store_dir, swap
 from ccgrep.store.lock import network_filesystem
+from ccgrep.store.pruned import read_pruned, write_pruned
 from ccgrep.store.store import Store
 
 
@@ -63,6 +64,7 @@ def recreate(
             carry_over(new, old, scan(list(config.roots)))
             sync(new)
         _copy_remotes(config.store_dir, new_dir)
+        write_pruned(new, read_pruned(old))
         return report, swap(config.store_dir, time.time_ns() // 1_000_000)
 
 

@@ -1,0 +1,147 @@
+"""The prune verb: delete transcripts of the clients that the store can restore byte for byte.
+
+A transcript is deleted only if the store, read back at that moment, gives a file of the same size
+and SHA-256. It must not have changed meanwhile. Only the agents' own directories are pruned, never
+those of a backup that `index --root` read.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import Literal
+
+from msgspec import Struct
+
+from ccgrep.config import Config
+from ccgrep.errors import StoreError
+from ccgrep.sources.files import open_side_file
+from ccgrep.store import fsio
+from ccgrep.store.lifecycle import open_store, read_consistently
+from ccgrep.store.manifest import SourceFile
+from ccgrep.store.originals import iterate_parts
+from ccgrep.store.pruned import PrunedFile, read_pruned, write_pruned
+from ccgrep.store.store import Store
+
+_AGENTS = ("claude_code", "codex")
+_BLOCK = 1024 * 1024
+PruneState = Literal["deletable", "deleted", "not stored", "changed", "unreadable"]
+
+
+class Candidate(Struct, frozen=True):
+    """A transcript that is old enough, and whether the store can give it back."""
+
+    path: str
+    session: str
+    size: int
+    state: PruneState
+    sha256: str = ""
+    stamp: tuple[int, int, int, int] = (0, 0, 0, 0)  # device, inode, size and mtime
+
+
+def find_candidates(
+    config: Config, before_ms: int, on_file: Callable[[int, int], None] = lambda *_: None
+) -> list[Candidate]:
+    """Return the transcripts that did not change since `before_ms`, each one verified."""
+
+    def find(store: Store) -> list[Candidate]:
+        files = list(_old_files(config, store, before_ms))
+        found = []
+        for number, (session, file) in enumerate(files):
+            on_file(number, len(files))
+            found.append(_verify(store, session, file))
+        return sorted(found, key=lambda one: one.path)
+
+    return read_consistently(config.store_dir, find)
+
+
+def prune(
+    config: Config,
+    candidates: Iterable[Candidate],
+    now_ms: int,
+    wait_s: float = 10.0,
+    warn: Callable[[str], None] = lambda _: None,
+) -> list[Candidate]:
+    """Delete the deletable transcripts, each verified once more just before."""
+    chosen = [one for one in candidates if one.state == "deletable"]
+    store = open_store(config.store_dir)
+    with store.lock(wait_s, warn):
+        listed = read_pruned(store)
+        files = {(row.session.id, file.path): file for row in store.rows() for file in row.files}
+        entries = [PrunedFile(now_ms, o.session, o.size, o.sha256, o.path) for o in chosen]
+        write_pruned(store, [*listed, *entries])  # First, so that nothing is deleted silently.
+        done = [_delete(store, one, files.get((one.session, one.path))) for one in chosen]
+        kept = [entry for entry, one in zip(entries, done, strict=True) if one.state == "deleted"]
+        if len(kept) < len(entries):
+            write_pruned(store, [*listed, *kept])
+    return done
+
+
+def list_pruned(config: Config) -> list[PrunedFile]:
+    """Return the transcripts that were deleted, the oldest first."""
+    return read_consistently(config.store_dir, read_pruned)
+
+
+def _old_files(config: Config, store: Store, before_ms: int) -> Iterator[tuple[str, SourceFile]]:
+    """Yield the transcripts below the agents' directories that are old enough."""
+    roots = {os.path.realpath(root.path) for root in config.roots}
+    for row in store.rows():
+        if row.session.source not in _AGENTS:
+            continue
+        for file in row.files:
+            if os.path.realpath(file.root) not in roots:
+                continue
+            try:
+                status = os.lstat(file.path)
+            except OSError:
+                continue
+            if status.st_mtime_ns < before_ms * 1_000_000:
+                yield row.session.id, file
+
+
+def _verify(store: Store, session: str, file: SourceFile) -> Candidate:
+    """Compare a transcript with what the store would restore."""
+    opened = open_side_file(file.path)
+    if opened is None:
+        return Candidate(file.path, session, 0, "unreadable")
+    with opened:
+        before = _stamp(os.fstat(opened.fileno()))
+        digest = sha256()
+        while block := opened.read(_BLOCK):
+            digest.update(block)
+        after = _stamp(os.fstat(opened.fileno()))
+    state: PruneState = "deletable"
+    if before != after:
+        state = "changed"
+    elif not _restores(store, file, after[2], digest.digest()):
+        state = "not stored"
+    return Candidate(file.path, session, after[2], state, digest.hexdigest(), after)
+
+
+def _restores(store: Store, file: SourceFile, size: int, digest: bytes) -> bool:
+    """Return whether the stored bytes of a file have this size and SHA-256."""
+    if file.stored_bytes != size:
+        return False
+    stored = sha256()
+    try:
+        for part in iterate_parts(file.parts, store.read):
+            stored.update(part)
+    except StoreError:
+        return False
+    return stored.digest() == digest
+
+
+def _delete(store: Store, one: Candidate, file: SourceFile | None) -> Candidate:
+    if file is None:
+        return Candidate(one.path, one.session, one.size, "not stored")
+    now = _verify(store, one.session, file)
+    if now.state != "deletable" or (now.sha256, now.stamp) != (one.sha256, one.stamp):
+        state: PruneState = "changed" if now.state == "deletable" else now.state
+        return Candidate(one.path, one.session, one.size, state)
+    if not os.path.exists(one.path) or _stamp(os.lstat(one.path)) != now.stamp:
+        return Candidate(one.path, one.session, one.size, "changed")
+    fsio.remove(one.path)
+    return Candidate(one.path, one.session, one.size, "deleted", one.sha256, one.stamp)
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
