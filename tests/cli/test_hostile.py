@@ -125,7 +125,7 @@ def test_exported_documents_are_inert(hostile: Home, form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", ["stats", "stats tools", "stats bash", "stats tokens", "log", "status"]
+    "typed", ["stats", "stats cost", "stats tools", "stats bash", "stats tokens", "log", "status"]
 )
 def test_charts_on_a_terminal_are_inert(hostile: Home, typed: str) -> None:
     seen = on_terminal(hostile, *typed.split(), "-n0" if typed != "status" else "-v")

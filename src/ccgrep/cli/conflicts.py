@@ -35,7 +35,7 @@ CONFLICTS = {
         "-q -v",
     ),
     "show": ("--json --raw --save", "--budget | --raw --save", "--full | --json --raw --save"),
-    "stats": ("--settings | --json",),
+    "stats": ("--settings | --json", "--html | --json -n --color --by --suggest"),
     "restore": ("--versions | --version --to --dry-run --force",),
     "prune": ("--list | --older-than --dry-run --yes", "--dry-run --yes"),
     "status": ("--by -v",),

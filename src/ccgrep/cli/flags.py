@@ -724,6 +724,13 @@ _TABLE = (
                 "USD",
             ),
             Option(
+                ("--html",),
+                "write a page with charts to FILE, and print its path. It needs no network and no "
+                "scripts: activity, tokens and cost over time, models, projects and tools.",
+                "FILE",
+                completion="file",
+            ),
+            Option(
                 ("--suggest",),
                 "suggest permission rules that are safe to allow. For `stats bash`. The most "
                 "useful rules come first.",
@@ -761,6 +768,7 @@ _TABLE = (
             ("ccgrep stats --since 7d", "see what happened this week"),
             ("ccgrep stats tokens --by day -p shopfront", "see a project's tokens by day"),
             ("ccgrep stats cost --by month", "see what each month cost at list prices"),
+            ("ccgrep stats --html stats.html", "write a page with charts"),
             ("ccgrep stats bash --suggest", "find commands to allow without asking"),
         ),
         exit_status=((0, "success"), (1, "no project matches")),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ccgrep.output.calendar import heat_map
 from ccgrep.output.formatting import format_usd, local_time, pluralize
 from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.output.style import Style
@@ -90,6 +91,8 @@ def overview(report: Overview, limit: int, width: int, style: Style) -> Iterator
     yield f"Tokens     {format_tokens(report.tokens)}"
     if report.first is not None:
         yield f"Time       {local_time(report.first)} to {local_time(report.last)}"
+    days = {group.name: group.turns for group in report.days}
+    yield from heat_map("Activity (turns a day)", days, width, style)
     yield from chart("Sources (turns)", _groups(report.sources), width, style)
     yield from chart("Busiest projects (turns)", _groups(report.projects[:most]), width, style)
     yield from chart("Busiest days (turns)", _groups(report.days[:most]), width, style)

@@ -18,7 +18,7 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.output.style import Style
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.stats.prices import TRILLION, read_prices
-from ccgrep.stats.report import Dimension, Report
+from ccgrep.stats.report import Dimension, Overview, Report, TokenReport
 from ccgrep.stats.suggest import review, suggest
 from ccgrep.stats.tallies import Progress
 from ccgrep.text import one_line, redact
@@ -26,6 +26,7 @@ from ccgrep.text import one_line, redact
 _ON_TERMINAL = 10
 _DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "day", "week")
 _COST_DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "month", "day")
+_PAGE_DIMENSIONS: tuple[Dimension, ...] = ("project", "model", "week")
 _MAX_BUDGET = 10**6
 
 
@@ -52,16 +53,36 @@ def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | Non
 
             shared_bar().count(progress.done, progress.shards, "counting")
 
+    if arguments.html is not None and kind:
+        raise UsageError(f"--html shows everything: leave out {kind}")
     config = context.config()
     filters = parse_filters(arguments, context, config)
     warn = make_feedback(arguments, context).warn
-    prices = read_prices(config.prices) if kind in ("tokens", "cost") else None
+    needs_prices = kind in ("tokens", "cost") or arguments.html is not None
+    prices = read_prices(config.prices) if needs_prices else None
     request = ops.StatsRequest(config, filters, on_progress, warn, refresh, prices)
     try:
+        if arguments.html is not None:
+            return _write_page(request, arguments, context)
         lines = _REPORTS[kind](request, _format(arguments, context))
     finally:
         clear_progress_bar()
     context.write_lines(lines)
+    return 0
+
+
+def _write_page(request: ops.StatsRequest, arguments: Arguments, context: Context) -> int:
+    """Write the page with charts and print its path."""
+    from ccgrep.ops.save_file import write_file  # noqa: PLC0415 - only for --html
+    from ccgrep.output.stats_page import page_lines  # noqa: PLC0415
+
+    def make(report: Report) -> tuple[Overview, TokenReport]:
+        return report.overview(), report.tokens(_PAGE_DIMENSIONS, by_cost=True)
+
+    (overview, tokens), _ = ops.make_report(request, make)
+    lines = page_lines(overview, tokens, "Coding agents")
+    write_file(arguments.html, "".join(f"{line}\n" for line in lines))
+    context.write(one_line(arguments.html))
     return 0
 
 
