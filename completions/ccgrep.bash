@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
+        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | prune | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
     esac
     return 1
 }
@@ -25,6 +25,7 @@ _ccgrep_commands() {
         export$'\t''export sessions as Markdown, HTML or JSON'
         blame$'\t''list the turns that read or changed a file'
         stats$'\t''count sessions, tools and tokens; suggest permissions'
+        prune$'\t''delete transcripts that the store can restore'
         restore$'\t''write deleted transcripts back to disk'
         resume$'\t''print or run the command that resumes a session'
         mcp$'\t''run an MCP server on standard input and output'
@@ -184,6 +185,7 @@ _ccgrep_options() {
             ;;
         status)
             candidates=(
+                --by$'\t''print the size of each project instead'
                 --root$'\t''read transcripts below DIR instead of the default directories'
                 -v$'\t''also print where transcripts are damaged'
                 --verbose$'\t''also print where transcripts are damaged'
@@ -405,6 +407,7 @@ _ccgrep_options() {
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --by$'\t''group by project, model, day, week, month or session'
                 --budget$'\t''compare the cost with this many dollars'
+                --html$'\t''write a page with charts to FILE, and print its path'
                 --suggest$'\t''suggest permission rules that are safe to allow'
                 --settings$'\t''print the rules for Claude Code'"'"'s settings.json'
                 --include-reviewed$'\t''also print the exact commands that you have reviewed'
@@ -417,6 +420,23 @@ _ccgrep_options() {
                 --json$'\t''print one JSON object'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
                 --no-refresh$'\t''do not ingest changed transcripts first'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        prune)
+            candidates=(
+                --older-than$'\t''choose transcripts that did not change since TIME'
+                -n$'\t''print what could be deleted, and delete nothing'
+                --dry-run$'\t''print what could be deleted, and delete nothing'
+                -y$'\t''do not ask'
+                --yes$'\t''do not ask'
+                --list$'\t''list the transcripts that were deleted, and when'
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --no-refresh$'\t''do not ingest changed transcripts first'
+                --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -601,7 +621,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | prune:--older-than | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
             kind=
             ;;
         search:--surface)
@@ -679,6 +699,11 @@ _ccgrep_values() {
                 never
             )
             ;;
+        status:--by)
+            candidates=(
+                project
+            )
+            ;;
         export:-f | export:--format)
             candidates=(
                 md
@@ -686,7 +711,7 @@ _ccgrep_values() {
                 json
             )
             ;;
-        export:-o | export:--output | remote:--key)
+        export:-o | export:--output | stats:--html | remote:--key)
             kind=file
             ;;
         stats:--by)

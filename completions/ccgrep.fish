@@ -3,7 +3,7 @@
 function __ccgrep_is -d 'Test whether the command line runs this command'
     set -l words (commandline -opc)
     set -l command search
-    if set -q words[2]; and contains -- $words[2] search pick index status list log mark unmark brief show export blame stats restore resume mcp model settings setup completions fsck gc secrets forget remote push pull sync
+    if set -q words[2]; and contains -- $words[2] search pick index status list log mark unmark brief show export blame stats prune restore resume mcp model settings setup completions fsck gc secrets forget remote push pull sync
         set command $words[2]
     end
     test $command = $argv[1]
@@ -32,6 +32,7 @@ complete -c ccgrep -n __ccgrep_is_first -a show -d 'print a session or a turn as
 complete -c ccgrep -n __ccgrep_is_first -a export -d 'export sessions as Markdown, HTML or JSON'
 complete -c ccgrep -n __ccgrep_is_first -a blame -d 'list the turns that read or changed a file'
 complete -c ccgrep -n __ccgrep_is_first -a stats -d 'count sessions, tools and tokens; suggest permissions'
+complete -c ccgrep -n __ccgrep_is_first -a prune -d 'delete transcripts that the store can restore'
 complete -c ccgrep -n __ccgrep_is_first -a restore -d 'write deleted transcripts back to disk'
 complete -c ccgrep -n __ccgrep_is_first -a resume -d 'print or run the command that resumes a session'
 complete -c ccgrep -n __ccgrep_is_first -a mcp -d 'run an MCP server on standard input and output'
@@ -137,6 +138,7 @@ complete -c ccgrep -n '__ccgrep_is index' -s q -l quiet -d 'print only errors'
 complete -c ccgrep -n '__ccgrep_is index' -s v -l verbose -d 'print the name of each transcript that is read'
 complete -c ccgrep -n '__ccgrep_is index' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is index' -s h -l help -d 'print help'
+complete -c ccgrep -n '__ccgrep_is status' -l by -x -a 'project' -d 'print the size of each project instead'
 complete -c ccgrep -n '__ccgrep_is status' -l root -x -a '(__fish_complete_directories)' -d 'read transcripts below DIR instead of the default directories'
 complete -c ccgrep -n '__ccgrep_is status' -s v -l verbose -d 'also print where transcripts are damaged'
 complete -c ccgrep -n '__ccgrep_is status' -l json -d 'print one JSON object'
@@ -288,6 +290,7 @@ complete -c ccgrep -n '__ccgrep_is stats' -l tag -x -k -a '(__ccgrep_live tag)' 
 complete -c ccgrep -n '__ccgrep_is stats' -l max-sessions -x -d 'limit to the N most recent sessions'
 complete -c ccgrep -n '__ccgrep_is stats' -l by -x -a 'project model day week month session' -d 'group by project, model, day, week, month or session'
 complete -c ccgrep -n '__ccgrep_is stats' -l budget -x -d 'compare the cost with this many dollars'
+complete -c ccgrep -n '__ccgrep_is stats' -l html -r -F -d 'write a page with charts to FILE, and print its path'
 complete -c ccgrep -n '__ccgrep_is stats' -l suggest -d 'suggest permission rules that are safe to allow'
 complete -c ccgrep -n '__ccgrep_is stats' -l settings -d 'print the rules for Claude Code\'s settings.json'
 complete -c ccgrep -n '__ccgrep_is stats' -l include-reviewed -d 'also print the exact commands that you have reviewed'
@@ -299,6 +302,15 @@ complete -c ccgrep -n '__ccgrep_is stats' -l no-redact -d 'print secrets instead
 complete -c ccgrep -n '__ccgrep_is stats' -l no-refresh -d 'do not ingest changed transcripts first'
 complete -c ccgrep -n '__ccgrep_is stats' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is stats' -n 'not __ccgrep_is_first' -x -a 'tools bash tokens cost'
+complete -c ccgrep -n '__ccgrep_is prune' -l older-than -x -d 'choose transcripts that did not change since TIME'
+complete -c ccgrep -n '__ccgrep_is prune' -s n -l dry-run -d 'print what could be deleted, and delete nothing'
+complete -c ccgrep -n '__ccgrep_is prune' -s y -l yes -d 'do not ask'
+complete -c ccgrep -n '__ccgrep_is prune' -l list -d 'list the transcripts that were deleted, and when'
+complete -c ccgrep -n '__ccgrep_is prune' -l no-wait -d 'fail at once if another ccgrep is writing'
+complete -c ccgrep -n '__ccgrep_is prune' -s q -l quiet -d 'print only errors'
+complete -c ccgrep -n '__ccgrep_is prune' -l no-refresh -d 'do not ingest changed transcripts first'
+complete -c ccgrep -n '__ccgrep_is prune' -l json -d 'print one JSON object'
+complete -c ccgrep -n '__ccgrep_is prune' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is restore' -l to -x -a '(__fish_complete_directories)' -d 'write below DIR instead, as below ~/.claude or ~/.codex'
 complete -c ccgrep -n '__ccgrep_is restore' -s n -l dry-run -d 'print what would be written, and write nothing'
 complete -c ccgrep -n '__ccgrep_is restore' -l force -d 'replace files that differ'
