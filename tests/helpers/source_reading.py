@@ -75,7 +75,8 @@ def read_bytes(
     stream = io.BytesIO(data)
     stream.seek(start.offset)
     reader = load_reader(source)
-    found = FoundFile(str(path), source, "session", str(root), len(data), 0, 0)
+    container = str(path).rpartition("#")[0]
+    found = FoundFile(str(path), source, "session", str(root), len(data), 0, 0, 0, container)
     identity = reader.identify(str(path))
     return reader.read(Input(stream, start, identity, _keep, before or Checkpoint()), found)
 

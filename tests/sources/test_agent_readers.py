@@ -145,6 +145,21 @@ chat_changes = st.one_of(
         optional={"i": st.integers(-1, 3)},
     ),
 )
+ide_rows = st.one_of(
+    st.fixed_dictionaries({"composer": st.fixed_dictionaries({"name": words})}),
+    st.fixed_dictionaries(
+        {
+            "bubble": st.fixed_dictionaries(
+                {"bubbleId": uuids, "type": st.integers(1, 2), "text": words, "createdAt": times},
+                optional={
+                    "toolFormerData": st.dictionaries(
+                        st.sampled_from(["name", "rawArgs", "params", "result", "status"]), words
+                    )
+                },
+            )
+        }
+    ),
+)
 
 
 class Kind(NamedTuple):
@@ -163,6 +178,7 @@ KINDS = {
     "chat": Kind("copilot_chat", chat_changes, "hash/chatSessions/some-id.jsonl"),
     "chat document": Kind("copilot_chat", chat_changes, "hash/chatSessions/some-id.json"),
     "cursor": Kind("cursor", cursor_records, "projects/shop/agent-transcripts/some/some.jsonl"),
+    "cursor chat": Kind("cursor", ide_rows, "globalStorage/state.vscdb#some-id"),
     "qwen": Kind("qwen", qwen_records, "projects/shop/chats/some-id.jsonl"),
 }
 kinds = st.sampled_from(sorted(KINDS))
@@ -180,7 +196,7 @@ def read(name: str, data: bytes) -> Any:
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if "document" not in name])
-@settings(max_examples=scale.of(60, 300), deadline=None)
+@settings(max_examples=scale.of(40, 300), deadline=None)
 @given(data=st.data())
 def test_resumed_reading_equals_a_full_one(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]
@@ -192,7 +208,7 @@ def test_resumed_reading_equals_a_full_one(name: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("name", list(KINDS))
-@settings(max_examples=scale.of(40, 200), deadline=None)
+@settings(max_examples=scale.of(25, 200), deadline=None)
 @given(data=st.data())
 def test_readers_accept_any_bytes(name: str, data: st.DataObject) -> None:
     content = data.draw(st.binary(max_size=300) | file_of(KINDS[name].records))
@@ -202,7 +218,7 @@ def test_readers_accept_any_bytes(name: str, data: st.DataObject) -> None:
     assert reading.end_crc == zlib.crc32(content[: reading.end])
 
 
-@settings(max_examples=scale.of(150, 500), deadline=None)
+@settings(max_examples=scale.of(80, 500), deadline=None)
 @given(
     kinds,
     st.dictionaries(keys, json_anything, max_size=5),

@@ -1,5 +1,8 @@
 """Reads the transcripts of Cursor: `projects/<project>/agent-transcripts/<id>/<id>.jsonl`.
 
+The IDE's database has the same sessions with outputs and times (`cursor_ide.py`). A transcript of a
+chat that is there is left out.
+
 A line is a message, or the end of a turn. It has neither an id nor a directory, and a time only in
 the text of a prompt. A folder is named after the project's path, which cannot be decoded: the
 directory is the one among the paths in tool calls that has this name.
@@ -7,6 +10,7 @@ directory is the one among the paths in tool calls that has this name.
 
 import os
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -14,16 +18,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.model import Session, Text
+from ccgrep.sources import cursor_ide
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionIdentity, SessionReading, make_reading
-from ccgrep.sources.scan import FoundFile, Listing
+from ccgrep.sources.registry import ALL_APPS
+from ccgrep.sources.scan import VIRTUAL, FoundFile, Listing, split_virtual
 from ccgrep.sources.titles import choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import as_string, count_type, find_project, parse_time, uuid_bytes
 
 _MAX_TITLE_CHARS = 400
 _FOLDER = "agent-transcripts"
+_IDE = ("Cursor", "User", "globalStorage")
 _QUERY = re.compile(r"(?s)<user_query>\n?(.*?)\n?</user_query>")
 _TIME = re.compile(
     r"<timestamp>\w+, (\w{3})\w* (\d{1,2}), (\d{4}),? (?:at )?(\d{1,2}):(\d{2})[ \u202f]?([AP]M)"
@@ -36,7 +43,12 @@ _MAX_PATH_CHARS = 1024
 
 
 def list_files(listing: Listing) -> None:
-    """Add the transcripts of each project, and those of sub-agents."""
+    """Add the transcripts of each project and of sub-agents, or the chats of the IDE."""
+    database = os.path.join(listing.root.path, cursor_ide.NAME)
+    if os.path.exists(database):
+        cursor_ide.list_chats(listing, database)
+        return
+    known = _list_chats_of_ide(listing.root.path)
     for project in listing.list_folder(os.path.join(listing.root.path, "projects")):
         if not project.is_dir(follow_symlinks=False):
             continue
@@ -48,10 +60,29 @@ def list_files(listing: Listing) -> None:
                         listing.add_entry(agent, "session")
             elif entry.name.endswith(".jsonl"):
                 listing.add_entry(entry, "session")
+    listing.drop(
+        lambda path: (
+            path.startswith(listing.root.path + os.sep)
+            and os.path.basename(path).removesuffix(".jsonl") in known
+        )
+    )
+
+
+def _list_chats_of_ide(root: str) -> set[str]:
+    """Return the ids of the chats in the database of the same home."""
+    known: set[str] = set()
+    for apps in ALL_APPS:
+        folder = os.path.join(os.path.dirname(root), apps, *_IDE)
+        database = os.path.join(folder, cursor_ide.NAME)
+        if os.path.isfile(database):
+            known |= cursor_ide.list_ids(database, folder)
+    return known
 
 
 def identify(path: str) -> SessionIdentity:
     """Return the id in the name of a transcript, and the session that started a sub-agent."""
+    if VIRTUAL in path:
+        return SessionIdentity(safe_id(split_virtual(path)[1]))
     folder, name = os.path.split(path)
     id = safe_id(name.removesuffix(".jsonl"))
     if os.path.basename(folder) != "subagents":
@@ -61,8 +92,15 @@ def identify(path: str) -> SessionIdentity:
 
 
 def read(input: Input, found: FoundFile) -> Reading:
-    """Read a transcript from `input.start` to its end."""
+    """Read a transcript from `input.start` to its end, or a chat of the IDE."""
+    if found.container:
+        return cursor_ide.read_chat(input, found)
     return _Transcript(input, found).read()
+
+
+def export(found: FoundFile) -> Iterable[dict[str, Any]]:
+    """Yield the rows of a chat of the IDE."""
+    return cursor_ide.export(found)
 
 
 class Record(Struct, gc=False):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 else:
     SourceName = str  # msgspec resolves it when it decodes a worker's task
 
-_ALL_APPS = (".config", os.path.join("Library", "Application Support"))
-_APPS = _ALL_APPS[sys.platform == "darwin"]
+ALL_APPS = (".config", os.path.join("Library", "Application Support"))
+_APPS = ALL_APPS[sys.platform == "darwin"]
 
 
 class Root(NamedTuple):
@@ -170,11 +170,14 @@ SOURCES = (
         "cursor",
         "Cursor",
         "ccgrep.sources.cursor",
-        (Place(".cursor", ("projects",)),),
-        watched=("projects",),
+        (
+            Place(".cursor", ("projects",)),
+            Place(os.path.join("{apps}", "Cursor", "User", "globalStorage"), ("state.vscdb",)),
+        ),
+        watched=("projects", "state.vscdb", "state.vscdb-wal"),
         resume=("cursor-agent", "--resume={id}"),
-        form="JSON lines",
-        lacks="outputs of tools, models, tokens and most times, which Cursor does not record here",
+        form="JSON lines, SQLite",
+        lacks="outputs, models, tokens and most times of transcripts that are not of the IDE",
     ),
     Source(
         "copilot_chat",
@@ -241,7 +244,7 @@ def _list_places(source: Source, directory: str) -> Iterator[str]:
         is_named = os.path.basename(directory) == os.path.basename(place.path)
         if (source.is_any_name or is_named) and has_mark(directory, place.marks):
             yield directory
-        for apps in _ALL_APPS if "{apps}" in place.path else ("",):
+        for apps in ALL_APPS if "{apps}" in place.path else ("",):
             path = os.path.join(directory, place.path.replace("{apps}", apps))
             if os.path.isdir(path) and has_mark(path, place.marks):
                 yield path
