@@ -8,6 +8,7 @@ import pytest
 from ccgrep import __version__
 from ccgrep.cli.flags import COMMANDS
 from ccgrep.settings import KEYS, Key
+from ccgrep.sources.registry import SOURCES
 from ccgrep.store import access
 
 ROOT = Path(__file__).parents[1]
@@ -106,3 +107,16 @@ def test_format_document_names_the_format_and_what_snapshots_hold() -> None:
     assert f"format {access.FORMAT}" in document
     for name in ("must_collect", "forgotten"):
         assert name in document
+
+
+def test_sources_document_has_a_row_for_each_agent_of_the_table() -> None:
+    document = text("docs/sources.md")
+    rows = re.findall(r"^\| .* \|$", document.partition("## ")[0], re.MULTILINE)[1:]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    by_name = {row[1].strip("`"): row for row in cells}
+    assert set(by_name) == {source.name.replace("_", "-") for source in SOURCES}
+    for source in SOURCES:
+        title, _, _, _, resume = by_name[source.name.replace("_", "-")]
+        assert source.title in title
+        command = " ".join(source.resume).replace("{id}", "ID")
+        assert (f"`{command}`" if command else "nothing") in resume, source.name

@@ -47,8 +47,8 @@ MAY_IMPORT = {
     "refresh": {"config", "fulltext", "ingest", "semantic", "sources", "store"},
     "remote": {"ingest", "semantic", "store"},
     "search": {"config", "fulltext", "refs", "semantic", "store", "text"},
-    "blame": {"fulltext", "refs", "search", "store", "text"},
-    "stats": {"fulltext", "refs", "search", "store", "text"},
+    "blame": {"fulltext", "refs", "search", "sources", "store", "text"},
+    "stats": {"fulltext", "refs", "search", "sources", "store", "text"},
     "ops": {
         "blame",
         "config",

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,8 @@ def make_example(directory: Path) -> Home:
     source = home.directory / "src" / "shopfront" / "src" / "auth" / "jwt.ts"
     source.parent.mkdir(parents=True)
     source.write_text("\n" * 20 + f"{EDITED}\n", encoding="utf-8")
+    with zipfile.ZipFile(home.directory / "src" / "shopfront" / "export.zip", "w") as archive:
+        archive.writestr("conversations.json", '[{"uuid": "c1", "chat_messages": []}]')
     put_on_path(home)
     (home.directory / "fake").mkdir()
     for path, script in {

@@ -53,6 +53,7 @@ class Config(NamedTuple):
     keep: str
     prices: str
     model_variables: Mapping[str, str]  # The environment that tells where models are.
+    plugin_variables: Mapping[str, str]  # The same for the agents of plug-ins; empty: read none.
 
 
 def make_config(
@@ -74,6 +75,7 @@ def make_config(
         roots=tuple(root for root in all_roots if not sources or root.source in sources),
         recalls_dir=_recalls_dir(environment, home),
         temp_dirs=_temp_dirs(environment),
+        plugin_variables={} if roots or sources else environment,
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
     )

@@ -6,47 +6,30 @@ recorded as calls of their own.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ccgrep.model import ToolCall, Turn
 from ccgrep.paths import join_path
-
-Action = Literal["read", "wrote", "edited", "deleted"]
-
-SHELL_TOOLS = frozenset(
-    "bash shell shell_command exec_command exec local_shell run_shell_command"
-    " run_in_terminal".split()
+from ccgrep.sources.file_tools import (
+    ACTIONS,
+    CONTENT_FIELDS,
+    DIFF_FIELD,
+    PATH_FIELDS,
+    REPEAT_FIELDS,
+    REPLACED_FIELDS,
+    SHELL_TOOLS,
+    Action,
 )
-"""Tools whose command may contain a patch."""
 
 _PATCH_TOOL = "apply_patch"
-_ACTIONS: dict[str, Action] = {
-    "read": "read",
-    "notebookread": "read",
-    "read_file": "read",
-    "view_image": "read",
-    "write": "wrote",
-    "write_file": "wrote",
-    "create_file": "wrote",
-    "edit": "edited",
-    "multiedit": "edited",
-    "notebookedit": "edited",
-    "edit_file": "edited",
-    "view": "read",
-    "create": "wrote",
-    "replace": "edited",
-    "strreplace": "edited",
-    "replace_string_in_file": "edited",
-    "delete": "deleted",
-    "delete_file": "deleted",
-}
-_PATH_FIELDS = ("file_path", "notebook_path", "path", "filePath")
-_CONTENT_FIELDS = ("content", "file_text", "contents")
-_EDIT_FIELDS = (("old_string", "new_string"), ("old_str", "new_str"), ("oldString", "newString"))
-"""The names that the agents give to the text in a file and its replacement."""
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)", re.MULTILINE)
 _MOVE_TO = "*** Move to: "
+_SEARCH_BLOCK = re.compile(
+    r"^[<-]{7} ?SEARCH>?\n(?:(?::\w+:.*|-{7})\n)*(.*?)^={7}\n(.*?)^[>+]{7} ?REPLACE$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A block of Cline or Roo Code: the text in the file, and what takes its place."""
 _PATCH_ACTIONS: dict[str, Action] = {"Add": "wrote", "Update": "edited", "Delete": "deleted"}
 
 
@@ -70,7 +53,7 @@ class FileAccess(NamedTuple):
 def is_file_tool(tool: str) -> bool:
     """Return whether calls of the tool name the file that they read or change."""
     name = _base_name(tool)
-    return name in _ACTIONS or name == _PATCH_TOOL
+    return name in ACTIONS or name == _PATCH_TOOL
 
 
 def file_accesses(turn: Turn, cwd: str) -> Iterator[FileAccess]:
@@ -100,11 +83,22 @@ def _call_accesses(call: ToolCall) -> Iterator[FileAccess]:
             if "*** Begin Patch" in text:
                 yield from _patch_accesses(text)
         return
-    action = _ACTIONS.get(name)
     fields = call.input if isinstance(call.input, dict) else {}
-    path = next((fields[f] for f in _PATH_FIELDS if isinstance(fields.get(f), str)), "")
+    action = _find_action(name, fields)
+    path = _first_text(fields, PATH_FIELDS)
     if action is not None and path:
-        yield FileAccess(action, path, tuple(_tool_changes(name, fields)))
+        yield FileAccess(action, path, tuple(_tool_changes(action, fields)))
+
+
+def _find_action(name: str, fields: dict[str, Any]) -> Action | None:
+    """Return what a tool does. One of Copilot's does everything, by its field `command`."""
+    if name == "str_replace_editor" and fields.get("command") in ("view", "create"):
+        return "read" if fields["command"] == "view" else "wrote"
+    return ACTIONS.get(name)
+
+
+def _first_text(fields: dict[str, Any], names: Sequence[str]) -> str | None:
+    return next((fields[name] for name in names if isinstance(fields.get(name), str)), None)
 
 
 def _file_changes(call: ToolCall) -> list[dict[str, Any]]:
@@ -133,24 +127,29 @@ def _recorded_accesses(change: dict[str, Any]) -> Iterator[FileAccess]:
             yield FileAccess("edited", path, tuple(_hunk_changes("edited", hunks)))
 
 
-def _tool_changes(name: str, fields: dict[str, Any]) -> Iterator[Change]:
-    content = next((fields[f] for f in _CONTENT_FIELDS if isinstance(fields.get(f), str)), None)
-    if _ACTIONS[name] == "deleted":
+def _tool_changes(action: Action, fields: dict[str, Any]) -> Iterator[Change]:
+    if action == "deleted":
         yield Change(None, "")
-    elif content is not None and _ACTIONS[name] == "wrote":
+    content = _first_text(fields, CONTENT_FIELDS)
+    if content is not None and action == "wrote":
         yield Change(None, content)
-    edits = fields.get("edits") if name == "multiedit" else [fields]
-    for edit in edits if isinstance(edits, list) else []:
+    diff = fields.get(DIFF_FIELD)
+    if isinstance(diff, str):
+        for old, new in _SEARCH_BLOCK.findall(diff):
+            yield Change(old.removesuffix("\n") or None, new.removesuffix("\n"))
+    edits = fields.get("edits")
+    for edit in edits if isinstance(edits, list) else [fields]:
         if isinstance(edit, dict):
-            yield from _edit_changes(edit)
+            yield from _replacements(edit)
 
 
-def _edit_changes(edit: dict[str, Any]) -> Iterator[Change]:
-    for old_name, new_name in _EDIT_FIELDS:
-        old, new = edit.get(old_name), edit.get(new_name)
+def _replacements(edit: dict[str, Any]) -> Iterator[Change]:
+    repeats = any(edit.get(name) is True for name in REPEAT_FIELDS)
+    for old_field, new_field in REPLACED_FIELDS:
+        old, new = edit.get(old_field), edit.get(new_field)
         if isinstance(old, str) and isinstance(new, str):
             # An empty old text creates the file.
-            yield Change(old or None, new, edit.get("replace_all") is True)
+            yield Change(old or None, new, repeats)
 
 
 def _strings(value: Any) -> Iterator[str]:

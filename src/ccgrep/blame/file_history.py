@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ccgrep.blame.file_access import (
-    SHELL_TOOLS,
     Change,
     FileAccess,
     file_accesses,
@@ -27,6 +26,7 @@ from ccgrep.search.regex import whole_words
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreLookup, StoreScan
 from ccgrep.search.turn_reader import TurnReader
+from ccgrep.sources.file_tools import SHELL_TOOLS
 from ccgrep.store.store import Store
 from ccgrep.text import one_line
 

@@ -1068,6 +1068,29 @@ _TABLE = (
         common=tuple("-p --here --since --session --full-id --json".split()),
     ),
     Command(
+        "sources",
+        "list the agents that ccgrep reads",
+        "Prints every known agent: its name for `--source`, the number of its sessions in the "
+        "store, where its history is on this machine, and what ccgrep does not read of it. "
+        "Agents of installed plug-ins are listed too.",
+        (ROOT, JSON),
+        examples=(
+            ("ccgrep sources", "see which agents have a history here"),
+            ("ccgrep sources --json | jq '.sources[] | .name'", "list the names"),
+        ),
+    ),
+    Command(
+        "import",
+        "store sessions from an exchange file or a data export",
+        "Reads the data export of claude.ai or ChatGPT, a ZIP or its conversations.json, or an "
+        "exchange file that another program wrote. The sessions stay in the store without the "
+        "file. Importing a newer export adds what is new. If the file has an error, nothing of it "
+        "is stored.",
+        (NO_WAIT, QUIET, JSON),
+        (Argument("FILE", "the file to import", completion="file"),),
+        examples=(("ccgrep import export.zip", "search what you discussed with ChatGPT"),),
+    ),
+    Command(
         "forget",
         "delete sessions for good",
         "Deletes a session and its sub-agents from the store, and never ingests them again. Forks "

@@ -7,7 +7,7 @@ search, and it drops `--` if options precede it.
 
 from __future__ import annotations
 
-from ccgrep.cli.flags import HELP, Command, Option
+from ccgrep.cli.flags import HELP, SOURCE, Command, Option
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
 from ccgrep.text import one_line
@@ -91,7 +91,7 @@ class _Parser:
                 long = _long_name(option)
                 self._fail(f"{long} needs a value", f"use {long} {option.placeholder}")
             text = self._rest.pop()
-        if option.choices and text not in option.choices:
+        if option.choices and text not in option.choices and not _is_plugin(option, text):
             self._fail_choice(_long_name(option), text, option.choices)
         if option.value == "N":
             if not (text.isascii() and text.isdigit() and len(text) < 10):
@@ -159,3 +159,12 @@ def value_name(option: Option) -> str:
 
 def _long_name(option: Option) -> str:
     return next((n for n in option.names if n.startswith("--")), option.names[0])
+
+
+def _is_plugin(option: Option, text: str) -> bool:
+    """Return whether a value of `--source` is the agent of a plug-in."""
+    if option is not SOURCE:
+        return False
+    from ccgrep.sources.plugins import load_plugins  # noqa: PLC0415 - only for an unknown value
+
+    return text.replace("-", "_") in load_plugins().by_name

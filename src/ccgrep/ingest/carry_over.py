@@ -122,7 +122,7 @@ def _copy(
         session,
         commit.put("manifest", new_manifest),
         files=() if present else files,
-        is_gone=not present,
+        is_gone=not present and (row.is_gone or bool(row.files)),
         is_superseded=row.is_superseded or bool(present),
         versions=stored if present else versions,
         side_files=side_files,

@@ -46,7 +46,7 @@ def _is_file_excluded(found: FoundFile, cwd: str | None, patterns: Sequence[str]
         return True
     if found.kind == "document":
         return _is_folder_excluded(found.path, patterns)
-    return is_project_excluded(_read_first_cwd(found) if cwd is None else cwd, patterns)
+    return is_project_excluded(_read_cwd(found) if cwd is None else cwd, patterns)
 
 
 def _is_folder_excluded(path: str, patterns: Sequence[str]) -> bool:
@@ -59,6 +59,14 @@ def _is_folder_excluded(path: str, patterns: Sequence[str]) -> bool:
 def is_project_excluded(cwd: str, patterns: Sequence[str]) -> bool:
     """Return whether a pattern names a directory or the project around it."""
     return bool(cwd) and (is_excluded(cwd, patterns) or is_excluded(find_project(cwd), patterns))
+
+
+def _read_cwd(found: FoundFile) -> str:
+    if found.source in ("claude_code", "codex"):
+        return _read_first_cwd(found)
+    from ccgrep.ingest.file_reader import read_cwd  # noqa: PLC0415 - only for other sources
+
+    return read_cwd(found)
 
 
 def _read_first_cwd(found: FoundFile) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ccgrep.ingest.archive import Archiver, Growth, has_stored_prefix
 from ccgrep.kinds import Level
-from ccgrep.model import BadSpot, Entry
+from ccgrep.model import BadSpot, Entry, ObjectId
 from ccgrep.sources.files import open_regular
 from ccgrep.sources.joined_file import JoinedFile
 from ccgrep.sources.jsonl import Mark, Readable
@@ -93,6 +93,16 @@ def read_file(task: Task, emit: Sink, archiver: Archiver | None = None) -> FileR
             return result
         except OSError as error:
             return failure(task, error.strerror or str(error))
+
+
+def read_cwd(found: FoundFile) -> str:
+    """Return the working directory of a session, without storing anything of it."""
+    try:
+        reading = read_file(Task(found), lambda _: ObjectId(bytes(32))).reading
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
+        return ""
+    cwds = (one.session.cwd for one in reading.sessions) if reading is not None else ()
+    return next(filter(None, cwds), "")
 
 
 def _open(found: FoundFile) -> BinaryIO | None:

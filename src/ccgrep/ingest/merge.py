@@ -96,6 +96,30 @@ class Merge:
         self.merged_ids |= placed
         return placed
 
+    def add_imported(self, reading: SessionReading) -> bool:
+        """Store a session that was read from no file of a root; return whether it may be stored.
+
+        If it was imported before, the new turns replace the old ones. Turns that the new ones lack
+        stay as a superseded session. What a transcript holds already is not imported.
+        """
+        if self._is_forgotten(reading):
+            return False
+        source, load = reading.session.source, self.commit.load_turn
+        for row in self._namesakes(reading.session.id):
+            if row.session.source != source:
+                continue
+            old = self.commit.manifest(row).entries
+            if continues(reading.entries, old, load):
+                return True
+            if not row.files:
+                if not continues(old, reading.entries, load):
+                    self._supersede(row, reading.entries)
+                self._write(row.session.id, reading, (), b"")
+                return True
+        self.new_sessions += 1
+        self._write(self._free_id(reading.session.id), reading, (), b"")
+        return True
+
     def _map_back(self, reading: SessionReading) -> SessionReading:
         """Return a reading with stored turns in place of those that ccgrep rebuilt from them."""
         if not reading.claims:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ccgrep.sources.scan import Scan, is_racy
+from ccgrep.sources.registry import is_racy
+from ccgrep.sources.scan import Scan
 from ccgrep.store.manifest import SourceFile
 
 

@@ -1,5 +1,7 @@
 """The options of an ingest, its progress, and the report it ends with."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from ccgrep.sources.registry import Root
@@ -10,6 +12,7 @@ class Options(Struct, frozen=True):
 
     wait_s: float = 10.0  # for the writer lock
     is_full: bool = False  # read every transcript again
+    is_scanning: bool = False  # list the roots even if nothing changed in the listed folders
     workers: int = 0  # processes of a large run; 0: one per core
     commit_every_s: float = 10.0
     roots: tuple[Root, ...] = ()
@@ -18,6 +21,7 @@ class Options(Struct, frozen=True):
     budget_s: float | None = None  # stop reading after this CPU time; the next ingest continues
     kinds: tuple[str, ...] | None = None  # text kinds to index; None keeps the present choice
     is_archived: bool = True  # store the bytes of the files too
+    plugin_variables: Mapping[str, str] = {}  # where the agents of plug-ins are
 
 
 class Progress(Struct, frozen=True):
@@ -46,3 +50,4 @@ class IndexReport(Struct):
     unknown_types: dict[str, int] = {}
     seconds: float = 0.0
     troubles: list[str] = []
+    plugin_problems: list[str] = []

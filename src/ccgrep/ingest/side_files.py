@@ -13,7 +13,8 @@ from ccgrep.ingest.plan import Plan
 from ccgrep.ingest.recover import Exclusions, recover
 from ccgrep.ingest.report import IndexReport
 from ccgrep.ingest.retitle import retitle
-from ccgrep.sources.scan import FoundFile, Scan, is_racy
+from ccgrep.sources.registry import is_racy
+from ccgrep.sources.scan import FoundFile, Scan
 from ccgrep.store.manifest import SourceFile
 
 

@@ -10,8 +10,8 @@ from ccgrep.config import Config
 from ccgrep.fulltext.sync import sync
 from ccgrep.ingest.carry_over import carry_over, carry_over_forgotten
 from ccgrep.ingest.report import IndexReport, Progress
-from ccgrep.refresh.update import WAS_OPEN, build, make_options
-from ccgrep.sources.scan import scan
+from ccgrep.refresh.update import WAS_OPEN, build, make_options, scan_all
+from ccgrep.sources.plugins import is_any_installed
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import create_store, new_store_dir, swap
 from ccgrep.store.lock import network_filesystem
@@ -29,6 +29,8 @@ def index(
     """Ingest what changed since the last run, or every transcript if `is_full`."""
     store = create_store(config.store_dir)
     options = replace(make_options(config, wait_s), is_full=is_full)
+    # Change detection knows nothing of a plug-in that was installed since the last ingest.
+    options = replace(options, is_scanning=bool(config.plugin_variables) and is_any_installed())
     report = build(store, options, on_progress, warn)
     if store.was_exposed:
         report.troubles.append(WAS_OPEN)
@@ -61,7 +63,7 @@ def recreate(
         carry_over_forgotten(new, old)
         report = build(new, make_options(config, wait_s), on_progress)
         with new.lock(wait_s):
-            carry_over(new, old, scan(list(config.roots)))
+            carry_over(new, old, scan_all(make_options(config, wait_s))[0])
             sync(new)
         _copy_remotes(config.store_dir, new_dir)
         write_pruned(new, read_pruned(old))

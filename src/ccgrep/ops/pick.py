@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ccgrep.blame.file_access import SHELL_TOOLS
 from ccgrep.config import Config
 from ccgrep.fulltext.reader import Hit, TextReader
 from ccgrep.refs import short_ids
@@ -13,6 +12,7 @@ from ccgrep.search.query import content_units, parse
 from ccgrep.search.request import Filters
 from ccgrep.search.snippet import Span, word_finder
 from ccgrep.search.turn_reader import TurnReader
+from ccgrep.sources.file_tools import SHELL_TOOLS
 from ccgrep.stats.shell import script_of
 from ccgrep.store.lifecycle import open_store
 from ccgrep.text import one_line

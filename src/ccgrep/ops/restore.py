@@ -65,6 +65,7 @@ class _Content(Struct, frozen=True):
     crc: int
     read: Callable[[], Iterator[bytes]]
     is_rebuilt: bool = False
+    container: str = ""
 
 
 def restore(config: Config, ref: str, options: RestoreOptions) -> list[RestoredFile]:
@@ -75,6 +76,8 @@ def restore(config: Config, ref: str, options: RestoreOptions) -> list[RestoredF
 
     def run(store: Store) -> list[RestoredFile]:
         contents = _find_contents(config, store, ref, options.version)
+        for content in contents:
+            _check_place(content, options)
         found = [_check(one, _find_path(one, contents[0], options)) for one in contents]
         is_blocked = not options.is_forced and any(one.state == "different" for one in found)
         if options.is_dry_run or is_blocked:
@@ -110,12 +113,14 @@ def _find_contents(config: Config, store: Store, ref: str, version: int | None) 
 
 
 def _stored_content(store: Store, file: SourceFile) -> _Content:
+    path = f"{file.path}.jsonl" if file.container else file.path
     return _Content(
-        file.path,
+        path,
         file.root,
         file.stored_bytes,
         file.parts_crc,
         lambda: iterate_parts(file.parts, store.read),
+        container=file.container,
     )
 
 
@@ -179,6 +184,15 @@ def _move_here(config: Config, row: Row, file: SourceFile) -> SourceFile:
             "here: start the client once, or use --to DIR"
         )
     return replace(file, path=path, root=root)
+
+
+def _check_place(content: _Content, options: RestoreOptions) -> None:
+    """Raise NotRestorableError for rows of a database that would be written into it."""
+    if content.container and not (options.directory or options.folder):
+        raise NotRestorableError(
+            f"cannot restore a session into {content.container}, which is its client's database: "
+            "use --to DIR to write its rows as JSON lines, or `ccgrep resume --with claude`"
+        )
 
 
 def _find_path(content: _Content, transcript: _Content, options: RestoreOptions) -> str:

@@ -13,7 +13,7 @@ from ccgrep.paths import move_below
 from ccgrep.rebuild.transcript import Transcript, hand_over, transcript_path
 from ccgrep.remote.repository import find_checkout, move_to_checkout
 from ccgrep.sources.identity import is_hashed_id
-from ccgrep.sources.registry import find_source
+from ccgrep.sources.readers import find_any_source
 from ccgrep.sources.values import find_project
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import read_consistently
@@ -52,7 +52,7 @@ def find_resume_command(
     if session.kind == "document":
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
         return ResumeCommand(problems=(problem,))
-    source = find_source(session.source)
+    source = find_any_source(session.source)
     if not source.resume:
         problem = (
             f"cannot resume {session.id}, {one_line(source.title)} has no command for that: "
@@ -89,7 +89,7 @@ def find_resume_command(
 
 def _resume_words(source: SourceName, id: str) -> tuple[str, ...]:
     """Return the command with which a client resumes a session."""
-    return tuple(word.replace("{id}", id) for word in find_source(source).resume)
+    return tuple(word.replace("{id}", id) for word in find_any_source(source).resume)
 
 
 def _find_transcript(config: Config, row: Row, directory: str, is_chosen: bool) -> str:
@@ -159,7 +159,7 @@ def _find_root(config: Config, target: SourceName) -> str:
     root = client_root(config, target)
     if root is not None:
         return root
-    program = find_source(target).resume[0]
+    program = find_any_source(target).resume[0]
     raise NotFoundError(f"{program} has no directory here: start `{program}` once")
 
 

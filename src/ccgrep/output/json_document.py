@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ccgrep.ops.gc import ForgetReport
     from ccgrep.ops.restore import RestoredFile
     from ccgrep.ops.secrets import FoundSecret
+    from ccgrep.ops.sources import SourceList
     from ccgrep.ops.status import Status
     from ccgrep.search.request import Coverage
     from ccgrep.settings import Setting
@@ -62,6 +63,11 @@ def index_fields(
 
 def status_fields(status: Status) -> dict[str, Any]:
     return {**msgspec.to_builtins(status), "last_indexed": iso_time(status.last_indexed)}
+
+
+def source_fields(found: SourceList) -> dict[str, Any]:
+    """Return the agents, and the plug-ins that do not work."""
+    return {"sources": msgspec.to_builtins(found.sources), "problems": found.problems}
 
 
 def settings_fields(settings: Mapping[str, Setting], path: str) -> dict[str, Any]:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 from ccgrep.ingest.report import IndexReport
 from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.gc import ForgetReport
+from ccgrep.ops.import_sessions import ImportReport
 from ccgrep.ops.restore import RestoredFile
 from ccgrep.ops.secrets import FoundSecret
+from ccgrep.ops.sources import SourceList
 from ccgrep.ops.status import EmbeddingStatus, Status
 from ccgrep.output.formatting import byte_size, pluralize, short_age
+from ccgrep.output.style import Style
 from ccgrep.settings import Setting, Value
 from ccgrep.store.gc import GcReport
 from ccgrep.store.manifest import SourceFile
@@ -31,6 +34,27 @@ def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
         yield f"skipped {pluralize(report.bad_lines, 'damaged spot')}: run `ccgrep status -v`"
     if set_aside:
         yield f"the old store is in {escape(set_aside)}: delete it when you no longer need it"
+
+
+def import_line(report: ImportReport) -> str:
+    return (
+        f"{pluralize(report.sessions, 'session')}, {report.new_sessions:,} of them new: "
+        f"{pluralize(report.turns, 'turn')}, {report.new_turns:,} of them new"
+    )
+
+
+def source_lines(found: SourceList, style: Style) -> Iterator[str]:
+    """Yield each agent with its sessions, where its history is, and what is read of it."""
+    width = max(len(source.name) for source in found.sources)
+    for source in found.sources:
+        name = escape(source.name.replace("_", "-"))
+        place = ", ".join(map(one_line, source.roots))
+        place = place or ("not on this machine" if source.resume else "no directory of its own")
+        sessions = pluralize(source.sessions, "session")
+        yield f"{style.bold(f'{name:<{width}}')}  {sessions:>14}  {one_line(source.title)}: {place}"
+        reads = one_line(source.form + (f"; lacks {source.lacks}" if source.lacks else ""))
+        if reads:
+            yield f"{'':<{width}}  {'':>14}  {reads}"
 
 
 def model_lines(info: "ModelInfo") -> Iterator[str]:

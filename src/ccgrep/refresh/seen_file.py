@@ -21,7 +21,7 @@ import os
 import sys
 
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
-from ccgrep.sources.scan import LISTED_KINDS, is_racy
+from ccgrep.sources.registry import LISTED_KINDS, is_racy
 from ccgrep.store.refs import read_head
 
 if TYPE_CHECKING:

@@ -94,6 +94,8 @@ def refresh(config: Config, feedback: Feedback, is_always_bounded: bool = False)
 def _warn_of_damage(report: IndexReport, warn: Callable[[str], None]) -> None:
     """Warn of transcripts that could not be read, and of damaged spots in others."""
     # A client's directory may lack the folder for transcripts. Only `ccgrep index` reports that.
+    for problem in report.plugin_problems:
+        warn(problem)
     troubles = [trouble for trouble in report.troubles if not trouble.endswith(": not found")]
     if troubles:
         others = len(troubles) - 1
@@ -112,7 +114,18 @@ def make_options(config: Config, wait_s: float) -> Options:
         temp_dirs=config.temp_dirs,
         kinds=config.index_kinds,
         is_archived=config.keep == "all",
+        plugin_variables=config.plugin_variables,
     )
+
+
+def scan_all(options: Options) -> tuple[Scan, list[str]]:
+    """List the files of all roots and plug-ins, and return what is wrong with plug-ins."""
+    if not options.plugin_variables:
+        return scan(options.roots), []
+    from ccgrep.sources.plugins import load_plugins  # noqa: PLC0415 - an append needs none
+
+    plugins = load_plugins()
+    return scan([*options.roots, *plugins.find_roots(options.plugin_variables)]), plugins.problems
 
 
 def build(
@@ -130,11 +143,14 @@ def build(
             configure_kinds(store, options.kinds)
         if store.snapshot().must_collect:
             _finish_forgetting(store, options, warn)
-        files = None if options.is_full else _count_unchanged(store, options)
+        is_scanning = options.is_full or options.is_scanning
+        files = None if is_scanning else _count_unchanged(store, options)
         if files is not None:
             report = IndexReport(files_seen=files, documents=sync(store))
         else:
-            report = _ingest(store, scan(list(options.roots)), options, on_progress)
+            found, problems = scan_all(options)
+            report = _ingest(store, found, options, on_progress)
+            report.plugin_problems = problems
     report.seconds = round(time.monotonic() - started, 3)
     return report
 

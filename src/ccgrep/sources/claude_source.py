@@ -5,13 +5,11 @@ import os
 from msgspec.structs import replace
 
 from ccgrep.kinds import FileKind
-from ccgrep.sources.claude import ClaudeReader
 from ccgrep.sources.files import read_side_json
 from ccgrep.sources.identity import document_id, is_agent_transcript, safe_id
 from ccgrep.sources.reading import Input, Reading, SessionIdentity
 from ccgrep.sources.registry import DESKTOP_FOLDERS, is_desktop_dir
 from ccgrep.sources.scan import FoundFile, Listing, is_desktop_name, side_kind
-from ccgrep.sources.spills import Spills
 from ccgrep.sources.values import as_count, as_string
 
 _DESKTOP_DEPTH = 2  # an account, and in it a workspace
@@ -102,9 +100,11 @@ def read(input: Input, found: FoundFile) -> Reading:
         starter = find_starter(found.path, found.root, call)
         parent = starter or input.identity.parent
         input = replace(input, identity=replace(input.identity, parent=parent))
-    return ClaudeReader(
-        input, Spills(found.path, found.root, input.temp_dirs, input.earlier)
-    ).read()
+    from ccgrep.sources.claude import ClaudeReader  # noqa: PLC0415 - not to list files
+    from ccgrep.sources.spills import Spills  # noqa: PLC0415
+
+    spills = Spills(found.path, found.root, input.temp_dirs, input.earlier)
+    return ClaudeReader(input, spills).read()
 
 
 def list_side_files(path: str) -> list[str]:

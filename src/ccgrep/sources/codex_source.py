@@ -4,7 +4,6 @@ import os
 
 from ccgrep.kinds import FileKind
 from ccgrep.lazy_re import compile_pattern
-from ccgrep.sources.codex import CodexReader
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.reading import Input, Reading, SessionIdentity
 from ccgrep.sources.scan import FoundFile, Listing
@@ -55,4 +54,6 @@ def identify(path: str) -> SessionIdentity:
 
 def read(input: Input, _found: FoundFile) -> Reading:
     """Read a rollout."""
+    from ccgrep.sources.codex import CodexReader  # noqa: PLC0415 - not to list files
+
     return CodexReader(input).read()

@@ -1,15 +1,15 @@
 """Loads the readers of sources: modules that are imported when there is something to read."""
 
 from collections.abc import Iterable
-from importlib import import_module
 from io import BytesIO
 from typing import Any, Protocol, cast
 
 import msgspec
 
 from ccgrep.kinds import SourceName
+from ccgrep.sources.identity import stable_id
 from ccgrep.sources.reading import Input, Reading, SessionIdentity
-from ccgrep.sources.registry import find_source
+from ccgrep.sources.registry import Source, find_source
 from ccgrep.sources.scan import FoundFile, Listing
 
 _MAX_EXPORTED_BYTES = 512 * 1024 * 1024
@@ -31,9 +31,39 @@ class Reader(Protocol):
         """Read the stream of a session, from where it is to its end."""
 
 
+class _NoReader:
+    """The reader of sessions that were imported, or whose plug-in is gone."""
+
+    def list_files(self, listing: Listing) -> None:
+        listing.add_error(f"{listing.root.path}: no reader for {listing.root.source}")
+
+    def identify(self, path: str) -> SessionIdentity:
+        return SessionIdentity(stable_id("unknown", path))
+
+    def read(self, _input: Input, found: FoundFile) -> Reading:
+        raise ValueError(f"no reader for {found.source}")
+
+
 def load_reader(name: SourceName) -> Reader:
     """Return the reader of a source."""
-    return cast(Reader, import_module(find_source(name).module))
+    if module := find_source(name).module:
+        # importlib would be imported for this alone.
+        return cast(Reader, __import__(module, fromlist=["read"]))
+    from ccgrep.sources.plugins import GuardedReader, load_plugins  # noqa: PLC0415 - rare
+
+    plugin = load_plugins().by_name.get(name)
+    return GuardedReader(plugin) if plugin is not None else _NoReader()
+
+
+def find_any_source(name: SourceName) -> Source:
+    """Return a source of the table or of a plug-in."""
+    source = find_source(name)
+    if source.module:
+        return source
+    from ccgrep.sources.plugins import load_plugins  # noqa: PLC0415 - rare
+
+    plugin = load_plugins().by_name.get(name)
+    return plugin.source if plugin is not None else source
 
 
 def identify(source: SourceName, path: str) -> SessionIdentity:

@@ -12,7 +12,7 @@ import sys
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ccgrep.kinds import SourceName
 else:
@@ -20,6 +20,13 @@ else:
 
 ALL_APPS = (".config", os.path.join("Library", "Application Support"))
 _APPS = ALL_APPS[sys.platform == "darwin"]
+
+_RACY_NS = 2_000_000_000  # FAT stores mtimes in steps of two seconds
+
+LISTED_KINDS = frozenset(
+    ["session", "document", "desktop_session", "database", "sessions_index", "thread_names"]
+)
+"""The kinds of files that are watched for changes. The others change together with one of them."""
 
 
 class Root(NamedTuple):
@@ -199,8 +206,32 @@ SOURCES = (
         form="JSON, later a log of changes",
         lacks="images, and tokens of all but the last call of a turn",
     ),
+    Source(
+        "claude_ai",
+        "claude.ai",
+        "",
+        speaker="Claude",
+        form="data export: `ccgrep import`",
+        lacks="files, models and tokens, which the export lacks too",
+    ),
+    Source(
+        "chatgpt",
+        "ChatGPT",
+        "",
+        form="data export: `ccgrep import`",
+        lacks="images and files; answers that were generated again are in one turn",
+    ),
+    Source("imported", "Imported", "", form="exchange file: `ccgrep import`"),
 )
 """The first two are listed even without sessions."""
+
+
+def is_racy(mtime_ns: int, seen_ns: int) -> bool:
+    """Return whether a file with this mtime may have changed after `seen_ns` unnoticed.
+
+    Within one tick of the filesystem's clock, a write leaves mtime and size as they were.
+    """
+    return mtime_ns > seen_ns - _RACY_NS
 
 
 def find_source(name: SourceName) -> Source:
@@ -213,8 +244,15 @@ def find_source(name: SourceName) -> Source:
 
 def find_default_roots(environment: Mapping[str, str], home: str) -> list[Root]:
     """Return the directories of agents that exist."""
+    return find_roots_of(SOURCES, environment, home)
+
+
+def find_roots_of(
+    sources: Iterable[Source], environment: Mapping[str, str], home: str
+) -> list[Root]:
+    """Return the directories of some agents that exist."""
     roots: dict[Root, None] = {}
-    for source in SOURCES:
+    for source in sources:
         for place in source.places:
             named = environment.get(place.variable) if place.variable else ""
             if named:

@@ -19,14 +19,10 @@ if TYPE_CHECKING:
 else:
     FileKind = SourceName = str  # msgspec resolves them when it decodes a worker's task
 
-_RACY_NS = 2_000_000_000  # FAT stores mtimes in steps of two seconds
 _SIDE_NAMES: dict[str, FileKind] = {
     "sessions-index.json": "sessions_index",
     "session_index.jsonl": "thread_names",
 }
-LISTED_KINDS = frozenset(["session", "document", "desktop_session", "database", "sessions_index",
-                          "thread_names"])  # fmt: skip
-"""The kinds that are watched for changes. The others change together with one of them."""
 TITLE_KINDS = frozenset(["desktop_session", "codex_state", "sessions_index", "thread_names"])
 """The kinds of files with titles of sessions."""
 
@@ -181,14 +177,6 @@ def split_virtual(path: str) -> tuple[str, str]:
     """Return the container and the id in the path of a session that is not a file of its own."""
     container, _, id = path.rpartition(VIRTUAL)
     return container, id
-
-
-def is_racy(mtime_ns: int, seen_ns: int) -> bool:
-    """Return whether a file with this mtime may have changed after `seen_ns` unnoticed.
-
-    Within one tick of the filesystem's clock, a write leaves mtime and size as they were.
-    """
-    return mtime_ns > seen_ns - _RACY_NS
 
 
 def scan(roots: Sequence[Root]) -> Scan:

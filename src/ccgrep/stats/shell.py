@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccgrep.model import ToolCall
+from ccgrep.sources.file_tools import SHELL_TOOLS
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-_TOOLS = frozenset(["bash", "shell", "shell_command", "exec_command", "local_shell"])
+_TOOLS = SHELL_TOOLS - {"exec"}
 SHELLS = frozenset(["sh", "bash", "zsh", "dash"])
 _MAX_PARSED_CHARS = 4096
 """Syntax errors take up to quadratic time: 4 kB take at most a second."""

@@ -115,7 +115,7 @@ def _embed(
 
 
 def _report(report: IndexReport, set_aside: str, is_json: bool, context: Context) -> None:
-    for trouble in report.troubles:
+    for trouble in (*report.plugin_problems, *report.troubles):
         context.warn(trouble)
     if not is_json:
         for line in index_lines(report, set_aside):

@@ -1,0 +1,131 @@
+"""Imports sessions from files that are not below a root: exchange files and data exports of chats.
+
+Nothing of a file with an error is stored. The sessions have no file that a later ingest could read
+again, so `ccgrep index --recreate` copies them.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from ccgrep.config import Config
+from ccgrep.errors import UsageError
+from ccgrep.fulltext.sync import sync
+from ccgrep.ingest.merge import Merge
+from ccgrep.model import ObjectId, Turn
+from ccgrep.refresh.update import build, make_options
+from ccgrep.sources.chat_exports import read_chatgpt_export, read_claude_export
+from ccgrep.sources.exchange import read_exchange
+from ccgrep.sources.reading import SessionReading
+from ccgrep.sources.turns import Sink
+from ccgrep.store.commit import Commit
+from ccgrep.store.lifecycle import create_store
+from ccgrep.store.objects import make_frame
+from ccgrep.text import one_line
+
+_MAX_EXPORT_BYTES = 1024 * 1024 * 1024
+_CONVERSATIONS = "conversations"
+
+
+class ImportReport(Struct):
+    """What an import did."""
+
+    sessions: int = 0
+    new_sessions: int = 0
+    turns: int = 0
+    new_turns: int = 0
+
+
+def import_file(
+    config: Config, path: str, wait_s: float = 10.0, warn: Callable[[str], None] = lambda _: None
+) -> ImportReport:
+    """Store the sessions of a file."""
+    is_new = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
+    store = create_store(config.store_dir)
+    if is_new:
+        build(store, make_options(config, wait_s), warn=warn)
+    report = ImportReport()
+    with store.lock(wait_s, warn), open_file(path) as file:
+        with Commit(store) as commit:
+
+            def sink(turn: Turn) -> ObjectId:
+                frame = make_frame("turn", turn)
+                report.new_turns += commit.add(frame)
+                return frame.id
+
+            merge = Merge(commit, store.rows(commit.snapshot), ())
+            for reading in read_sessions(file, path, sink):
+                if merge.add_imported(reading):
+                    report.sessions += 1
+                    report.turns += len(reading.entries)
+            report.new_sessions = merge.new_sessions
+            commit.commit(
+                time.time_ns() // 1_000_000,
+                garbage_bytes=commit.snapshot.garbage_bytes + merge.garbage_bytes,
+            )
+        sync(store)
+    return report
+
+
+def open_file(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise UsageError(f"cannot read {one_line(path)}: {error.strerror}") from None
+
+
+def read_sessions(file: BinaryIO, path: str, sink: Sink) -> Iterator[SessionReading]:
+    """Yield the sessions of a file in any of the forms that can be imported."""
+    name = one_line(path)
+    start = file.read(4096)
+    file.seek(0)
+    if start.startswith(b"PK"):
+        for data in _read_zip(file, name):
+            yield from _read_export(data, name, sink)
+    elif start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        yield from _read_export(file.read(_MAX_EXPORT_BYTES + 1), name, sink)
+    else:
+        yield from read_exchange(file, name, sink)
+
+
+def _read_zip(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the files with conversations in a ZIP. Large exports have several."""
+    from zipfile import BadZipFile, ZipFile  # noqa: PLC0415 - slow to import
+
+    try:
+        with ZipFile(file) as archive:
+            members = [info for info in archive.infolist() if _has_conversations(info.filename)]
+            for info in sorted(members, key=lambda info: info.filename):
+                with archive.open(info) as member:
+                    yield member.read(_MAX_EXPORT_BYTES + 1)
+    except (BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        raise UsageError(f"{name} is damaged ({error}): request the export again") from None
+    if not members:
+        raise UsageError(f"{name} has no conversations.json: use the data export of a chat")
+
+
+def _has_conversations(path: str) -> bool:
+    name = os.path.basename(path)
+    return name.startswith(_CONVERSATIONS) and name.endswith(".json")
+
+
+def _read_export(data: bytes, name: str, sink: Sink) -> Iterator[SessionReading]:
+    if len(data) > _MAX_EXPORT_BYTES:
+        raise UsageError(f"{name} is larger than 1 GiB: import parts of it")
+    try:
+        value: Any = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{name} is not JSON ({error}): request the export again") from None
+    chats = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if any("chat_messages" in chat for chat in chats):
+        yield from read_claude_export(chats, sink)
+    elif any("mapping" in chat for chat in chats):
+        yield from read_chatgpt_export(chats, sink)
+    else:
+        raise UsageError(
+            f"{name} is no export of claude.ai or ChatGPT: see docs/sources.md for other files"
+        )

@@ -1,0 +1,241 @@
+"""`ccgrep import`: exchange files, and the data exports of claude.ai and ChatGPT."""
+
+import io
+import json
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ccgrep.errors import UsageError
+from ccgrep.ops.import_sessions import read_sessions
+from tests.helpers import scale
+from tests.helpers.homes import Home
+from tests.helpers.readers import turn_id
+
+HEADER = {"type": "ccgrep-exchange", "version": 1}
+SESSION = {"type": "session", "id": "tea-1", "title": "Tea", "cwd": "/work/tea"}
+TURN: dict[str, Any] = {
+    "type": "turn",
+    "prompt": "where is the tea",
+    "started": "2026-09-21T10:00:00Z",
+    "parts": [
+        {"type": "thinking", "text": "a cupboard?", "model": "m1"},
+        {"type": "call", "name": "Bash", "input": {"command": "ls"}, "output": "kettle"},
+        {"type": "text", "text": "in the kettle", "model": "m1"},
+        {"type": "note", "kind": "interrupted", "text": "stopped"},
+    ],
+    "tokens": [{"model": "m1", "input": 3, "output": 4}],
+}
+CLAUDE = [
+    {
+        "uuid": "6a4f1d0e-0000-4000-8000-000000000001",
+        "name": "Brewing",
+        "chat_messages": [
+            {
+                "uuid": "m1",
+                "sender": "human",
+                "text": "how long does sencha steep",
+                "created_at": "2025-05-01T10:00:00Z",
+                "attachments": [{"file_name": "tea.txt", "extracted_content": "green leaves"}],
+            },
+            {
+                "uuid": "m2",
+                "sender": "assistant",
+                "text": "",
+                "created_at": "2025-05-01T10:00:05Z",
+                "content": [
+                    {"type": "thinking", "thinking": "temperature matters"},
+                    {"type": "tool_use", "name": "web_search", "input": {"query": "sencha"}},
+                    {"type": "tool_result", "content": [{"type": "text", "text": "70 degrees"}]},
+                    {"type": "text", "text": "one minute"},
+                ],
+            },
+        ],
+    },
+    {"uuid": "6a4f1d0e-0000-4000-8000-000000000002", "name": "", "chat_messages": []},
+]
+
+
+def node(id: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    fields = content if isinstance(content, dict) else {"content_type": "text", "parts": [content]}
+    message = {"id": id, "author": {"role": role}, "content": fields, "create_time": 1.7e9, **more}
+    return {"id": id, "parent": parent, "children": [], "message": message}
+
+
+CHATGPT = [
+    {
+        "title": "Coffee",
+        "conversation_id": "c0ffee00-0000-4000-8000-000000000001",
+        "current_node": "n6",
+        "mapping": {
+            "root": {"id": "root", "parent": None, "message": None, "children": []},
+            "n1": node("n1", "root", "user", "which grinder do you advise"),
+            "n2": node("n2", "n1", "assistant", "a burr grinder", metadata={"model_slug": "gpt-9"}),
+            "n3": node("n3", "n2", "user", "and for travel"),
+            "n4": node(
+                "n4", "n2", "user", {"content_type": "multimodal_text", "parts": [
+                    {"content_type": "image_asset_pointer"}, "and for the office"]}
+            ),
+            "n5": node(
+                "n5", "n4", "assistant", {"content_type": "code", "text": "search('grinder')"},
+                recipient="browser",
+            ),
+            "n5b": node("n5b", "n5", "tool", {"content_type": "execution_output", "text": "found"}),
+            "n6": node("n6", "n5b", "assistant", "an electric one"),
+        },
+    }
+]  # fmt: skip
+
+
+def write_exchange(path: Path, *values: object) -> str:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return str(path)
+
+
+def write_zip(path: Path, **members: object) -> str:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in members.items():
+            archive.writestr(f"export/{name}.json", json.dumps(value))
+    return str(path)
+
+
+def test_exchange_file_is_imported_once_and_survives_without_its_file(
+    home: Home, tmp_path: Path
+) -> None:
+    path = write_exchange(tmp_path / "tea.jsonl", HEADER, SESSION, TURN)
+    done = home.run("import", path)
+    assert (done.returncode, done.stderr) == (
+        0,
+        "1 session, 1 of them new: 1 turn, 1 of them new\n",
+    )
+    Path(path).unlink()
+    assert home.run("kettle", "--source", "imported").stdout.startswith("tea-1:0:")
+    for words in (["index"], ["index", "--full"], ["index", "--recreate"]):
+        assert home.run(*words).returncode == 0
+        assert home.prompts("tea-1") == [TURN["prompt"]], words
+        assert not home.rows()["tea-1"].is_gone
+    session = home.rows()["tea-1"].session
+    assert (session.title, session.cwd, session.input_tokens) == ("Tea", "/work/tea", 3)
+    (turn,) = home.turns("tea-1")
+    assert [type(step).__name__ for step in turn.steps] == ["Message", "Message", "Message", "Note"]
+
+
+def test_newer_file_replaces_turns_and_keeps_those_it_lacks(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "tea.jsonl"
+    second = {"type": "turn", "prompt": "and the milk"}
+    home.run("import", write_exchange(path, HEADER, SESSION, TURN))
+    home.run("import", write_exchange(path, HEADER, SESSION, TURN, second))
+    assert home.prompts("tea-1") == [TURN["prompt"], "and the milk"]
+    done = home.json("import", write_exchange(path, HEADER, SESSION, TURN))
+    assert done["new_sessions"] == 0 and len(home.prompts("tea-1")) == 2
+    home.run("import", write_exchange(path, HEADER, SESSION, second))
+    assert home.prompts("tea-1") == ["and the milk"]
+    assert home.prompts("tea-1~2") == [TURN["prompt"], "and the milk"]
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ([SESSION], ":1: no header"),
+        ([{**HEADER, "version": 2}], ":1: version 2, not 1"),
+        ([HEADER, HEADER], ":2: a second header"),
+        ([HEADER, TURN], ":2: a turn before the first session"),
+        ([HEADER, {**SESSION, "id": "../x"}], ":2: '../x' is no id"),
+        ([HEADER, {**SESSION, "id": ""}], "is no id"),
+        ([HEADER, {**SESSION, "source": "nobody"}], ":2: unknown source 'nobody'"),
+        ([HEADER, {**SESSION, "titel": "x"}], "titel"),
+        ([HEADER, SESSION, {**TURN, "started": "soon"}], ":3: 'soon' is no time"),
+        ([HEADER, SESSION, TURN, 5], ":4: "),
+    ],
+)
+def test_file_with_an_error_is_named_and_not_imported(
+    home: Home, tmp_path: Path, values: list[object], problem: str
+) -> None:
+    done = home.run("import", write_exchange(tmp_path / "bad.jsonl", *values))
+    assert done.returncode == 2 and problem in done.stderr, done.stderr
+    assert home.rows() == {}
+
+
+def test_claude_ai_export_is_imported(home: Home, tmp_path: Path) -> None:
+    path = write_zip(tmp_path / "data.zip", conversations=CLAUDE, users=[])
+    assert home.json("import", path)["sessions"] == 1
+    (row,) = home.rows().values()
+    assert (row.session.source, row.session.title) == ("claude_ai", "Brewing")
+    (turn,) = home.turns(row.session.id)
+    assert turn.prompt == "how long does sencha steep"
+    assert turn.assistant_texts() == ["one minute"]
+    assert turn.thinking_texts() == ["temperature matters"]
+    (call,) = turn.calls()
+    assert call.name == "web_search" and call.result is not None
+    assert call.result.text == "70 degrees"
+    assert "green leaves" in str(turn.steps)
+
+
+def test_chatgpt_export_is_imported_with_its_branches(home: Home, tmp_path: Path) -> None:
+    first = write_zip(tmp_path / "data.zip", **{"conversations-000": CHATGPT})
+    assert home.json("import", first)["sessions"] == 1
+    ((id, row),) = home.rows().items()
+    assert (row.session.source, row.session.models) == ("chatgpt", ("gpt-9",))
+    prompts = ["which grinder do you advise", "and for travel"]
+    assert home.prompts(id) == [*prompts, "[image_asset_pointer]\nand for the office"]
+    undone = [entry.is_rolled_back for entry in home.manifest(id).entries]
+    assert undone == [False, True, False]
+    (call,) = home.turns(id)[2].calls()
+    assert call.name == "browser" and call.result is not None and call.result.text == "found"
+    done = home.run("resume", id)
+    assert done.returncode == 2 or "no command" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 damaged", b"[1, 2", b"[]", b'[{"a": 1}]'])
+def test_other_files_are_errors(home: Home, tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(data)
+    done = home.run("import", str(path))
+    assert done.returncode == 2 and str(path) in done.stderr
+
+
+anything = st.recursive(
+    st.sampled_from([None, True, 0, 2**70, 1.5, "", "text", "n1", "user", "tool", "2026-01-01"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "uuid chat_messages sender text content type mapping current_node message author"
+                " role parts parent id thoughts recipient n1 n2 metadata name input".split()
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(
+    max_examples=scale.of(60, 2000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(anything, max_size=3), st.sampled_from(["chat_messages", "mapping"]), anything)
+def test_exports_may_have_any_json(
+    tmp_path: Path, chats: list[Any], name: str, value: object
+) -> None:
+    path = tmp_path / "any.json"
+    path.write_text(json.dumps([*chats, {"uuid": "u", "id": "i", name: value}]))
+    with path.open("rb") as file:
+        list(read_sessions(file, "any.json", turn_id))
+
+
+@settings(max_examples=scale.of(60, 2000), deadline=None)
+@given(st.data())
+def test_exchange_file_with_any_bytes_is_read_or_refused(data: st.DataObject) -> None:
+    whole = b"".join(json.dumps(value).encode() + b"\n" for value in (HEADER, SESSION, TURN))
+    at = data.draw(st.integers(0, len(whole)))
+    mutated = whole[:at] + data.draw(st.binary(max_size=3)) + whole[at + 1 :]
+    with suppress(UsageError):
+        list(read_sessions(io.BytesIO(mutated), "any", turn_id))
