@@ -6,11 +6,16 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from ccgrep.sources import registry
-from tests.helpers import made_up_agent
+from ccgrep.model import Turn
+from ccgrep.ops.restore import NotRestorableError, RestoreOptions, restore
+from ccgrep.sources import registry, sqlite_file
+from tests.helpers import made_up_agent, scale
 from tests.helpers.homes import Home, assert_same_as_fresh, stored_bytes
 from tests.helpers.made_up_agent import write_database
+from tests.helpers.readers import turn_id
 
 NOW_MS = time.time_ns() // 1_000_000 - 3_600_000
 ASKED = ("user", "where is the tea", NOW_MS)
@@ -137,3 +142,74 @@ def test_database_that_a_client_keeps_open_is_read_with_its_wal(home: Home) -> N
     connection.close()
     (turn,) = home.turns("ses_a")
     assert turn.assistant_texts() == ["written to the WAL"]
+
+
+def test_large_database_is_read_in_place_with_its_wal(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "_MAX_BYTES", 1)
+    database = root(home) / "notes.db"
+    write_database(database, {"ses_a": [ASKED]})
+    home.index()
+    connection = sqlite3.connect(database)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("INSERT INTO message VALUES ('ses_a', 'agent', 'written to the WAL', 5)")
+    connection.commit()
+    files = {path: path.stat() for path in root(home).iterdir()}
+    home.index()
+    assert {path: path.stat().st_mtime_ns for path in root(home).iterdir()} == {
+        path: info.st_mtime_ns for path, info in files.items()
+    }
+    connection.close()
+    (turn,) = home.turns("ses_a")
+    assert turn.assistant_texts() == ["written to the WAL"]
+
+
+def test_session_of_a_database_is_restored_as_rows_only(home: Home, tmp_path: Path) -> None:
+    database = root(home) / "notes.db"
+    write_database(database, {"ses_a": [ASKED, ANSWERED]})
+    home.index()
+    with pytest.raises(NotRestorableError, match="which is its client's database: use --to DIR"):
+        restore(home.config, "ses_a", RestoreOptions())
+    assert database.stat().st_size and sorted(path.name for path in root(home).iterdir()) == [
+        "notes.db"
+    ]
+    (file,) = restore(home.config, "ses_a", RestoreOptions(directory=str(tmp_path / "out")))
+    row = home.rows()["ses_a"]
+    assert file.path == str(tmp_path / "out" / "notes.db#ses_a.jsonl")
+    assert Path(file.path).read_bytes() == stored_bytes(home.store, row.files[0])
+
+
+def test_excluded_directory_holds_for_every_form(home: Home) -> None:
+    write_document(home, ("user", "not excluded", NOW_MS))
+    write_database(root(home) / "notes.db", {"ses_a": [ASKED]})  # in /work/shop
+    (home.directory / ".config" / "ccgrep").mkdir(parents=True)
+    (home.directory / ".config" / "ccgrep" / "config.toml").write_text('exclude = ["/work/shop"]\n')
+    home.index()
+    assert list(home.rows()) == ["two"]
+    assert home.store.find_pack(turn_id(Turn(ASKED[1]))) is None
+
+
+@settings(
+    max_examples=scale.of(8, 400),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.data())
+def test_database_may_have_any_damage(home: Home, data: st.DataObject) -> None:
+    """A session that was read stays, whatever becomes of its database."""
+    database = root(home) / "notes.db"
+    if "ses_a" not in (home.rows() if home.store_dir.exists() else {}):
+        write_database(database, {"ses_a": [ASKED, ANSWERED]})
+        home.index()
+    whole = bytearray(database.read_bytes())
+    for _ in range(data.draw(st.integers(1, 20))):
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at] = data.draw(st.integers(0, 255))
+    kept = whole[: data.draw(st.sampled_from([len(whole), len(whole) // 2, 100]))]
+    database.write_bytes(bytes(kept) or b"x")
+    home.index()
+    known = [home.prompts(id) for id in home.rows() if id.partition("~")[0] == "ses_a"]
+    assert [ASKED[1]] in known
+    database.unlink()
+    write_database(database, {"ses_a": [ASKED, ANSWERED]})

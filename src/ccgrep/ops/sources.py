@@ -12,7 +12,10 @@ from ccgrep.store.lifecycle import read_consistently
 
 
 class SourceReport(Struct, frozen=True):
-    """An agent. Without `roots`, its history is not on this machine."""
+    """An agent. Without `roots`, its history is not on this machine.
+
+    The sessions of one that `is_imported` come from `ccgrep import`.
+    """
 
     name: str
     title: str
@@ -23,6 +26,7 @@ class SourceReport(Struct, frozen=True):
     lacks: str
     resume: str
     is_plugin: bool = False
+    is_imported: bool = False
 
 
 class SourceList(Struct, frozen=True):
@@ -72,4 +76,5 @@ def _report(
         source.lacks,
         " ".join(source.resume),
         is_plugin,
+        is_imported=not source.module,
     )

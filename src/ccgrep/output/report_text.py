@@ -49,7 +49,7 @@ def source_lines(found: SourceList, style: Style) -> Iterator[str]:
     for source in found.sources:
         name = escape(source.name.replace("_", "-"))
         place = ", ".join(map(one_line, source.roots))
-        place = place or ("not on this machine" if source.resume else "no directory of its own")
+        place = place or ("imported" if source.is_imported else "not on this machine")
         sessions = pluralize(source.sessions, "session")
         yield f"{style.bold(f'{name:<{width}}')}  {sessions:>14}  {one_line(source.title)}: {place}"
         reads = one_line(source.form + (f"; lacks {source.lacks}" if source.lacks else ""))

@@ -41,7 +41,7 @@ class Database:
 
 @contextmanager
 def open_database(path: str, root: str) -> Iterator[Database]:
-    """Open a database. One that is too large for memory is read in place, without its WAL."""
+    """Open a database. One that is too large for memory is read in place."""
     with _connect(path, root) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         steps = iter(range(_MAX_STEPS))
@@ -55,8 +55,7 @@ def open_database(path: str, root: str) -> Iterator[Database]:
 def _connect(path: str, root: str) -> Iterator[sqlite3.Connection]:
     data = read_side_file(path, root, _MAX_BYTES)
     if data is None and os.path.isfile(path) and not os.path.islink(path):
-        quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        connection = sqlite3.connect(f"file:{quoted}?immutable=1", uri=True)
+        connection = _open_in_place(path)
     else:
         connection = sqlite3.connect(":memory:")
         pages = bytearray(data or b"")
@@ -68,6 +67,21 @@ def _connect(path: str, root: str) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
+
+
+def _open_in_place(path: str) -> sqlite3.Connection:
+    """Open a large database without writing anything.
+
+    With a WAL, SQLite holds a shared lock in the client's `-shm` during a query. It makes no
+    writer wait. Without the two files, it takes no lock at all.
+    """
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    if os.path.isfile(f"{path}-wal"):
+        connection = sqlite3.connect(f"file:{quoted}?mode=ro&readonly_shm=1", uri=True)
+        if Database(connection).try_rows("SELECT 1 FROM sqlite_master") is not None:
+            return connection
+        connection.close()
+    return sqlite3.connect(f"file:{quoted}?immutable=1", uri=True)
 
 
 def apply_wal(pages: bytearray, wal: bytes) -> None:
