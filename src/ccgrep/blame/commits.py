@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ccgrep.blame.file_access import SHELL_TOOLS
 from ccgrep.model import ToolCall, Turn
+from ccgrep.sources.file_tools import SHELL_TOOLS
 
 _COMMAND = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b")
 _PRINTED = re.compile(r"^\[[^\]\n]+ ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
