@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | prune | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | forget | remote | push | pull | sync) return 0 ;;
+        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | prune | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | sources | import | forget | remote | push | pull | sync) return 0 ;;
     esac
     return 1
 }
@@ -36,6 +36,8 @@ _ccgrep_commands() {
         fsck$'\t''verify every object, pack and manifest'
         gc$'\t''merge packs and delete unreferenced objects'
         secrets$'\t''find secrets in the store'
+        sources$'\t''list the agents that ccgrep reads'
+        import$'\t''store sessions from an exchange file or a data export'
         forget$'\t''delete sessions for good'
         remote$'\t''add, list or remove remotes, and manage their keys'
         push$'\t''write this machine'"'"'s sessions to a remote'
@@ -555,6 +557,24 @@ _ccgrep_options() {
                 --help$'\t''print help'
             )
             ;;
+        sources)
+            candidates=(
+                --root$'\t''read transcripts below DIR instead of the default directories'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        import)
+            candidates=(
+                --no-wait$'\t''fail at once if another ccgrep is writing'
+                -q$'\t''print only errors'
+                --quiet$'\t''print only errors'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
         forget)
             candidates=(
                 --forks$'\t''also delete the forks and copies that hold turns of the session'
@@ -631,7 +651,7 @@ _ccgrep_values() {
                 full
             )
             ;;
-        search:--model | index:--model | index:--root | status:--root | restore:--to | resume:--in | model:--model | fsck:--root)
+        search:--model | index:--model | index:--root | status:--root | restore:--to | resume:--in | model:--model | fsck:--root | sources:--root)
             kind=dir
             ;;
         search:-t | search:--type | pick:-t | pick:--type)
@@ -661,6 +681,9 @@ _ccgrep_values() {
                 qwen
                 cursor
                 copilot-chat
+                claude-ai
+                chatgpt
+                imported
             )
             ;;
         search:--session | pick:--session | list:--session | log:--session | brief:--session | blame:--session | stats:--session | secrets:--session)
@@ -788,6 +811,9 @@ _ccgrep_arguments() {
                 zsh
                 fish
             )
+            ;;
+        import)
+            kind=file
             ;;
         forget)
             kind=ref
