@@ -22,7 +22,7 @@ from bench.budget import Ratio, print_row
 from bench.measure import run_best
 from ccgrep.stats.column_file import Array, encode
 from ccgrep.stats.safety import RULES_VERSION
-from ccgrep.stats.shard_tally import SCHEMA, WORD_KINDS, Rate, ShellUse
+from ccgrep.stats.shard_tally import NO_COST, SCHEMA, WORD_KINDS, Rate, ShellUse
 from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
 from ccgrep.store.lifecycle import create_store
@@ -34,6 +34,7 @@ _MAX_SECONDS = 1
 _TURNS_PER_SESSION = 5
 _ROWS_PER_TURN = {"model": 1, "tool": 4, "bash": 3, "usage": 1, "key": 8}
 _WORDS = {
+    "source": ["claude_code", "codex"],
     "project": [f"/home/sam/src/project-{n}" for n in range(40)],
     "branch": ["", *(f"fix/{n}" for n in range(60))],
     "model": ["claude-opus-5", "claude-sonnet-5", "gpt-5-codex"],
@@ -67,6 +68,9 @@ def _make_column(
         return np.array([rng.bytes(18).hex().encode() for _ in range(size)])
     if name == "parent":
         return np.zeros(size, dtype="S1")
+    if name == "client_cost":  # of every tenth session
+        costs = rng.integers(0, 10**12, size)
+        return np.where(costs % 10, NO_COST, costs).astype(dtype)
     if (kind := WORD_KINDS.get(f"{table}.{name}")) is not None:
         return rng.integers(0, len(_WORDS[kind]), size).astype(dtype)
     if name in ("session", "turn"):

@@ -5,7 +5,7 @@ forks and copies repeat counts once, at its earliest place, like its tokens. Whe
 token counts, what its client counted takes their place, at its first turn.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -72,43 +72,38 @@ class Costs:
         np.add.at(totals, rows, costs)
         return totals
 
-    @cached_property
-    def by_rate(self) -> Array:
-        """The cost of each rate. What clients counted has none."""
-        totals = np.zeros(len(self.rates), dtype=np.int64)
-        for _, _, rate, cost in self._rows():
-            totals += sum_whole(rate, cost, len(totals))
-        _, rate, cost = self._surplus
-        totals -= sum_whole(rate, cost, len(totals))
-        return totals
+    def of_rate(self, rate: int, tokens: Sequence[int]) -> int:
+        """Return the cost of tokens of the kinds in TOKENS. The sum may exceed 64 bits."""
+        prices = self._table[:, rate].tolist()
+        return sum(price * count for price, count in zip(prices, tokens, strict=True))
 
     @cached_property
     def _of_messages(self) -> Array:
         totals = np.zeros(self._tally.turns, dtype=np.int64)
-        for turns, turn, _, cost in self._rows():
+        for turns, turn, cost in self._rows():
             size = turns.stop - turns.start
             totals[turns] = sum_whole(turn - turns.start, cost, size)
-        turn, _, cost = self._surplus
+        turn, cost = self._surplus
         totals -= sum_whole(turn, cost, len(totals))
         return totals
 
-    def _rows(self) -> Iterator[tuple[slice, Array, Array, Array]]:
-        """Yield the range of turns of each shard, and turn, rate and cost of its chosen rows."""
+    def _rows(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield the range of turns of each shard, and turn and cost of its chosen rows."""
         names = ("turn", "rate", *TOKENS)
         for turns, (turn, rate, *counts) in self._tally.by_shard("usage", *names):
             rows = rows_of(self._chosen[turn])
-            yield turns, turn[rows], rate[rows], self._price(rate[rows], [c[rows] for c in counts])
+            yield turns, turn[rows], self._price(rate[rows], [c[rows] for c in counts])
 
     @cached_property
-    def _surplus(self) -> tuple[Array, Array, Array]:
-        """Turn, rate and cost of what repeated messages count too much."""
+    def _surplus(self) -> tuple[Array, Array]:
+        """Turn and cost of what repeated messages count too much."""
         rows = rows_of(self._chosen[self._duplicates.column("share.turn")])
         turn = self._duplicates.column("share.turn")[rows]
         rate = self._duplicates.column("share.rate")[rows]
         counts = [surplus.astype(np.int64) for _, surplus in surpluses(self._duplicates, rows)]
         if not counts:
-            return turn, rate, np.zeros(len(turn), dtype=np.int64)
-        return turn, rate, self._price(rate, counts[: len(TOKENS)])
+            return turn, np.zeros(len(turn), dtype=np.int64)
+        return turn, self._price(rate, counts[: len(TOKENS)])
 
     def _price(self, rate: Array, counts: list[Array]) -> Array:
         cost: Array = np.zeros(len(rate), dtype=np.int64)
@@ -134,14 +129,20 @@ class Costs:
         return above
 
     @cached_property
-    def _trees(self) -> tuple[Array, Array]:
-        """Per session: the computed cost of its tree, and the tokens in it."""
-        tally = self._tally
-        session = self.tops[tally["turn.session"]]
-        tokens = np.zeros(tally.sessions, dtype=np.int64)
-        for _, (turn, *counts) in tally.by_shard("usage", "turn", *TOKENS):
-            tokens += sum_whole(session[turn], np.sum(counts, axis=0), len(tokens))
-        return sum_whole(session, self._of_messages, tally.sessions), tokens
+    def _session(self) -> Array:
+        """The row of the session that each turn is part of."""
+        rows: Array = self.tops[self._tally["turn.session"]]
+        return rows
+
+    @cached_property
+    def _has_tokens(self) -> Array:
+        """A mask of the sessions in whose trees any message has token counts."""
+        turns = np.zeros(self._tally.turns, dtype=bool)
+        for _, (turn, *counts) in self._tally.by_shard("usage", "turn", *TOKENS[:-1]):
+            turns[turn[np.any(counts, axis=0)]] = True
+        mask = np.zeros(self._tally.sessions, dtype=bool)
+        mask[self._session[turns]] = True
+        return mask
 
     @cached_property
     def _client(self) -> Array:
@@ -157,21 +158,21 @@ class Costs:
         if not (self._client != NO_COST).any():
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         first = np.flatnonzero(np.concatenate(([True], session[1:] != session[:-1])))
-        _, tokens = self._trees
         of = session[first]
-        rows = first[(self._client[of] != NO_COST) & (tokens[of] == 0) & self._counted[first]]
+        is_unknown = (self._client[of] != NO_COST) & ~self._has_tokens[of]
+        rows = first[is_unknown & self._counted[first]]
         return rows, self._client[session[rows]]
 
+    @cached_property
     def clients(self) -> ClientCosts:
         """Compare with what clients counted, for the sessions whose turns are all chosen."""
         filled = int(self._fillings[1].sum())
         if not (self._client != NO_COST).any():
             return ClientCosts()
-        session = self.tops[self._tally["turn.session"]]
         is_partial = np.zeros(self._tally.sessions, dtype=bool)
-        is_partial[session[~self._chosen]] = True
-        costs, tokens = self._trees
-        both = (self._client != NO_COST) & (tokens > 0) & ~is_partial
+        is_partial[self._session[~self._chosen]] = True
+        both = (self._client != NO_COST) & self._has_tokens & ~is_partial
+        costs = sum_whole(self._session, self._of_messages, self._tally.sessions)
         counted, ours = int(self._client[both].sum()), int(costs[both].sum())
         return ClientCosts(filled, counted, ours, int(both.sum()))
 

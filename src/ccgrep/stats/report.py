@@ -186,7 +186,7 @@ class Report:
             rows = self._spent_by_model() if dimension == "model" else self._spent(dimension)
             by[dimension] = tuple(sorted(rows, key=_sort_key(dimension, by_cost)))
         total = Spent("", _total(self._tokens), int(costs.by_turn.sum()))
-        return TokenReport(total, by, self._unpriced(), costs.clients())
+        return TokenReport(total, by, self._unpriced(), costs.clients)
 
     def cost_by_day_and_project(self) -> dict[tuple[str, str], int]:
         """Return what was spent, in trillionths of a dollar."""
@@ -214,14 +214,18 @@ class Report:
         elif dimension in ("week", "month"):
             cost = sum_whole(self._days.codes, cost, self._days.size)
         costs = sum_whole(groups.codes, cost, groups.size)
-        used = np.flatnonzero((totals[-1] != 0) | (costs != 0)).tolist()
-        project = self._project_of if dimension == "session" else lambda _: ""
+        used = np.flatnonzero((totals[-1] != 0) | (costs != 0))
+        columns = [column[used].astype(np.int64).tolist() for column in (costs, *totals)]
+        projects = self._projects_of(used) if dimension == "session" else [""] * len(used)
+        rows = zip(used.tolist(), projects, *columns, strict=True)
         return [
-            Spent(groups.name(i), Tokens(*_at(totals, i)), int(costs[i]), project(i)) for i in used
+            Spent(groups.name(i), Tokens(*counts), cost, project)
+            for i, project, cost, *counts in rows
         ]
 
-    def _project_of(self, session: int) -> str:
-        return self._tally.words("project")[int(self._tally["session.project"][session])]
+    def _projects_of(self, sessions: Array) -> list[str]:
+        words = self._tally.words("project")
+        return [words[code] for code in self._tally["session.project"][sessions].tolist()]
 
     def _spent_by_model(self) -> list[Spent]:
         found: dict[str, Spent] = {}
@@ -229,18 +233,24 @@ class Report:
             known = found.get(spent.name, Spent(spent.name, Tokens(), 0))
             tokens = Tokens(*map(add, known.tokens, spent.tokens))
             found[spent.name] = Spent(spent.name, tokens, known.cost + spent.cost)
-        filled = self._costs.clients().filled
+        filled = self._costs.clients.filled
         known = found.get("", Spent("", Tokens(), 0))
         rows = {**found, "": known._replace(cost=known.cost + filled)} if filled else found
         return list(rows.values())
 
     def _spent_by_rate(self, mask: Array) -> list[Spent]:
-        *tokens, _, messages = tokens_by_rate(self._tally, self._duplicates, self.chosen)
-        costs, rates = self._costs.by_rate, self._costs.rates
-        return [
-            Spent(rates[i].model, Tokens(*_at((*tokens, messages), i)), int(costs[i]))
-            for i in np.flatnonzero(mask & (messages != 0)).tolist()
-        ]
+        return [spent for i, spent in self._by_rate if mask[i]]
+
+    @cached_property
+    def _by_rate(self) -> list[tuple[int, Spent]]:
+        """The rates that were used, with their numbers."""
+        costs, found = self._costs, []
+        totals = tokens_by_rate(self._tally, self._duplicates, self.chosen)
+        for i in np.flatnonzero(totals[-1]).tolist():
+            *tokens, messages = _at(totals, i)
+            used = Tokens(*tokens[:4])._replace(messages=messages)
+            found.append((i, Spent(costs.rates[i].model, used, costs.of_rate(i, tokens))))
+        return found
 
     def _unpriced(self) -> tuple[Spent, ...]:
         """Return the models without a price that have tokens."""
@@ -307,7 +317,7 @@ class Report:
         """Group turns, days or sessions by a dimension."""
         tally = self._tally
         if dimension == "session":
-            ids = tally["session.id"]
+            ids: list[bytes] = tally["session.id"].tolist()
             codes = self._costs.tops[tally["turn.session"]]
             return Grouping(codes, lambda i: ids[i].decode(), self._by_turn)
         if dimension == "source":
