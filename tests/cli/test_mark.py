@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ccgrep.store.lock import WriterLock
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.terminal import on_terminal
 from tests.helpers.transcripts import ClaudeFile
@@ -171,3 +172,16 @@ def test_note_without_a_ref_is_an_error(home: Home, login: ClaudeFile) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "--note needs a REF" in done.stderr
     assert json.loads(home.run("mark", "--json").stdout)["marks"] == []
+
+
+def test_mark_ingests_first_and_waits_for_no_writer_on_request(home: Home) -> None:
+    file = home.claude(1, name="aaaaaaaa-new")
+    file.turn("not indexed yet", "yes")
+    file.write()
+    missing = home.run("mark", "aaaaaaaa:0", "--no-refresh")
+    assert (missing.returncode, "there is no store in" in missing.stderr) == (2, True)
+    assert home.run("mark", "aaaaaaaa:0", "todo").stdout == "aaaaaaaa:0\ttodo\t-\n"
+    with WriterLock(str(home.store_dir / "lock"), 0):
+        busy = home.run("mark", "aaaaaaaa:0", "later", "--no-wait", "--no-refresh")
+    assert (busy.returncode, busy.stdout) == (2, "")
+    assert home.run("mark").stdout == "aaaaaaaa:0\ttodo\t-\n"
