@@ -70,6 +70,8 @@ def test_tag_limits_searches_lists_logs_and_counts(home: Home, login: ClaudeFile
     assert tagged(home) == {"aaaaaaaa:1 commit the login fix"}
     assert [one["id"] for one in home.json("list", "--tag", "todo")["sessions"]] == [login.id]
     assert home.json("stats", "--tag", "todo", "--tag", "shop")["turns"] == 2
+    missed = home.run("nowhere", "--tag", "todo")
+    assert missed.stderr == "ccgrep: 0 of 1 turn that passes --tag matches\n"
     unknown = home.run("login", "--tag", "nope")
     assert (unknown.returncode, unknown.stderr) == (
         1, "ccgrep: nothing has the tag 'nope': `ccgrep mark` lists the marks\n",

@@ -30,6 +30,7 @@ COMMAND_LINE = {
     "branches": "--branch",
     "models": "--model-name",
     "machines": "--machine",
+    "marked": "--tag",
     "subagents": "--subagents",
     "documents": "--documents",
     "max_sessions": "--max-sessions",
