@@ -48,7 +48,8 @@ def charts(
 def _bar(dimension: Dimension, spent: Spent) -> Bar:
     tokens = f"{short(sum(spent.tokens[:4]))} tokens"
     where = f"{one_line(last_name(spent.project))}, " if spent.project else ""
-    name = spent.name or ("counted by clients" if dimension == "model" else "")
+    is_counted = dimension == "model" and not any(spent.tokens[:4])
+    name = spent.name or ("counted by clients" if is_counted else "")
     # A bar must not be negative.
     return Bar(name, max(spent.cost // _CENT, 0), f"{where}{tokens}", f"${format_usd(spent.cost)}")
 

@@ -41,13 +41,15 @@ def page_lines(report: Overview, tokens: TokenReport, title: str) -> Iterator[st
         for s in weeks
     ]
     yield from _section("Tokens", "a week, cache included", columns(tokens_a_week, short))
-    costs = [
-        Column(s.name, max(s.cost // _CENT, 0), f"{s.name}: ${format_usd(s.cost)}") for s in weeks
-    ]
+    costs = [Column(s.name, max(s.cost // _CENT, 0), f"{s.name}: {_money(s.cost)}") for s in weeks]
     yield from _section("Cost", f"a week, list prices of {DATE}", columns(costs, _dollars))
     yield '<div class="pair">'
     unpriced = {spent.name for spent in tokens.unpriced}
-    models = _spent_rows(tokens.by["model"], unpriced)
+    by_model = [
+        spent if spent.name or any(spent.tokens[:4]) else spent._replace(name="counted by clients")
+        for spent in tokens.by["model"]
+    ]
+    models = _spent_rows(by_model, unpriced)
     yield from _section("Models", "cost and tokens", bars(models))
     yield from _section("Projects by cost", "", bars(_spent_rows(tokens.by["project"])))
     yield from _section("Projects by turns", "", bars(_group_rows(report.projects)))
@@ -85,7 +87,7 @@ def _tiles(report: Overview, tokens: TokenReport) -> Iterator[str]:
         ("turns", f"{report.turns:,}"),
         ("tool calls", short(report.calls)),
         ("tokens", short(sum(report.tokens[:4]))),
-        ("at list prices", f"${format_usd(tokens.total.cost)}"),
+        ("at list prices", _money(tokens.total.cost)),
     ):
         yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"
     yield "</dl>"
@@ -125,7 +127,7 @@ def _spent_rows(rows: Sequence[Spent], unpriced: Collection[str] = ()) -> list[C
         Column(
             _name(spent.name),
             max(spent.cost // _CENT, 0),
-            f"{'no price' if spent.name in unpriced else '$' + format_usd(spent.cost)}, "
+            f"{'no price' if spent.name in unpriced else _money(spent.cost)}, "
             f"{short(sum(spent.tokens[:4]))} tokens",
         )
         for spent in rows[:_MAX_ROWS]
@@ -152,6 +154,12 @@ def _tool_rows(rows: Sequence[ToolUse]) -> list[Column]:
 def _name(name: str) -> str:
     shown = one_line(last_name(name) if name.startswith("/") else name)
     return clip(shown, 60) or "(unknown)"
+
+
+def _money(cost: int) -> str:
+    """Return an amount with cents, or in whole dollars from a thousand on."""
+    whole, _, cents = format_usd(cost).partition(".")
+    return f"${int(whole):,}" if abs(int(whole)) >= 1000 else f"${whole}.{cents}"
 
 
 def _dollars(cents: int) -> str:

@@ -12,7 +12,7 @@ from ccgrep.output.calendar import LEVELS, Week
 _STEP, _CELL = 13, 10
 _LEFT, _TOP = 30, 18
 _WIDTH, _HEIGHT, _AXIS, _BOTTOM = 720, 180, 54, 22
-_MIN_LABEL = 56
+_LABEL, _MIN_LABEL = 60, 80
 
 
 class Column(NamedTuple):
@@ -71,7 +71,7 @@ def columns(values: Sequence[Column], label: Callable[[int], str]) -> Iterator[s
             f'<rect x="{x + 1}" y="{base - height}" width="{width}" height="{height}" rx="1">'
             f"<title>{escape(column.text)}</title></rect>"
         )
-        if x - last >= _MIN_LABEL and x + 40 <= _WIDTH:
+        if x - last >= _MIN_LABEL and x + _LABEL <= _WIDTH:
             last = x
             yield f'<text x="{x + 1}" y="{_HEIGHT - 6}">{escape(column.name)}</text>'
     yield "</svg></div>"
