@@ -20,7 +20,14 @@ from tests.helpers.faulty_storage import (
 from tests.helpers.fleet import Fleet, conversations
 from tests.helpers.homes import assert_same_as_fresh
 from tests.helpers.stored import write_session
-from tests.helpers.tiny_vectors import embed, embedded, keys_of, remote_keys, use_tiny_model
+from tests.helpers.tiny_vectors import (
+    embed,
+    embedded,
+    keys_of,
+    model_dir,
+    remote_keys,
+    use_tiny_model,
+)
 
 FORGOTTEN = 2
 """The seed of the session that is forgotten."""
@@ -80,6 +87,7 @@ def check(fleet: Fleet) -> None:
     for home in fleet.homes:
         report = fsck.check(home.store)
         assert (report.damaged, report.lost) == ([], [])
+        shutil.rmtree(model_dir(home))  # A fresh store has other vectors.
         foreign = [row.session.id for row in home.store.rows() if row.provenance is not None]
         assert_same_as_fresh(home, but=[*foreign, home.claude(FORGOTTEN).id])
         assert not (home.store_dir / "remotes" / "r" / "incoming").exists()

@@ -1,6 +1,7 @@
 """Homes that push, pull, forget, collect and get killed at random converge and lose nothing."""
 
 import random
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,22 +10,27 @@ from pathlib import Path
 import pytest
 
 from ccgrep.errors import CcgrepError
+from ccgrep.fulltext.surfaces import text_key
 from ccgrep.ops.gc import forget, gc
 from ccgrep.ops.sync import gc_remote
 from ccgrep.store import fsck
 from tests.helpers import scale
 from tests.helpers.faulty_storage import FAULTS, KilledError, killed_write, storage_fault
 from tests.helpers.fleet import BOTH, PULL, PUSH, Fleet, conversations
+from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.stored import write_session
+from tests.helpers.tiny_vectors import embed, embedded, model_dir, remote_keys, use_tiny_model
 from tests.helpers.transcripts import ClaudeFile
 
 
 class Chaos:
     """Random actions, and what must be left of them."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, directory: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.random = random.Random(seed)
-        self.fleet = Fleet(directory, self.random.randint(2, 8 if scale.IS_LONG else 3))
+        fleet = Fleet(directory, self.random.randint(2, 8 if scale.IS_LONG else 3))
+        self.fleet = use_tiny_model(fleet, monkeypatch)
+        self.actions = self.broken = 0
         self.files: list[tuple[int, ClaudeFile]] = []
         self.forgotten: set[str] = set()
         self.prompts: dict[str, set[str]] = {}
@@ -36,12 +42,14 @@ class Chaos:
             *[self.sync] * 6, *[self.sync_broken] * 4, self.collect, self.collect_remote,
         ]  # fmt: skip
         self.random.choice(actions)()
+        self.actions += 1
 
     def _number(self) -> int:
         return self.random.randrange(len(self.fleet.homes))
 
     def _index(self, number: int, file: ClaudeFile) -> None:
         self.fleet[number].index()
+        embed(self.fleet[number])
         prompts = self.prompts.setdefault(file.id, set())
         records = [record for record in file.records if isinstance(record, dict)]
         texts = [record["message"]["content"] for record in records if record["type"] == "user"]
@@ -100,6 +108,7 @@ class Chaos:
     def sync_broken(self) -> None:
         at, fault = self.random.randint(1, 12), self.random.choice(FAULTS)
         broken = self.random.choice([storage_fault(at, fault), killed_write(at * 2)])
+        self.broken += 1
         with broken, suppress(KilledError, CcgrepError):
             self.sync()
 
@@ -122,14 +131,42 @@ class Chaos:
             if id not in self.forgotten:
                 kept = {prompt for base, _, turns in first if base == id for prompt in turns}
                 assert prompts <= kept, (id, prompts - kept)
+        self._check_vectors({prompt for *_, turns in first for prompt in turns})
+        for home in self.fleet.homes[: scale.of(1, len(self.fleet.homes))]:
+            shutil.rmtree(model_dir(home), ignore_errors=True)  # A fresh store has other vectors.
+            assert_same_as_fresh(home, self._find_changed(home))
+
+    def _check_vectors(self, kept: set[str]) -> None:
+        """Assert that no vector of a forgotten text is left anywhere."""
+        forgotten = {prompt for id in self.forgotten for prompt in self.prompts.get(id, ())} - kept
+        keys = {text_key(prompt) for prompt in forgotten}
+        assert keys & remote_keys(self.fleet) == set()
+        for home in self.fleet.homes:
+            assert keys & embedded(home) == set()
+
+    def _find_changed(self, home: Home) -> set[str]:
+        """Return the sessions of which the store knows something else than the transcripts."""
+        changed = set(self.forgotten)
+        for row in home.store.rows():
+            is_plain = row.session.id == row.base_id and not row.is_gone and not row.is_superseded
+            if row.provenance is not None or not is_plain or any(f.is_partial for f in row.files):
+                changed |= {row.base_id, row.session.id}
+        return changed
 
 
 @pytest.mark.parametrize("seed", range(20 if scale.IS_LONG else 3))
-def test_random_actions_converge(tmp_path: Path, seed: int) -> None:
-    chaos = Chaos(tmp_path, seed)
+def test_random_actions_converge(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], None]
+) -> None:
+    chaos = Chaos(tmp_path, seed, monkeypatch)
     deadline = time.monotonic() + 60
     for _ in range(200 if scale.IS_LONG else 25):
         chaos.act()
         if scale.IS_LONG and time.monotonic() > deadline:
             break
     chaos.check()
+    figure(
+        f"remote, random: {len(chaos.fleet.homes)} machines, {chaos.actions} actions, "
+        f"{chaos.broken} broken syncs, {len(chaos.prompts)} sessions, {len(chaos.forgotten)} "
+        "forgotten: 0 lost, 0 resurrected"
+    )

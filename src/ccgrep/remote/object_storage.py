@@ -25,7 +25,9 @@ from ccgrep.remote.storage import (
 )
 
 _NO_ETAG = "no etag "
-_RETRY = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
+_RETRY = {"max_retries": 3, "retry_timeout": timedelta(minutes=5)}
+_TIMEOUTS = {"connect_timeout": timedelta(seconds=30), "timeout": timedelta(minutes=15)}
+"""A pack has 32 MB. The default of 30 seconds is too short for it on most home connections."""
 
 
 class _UnsupportedError(StorageError):
@@ -37,11 +39,11 @@ class ObjectStorage:
 
     def __init__(self, url: str, endpoint: str = "") -> None:
         self._url = url
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"client_options": dict(_TIMEOUTS)}
         if endpoint:
             options["endpoint"] = endpoint
             options["virtual_hosted_style_request"] = False
-            options["client_options"] = {"allow_http": endpoint.startswith("http://")}
+            options["client_options"]["allow_http"] = endpoint.startswith("http://")
         with self._explain("open", ""):
             self._store: Any = from_url(url, retry_config=_RETRY, **options)
 
