@@ -12,6 +12,19 @@ from ccgrep.output.formatting import byte_size
 from ccgrep.text import one_line, redact
 
 _MAX_COMMAND_CHARS = 200
+_SHELLS = frozenset(
+    "Bash bash shell Shell shell_command exec_command local_shell run_shell_command run_in_terminal"
+    " run_terminal_cmd".split()
+)
+_FILE_TOOLS = frozenset(
+    "Read Edit MultiEdit NotebookEdit StrReplace Delete read read_file view edit replace"
+    " delete_file replace_string_in_file".split()
+)
+_WRITE_TOOLS = frozenset("Write write write_file create create_file".split())
+_PATH_FIELDS = ("file_path", "notebook_path", "path", "filePath")
+_CONTENT_FIELDS = ("content", "file_text", "contents")
+_EDIT_FIELDS = (("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString"))
+"""The names that the agents give to a path, to the text of a file, and to a change of it."""
 _PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)"
 
 
@@ -49,15 +62,14 @@ def summarize(call: ToolCall) -> dict[str, Any]:
     """Return the tool's name and its main argument."""
     fields = call.input if isinstance(call.input, dict) else {}
     match call.name:
-        case "Read" | "Edit" | "MultiEdit" | "NotebookEdit":
+        case name if name in _FILE_TOOLS:
             return {"tool": call.name, "file": _path(fields)}
-        case "Write":
-            size = len(str(fields.get("content", "")))
-            return {"tool": "Write", "file": _path(fields), "chars": size}
-        case "Bash" | "shell" | "shell_command" | "exec_command":
+        case name if name in _WRITE_TOOLS:
+            return {"tool": call.name, "file": _path(fields), "chars": len(_content(fields))}
+        case name if name in _SHELLS:
             command = redact(_command(fields))[:_MAX_COMMAND_CHARS]
             return {"tool": call.name, "command": command}
-        case "Grep" | "Glob":
+        case "Grep" | "Glob" | "grep" | "glob" | "grep_search":
             return {"tool": call.name, "pattern": fields.get("pattern")}
         case "apply_patch":
             return {"tool": call.name, "files": _patched_files(call.input)}
@@ -86,14 +98,14 @@ def readable_input(call: ToolCall) -> ReadableInput:
         return ReadableInput(call.input, "diff" if call.name == "apply_patch" else "")
     fields = call.input if isinstance(call.input, dict) else {}
     match call.name:
-        case "Bash" | "shell" | "shell_command" | "exec_command":
+        case name if name in _SHELLS:
             return ReadableInput(_command(fields), "bash")
         case "apply_patch":
             return ReadableInput("\n".join(map(_change_text, _changes(fields))), "diff")
-        case "Write":
-            return ReadableInput(str(fields.get("content", "")), str(_path(fields) or ""))
-        case "Edit":
-            return ReadableInput(_diff(fields), "diff")
+        case name if name in _WRITE_TOOLS:
+            return ReadableInput(_content(fields), str(_path(fields) or ""))
+        case name if name in _FILE_TOOLS and (diff := _diff(fields)):
+            return ReadableInput(diff, "diff")
         case "MultiEdit":
             given = fields.get("edits")
             edits = given if isinstance(given, list) else []
@@ -133,12 +145,21 @@ def _change_text(change: dict[str, Any]) -> str:
 
 
 def _diff(edit: dict[str, Any]) -> str:
-    old, new = (str(edit.get(name, "")).splitlines() for name in ("old_string", "new_string"))
+    old, new = (_first(edit, names).splitlines() for names in _EDIT_FIELDS)
     return "\n".join([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
 
 
+def _content(fields: dict[str, Any]) -> str:
+    return _first(fields, _CONTENT_FIELDS)
+
+
 def _path(fields: dict[str, Any]) -> Any:
-    return fields.get("file_path") or fields.get("notebook_path")
+    return _first(fields, _PATH_FIELDS) or None
+
+
+def _first(fields: dict[str, Any], names: tuple[str, ...]) -> str:
+    """Return the first field that is there, as text."""
+    return next((str(fields[name]) for name in names if fields.get(name)), "")
 
 
 def _command(fields: dict[str, Any]) -> str:
