@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from ccgrep.model import Text, Thinking, ToolCall, ToolResult
+from ccgrep.sources.registry import Root
+from ccgrep.sources.scan import scan_paths
 from tests.helpers.cursor_database import CursorChat
 from tests.helpers.cursor_file import CursorFile
 from tests.helpers.homes import Home, assert_same_as_fresh
@@ -136,3 +138,13 @@ def test_damaged_database_deletes_nothing(home: Home, folder: Path) -> None:
     home.index()
     assert not home.rows()[chat.id].is_gone
     assert home.prompts(chat.id) == ["hello"]
+
+
+def test_folder_of_an_extension_is_not_of_its_editor(tmp_path: Path) -> None:
+    path = tmp_path / "extension" / "session.jsonl"
+    path.parent.mkdir()
+    path.write_text("")
+    outer, inner = Root(str(tmp_path), "cursor"), Root(str(path.parent), "qwen")
+    found = scan_paths([outer, inner], [str(path)])
+    assert found is not None
+    assert found.files[str(path)].source == "qwen"

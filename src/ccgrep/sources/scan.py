@@ -200,7 +200,9 @@ def scan_paths(roots: Sequence[Root], paths: Sequence[str]) -> Scan | None:
     result = Scan({}, {}, [], [])
     resolved = [*map(_resolve, roots)]
     for path in paths:
-        root = next((root for root in resolved if path.startswith(root.path + os.sep)), None)
+        # The folder of an extension is a root within that of its editor.
+        around = (root for root in resolved if path.startswith(root.path + os.sep))
+        root = max(around, key=lambda root: len(root.path), default=None)
         try:
             info = os.lstat(path)
         except OSError:
