@@ -20,6 +20,8 @@ else:
     Protocol = object
     SimpleNamespace = type(sys.implementation)
 
+    _MISSING = object()
+
     class _NamedTupleMeta(type):
         def __new__(cls, name, bases, space):
             if not bases:
@@ -28,13 +30,15 @@ else:
             defaults = {field: space.pop(field) for field in fields if field in space}
             own = {"__slots__": (), "_fields": fields, "_field_defaults": defaults}
             own["_last"] = tuple(defaults.values())  # Fields with defaults come last.
+            own["_blank"] = (_MISSING,) * (len(fields) - len(defaults)) + own["_last"]
+            own["_places"] = {field: place for place, field in enumerate(fields)}
             getters = {field: property(itemgetter(n)) for n, field in enumerate(fields)}
             return super().__new__(
                 cls, name, bases, {**space, **own, **getters, "__match_args__": fields}
             )
 
     class NamedTuple(metaclass=_NamedTupleMeta):
-        _fields = _last = ()
+        _fields = _last = _blank = ()
 
         def __new__(cls, *values, **named):
             missing = len(cls._fields) - len(values)
@@ -64,11 +68,16 @@ else:
 
     def _fill(cls, values, named):
         """Return all values of a new tuple, with defaults for missing ones."""
-        fields = cls._fields
-        given = {**cls._field_defaults, **dict(zip(fields, values, strict=False)), **named}
-        is_twice = any(field in named for field in fields[: len(values)])
-        if len(values) > len(fields) or is_twice or len(given) != len(fields):
-            raise TypeError(
-                f"{cls.__name__} has the fields {', '.join(fields)}, not {values} and {named}"
-            )
-        return [given[field] for field in fields]
+        given = len(values)
+        filled = [*values, *cls._blank[given:]]
+        for field, value in named.items():
+            place = cls._places.get(field, -1)
+            if place < given:
+                break
+            filled[place] = value
+        else:
+            if given <= len(cls._fields) and _MISSING not in filled:
+                return filled
+        raise TypeError(
+            f"{cls.__name__} has the fields {', '.join(cls._fields)}, not {values} and {named}"
+        )
