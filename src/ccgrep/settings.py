@@ -56,7 +56,7 @@ _TABLE = (
         "directory of the store; below $XDG_DATA_HOME if that is set",
         variables=("CCGREP_DIR",)),
     Key("roots", "paths", (),
-        "more directories to read besides those of Claude Code and Codex: a home directory, or "
+        "more directories to read besides the agents' own: a home directory, or "
         "one such as ~/.claude; missing ones are skipped; --root replaces all of them",
         "--root"),
     Key("exclude", "patterns", (),

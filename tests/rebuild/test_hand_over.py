@@ -177,3 +177,14 @@ def test_other_patches_become_text(patch: Any) -> None:
 def test_notes_and_texts_are_not_translated() -> None:
     steps = (Note("context", "a file"), Message((Thinking("hm"), Text("yes"))))
     assert translate_turn(Turn("p", steps=steps), "codex").steps == steps
+
+
+@pytest.mark.parametrize("tool", ["bash", "run_shell_command", "run_in_terminal", "Shell"])
+def test_commands_of_other_agents_stay_commands(tool: str) -> None:
+    call = ToolCall(tool, {"command": "make test"}, ToolResult("1 failed"))
+    turn = Turn("why", (), (Message((call,)),))
+    (claude,) = translate_turn(turn, "claude_code").calls()
+    assert (claude.name, claude.input) == ("Bash", {"command": "make test"})
+    (codex,) = translate_turn(turn, "codex").calls()
+    assert (codex.name, codex.input) == ("exec_command", {"cmd": "make test"})
+    assert claude.result == codex.result == call.result

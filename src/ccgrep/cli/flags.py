@@ -389,7 +389,7 @@ _TABLE = (
     Command(
         "index",
         "ingest new and changed transcripts",
-        "Reads what was appended to the transcripts of Claude Code and Codex since the last run, "
+        "Reads what agents appended to their transcripts since the last run, "
         "and adds every turn to the store. The store keeps turns whose transcript was deleted. If "
         "an embedding model is available, index then embeds new turns, the newest first. You can "
         "interrupt this: the next run continues.",

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from ccgrep.kinds import SourceName
 from ccgrep.model import Message, Part, Step, Text, ToolCall, ToolResult, Turn
 from ccgrep.rebuild.patches import Edit, parse_patch, write_patch
-
-_SHELLS = ("shell", "shell_command", "exec_command", "local_shell")
+from ccgrep.sources.file_tools import SHELL_TOOLS
 
 
 def translate_turn(turn: Turn, target: SourceName) -> Turn:
@@ -44,7 +43,7 @@ def _translate_parts(
 
 def _to_claude(call: ToolCall) -> list[ToolCall]:
     """Return the calls of Claude Code that do the same, or none."""
-    if call.name in _SHELLS:
+    if call.name != "Bash" and call.name.lower() in SHELL_TOOLS:
         command = _find_command(_fields(call))
         return [ToolCall("Bash", {"command": command}, call.result)] if command else []
     if call.name == "apply_patch":
@@ -55,7 +54,7 @@ def _to_claude(call: ToolCall) -> list[ToolCall]:
 
 
 def _find_command(fields: dict[str, Any]) -> str:
-    """Return the command line of Codex's tools for commands."""
+    """Return the command line of a tool for commands."""
     command = fields.get("cmd") or fields.get("command")
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         is_script = len(command) == 3 and command[1] in ("-c", "-lc")
@@ -76,7 +75,7 @@ def _to_edit_call(edit: Edit, result: ToolResult | None) -> ToolCall:
 def _to_codex(call: ToolCall) -> list[ToolCall]:
     """Return the call of Codex that does the same, or none."""
     fields = _fields(call)
-    if call.name == "Bash" and isinstance(fields.get("command"), str):
+    if call.name.lower() in SHELL_TOOLS and isinstance(fields.get("command"), str):
         return [ToolCall("exec_command", {"cmd": fields["command"]}, call.result)]
     edits = list(_find_edits(call.name, fields))
     return [ToolCall("apply_patch", write_patch(edits), call.result)] if edits else []

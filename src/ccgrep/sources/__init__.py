@@ -1,1 +1,1 @@
-"""Reads the transcripts of Claude Code and Codex, which are untrusted, and returns turns."""
+"""Reads the history of agents, which is untrusted, and returns turns."""
