@@ -111,7 +111,7 @@ def test_exchange_file_is_imported_once_and_survives_without_its_file(
     done = home.run("import", path)
     assert (done.returncode, done.stderr) == (
         0,
-        "1 session, 1 of them new: 1 turn, 1 of them new\n",
+        "1 session, 1 of them new: 1 turn\n",
     )
     Path(path).unlink()
     assert home.run("kettle", "--source", "imported").stdout.startswith("tea-1:0:")
@@ -239,3 +239,16 @@ def test_exchange_file_with_any_bytes_is_read_or_refused(data: st.DataObject) ->
     mutated = whole[:at] + data.draw(st.binary(max_size=3)) + whole[at + 1 :]
     with suppress(UsageError):
         list(read_sessions(io.BytesIO(mutated), "any", turn_id))
+
+
+def test_forgotten_session_is_not_imported_again(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "tea.jsonl"
+    home.run("import", write_exchange(path, HEADER, SESSION, TURN))
+    (entry,) = home.manifest("tea-1").entries
+    assert home.run("forget", "tea-1").returncode == 0
+    other = {**SESSION, "id": "tea-2"}
+    second = {"type": "turn", "prompt": "and the milk"}
+    done = home.run("import", write_exchange(path, HEADER, SESSION, TURN, other, second))
+    assert done.stderr == "1 session, 1 of them new: 1 turn, 1 forgotten earlier\n"
+    assert list(home.rows()) == ["tea-2"]
+    assert home.store.find_pack(entry.turn) is None

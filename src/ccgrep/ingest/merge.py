@@ -103,6 +103,7 @@ class Merge:
         stay as a superseded session. What a transcript holds already is not imported.
         """
         if self._is_forgotten(reading):
+            self.is_forgotten_seen = True
             return False
         source, load = reading.session.source, self.commit.load_turn
         for row in self._namesakes(reading.session.id):

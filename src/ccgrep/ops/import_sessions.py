@@ -23,8 +23,8 @@ from ccgrep.sources.exchange import read_exchange
 from ccgrep.sources.reading import SessionReading
 from ccgrep.sources.turns import Sink
 from ccgrep.store.commit import Commit
+from ccgrep.store.gc import collect_garbage
 from ccgrep.store.lifecycle import create_store
-from ccgrep.store.objects import make_frame
 from ccgrep.text import one_line
 
 _MAX_EXPORT_BYTES = 1024 * 1024 * 1024
@@ -32,12 +32,12 @@ _CONVERSATIONS = "conversations"
 
 
 class ImportReport(Struct):
-    """What an import did."""
+    """What an import did. Sessions that were forgotten are not stored again."""
 
     sessions: int = 0
     new_sessions: int = 0
     turns: int = 0
-    new_turns: int = 0
+    forgotten: int = 0
 
 
 def import_file(
@@ -53,21 +53,23 @@ def import_file(
         with Commit(store) as commit:
 
             def sink(turn: Turn) -> ObjectId:
-                frame = make_frame("turn", turn)
-                report.new_turns += commit.add(frame)
-                return frame.id
+                return commit.put("turn", turn)
 
             merge = Merge(commit, store.rows(commit.snapshot), ())
             for reading in read_sessions(file, path, sink):
                 if merge.add_imported(reading):
                     report.sessions += 1
                     report.turns += len(reading.entries)
+                else:
+                    report.forgotten += 1
             report.new_sessions = merge.new_sessions
             commit.commit(
                 time.time_ns() // 1_000_000,
                 garbage_bytes=commit.snapshot.garbage_bytes + merge.garbage_bytes,
             )
         sync(store)
+        if merge.is_forgotten_seen:
+            collect_garbage(store)  # Their turns were stored before their end was read.
     return report
 
 

@@ -37,9 +37,10 @@ def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
 
 
 def import_line(report: ImportReport) -> str:
+    forgotten = f", {report.forgotten:,} forgotten earlier" if report.forgotten else ""
     return (
         f"{pluralize(report.sessions, 'session')}, {report.new_sessions:,} of them new: "
-        f"{pluralize(report.turns, 'turn')}, {report.new_turns:,} of them new"
+        f"{pluralize(report.turns, 'turn')}{forgotten}"
     )
 
 
