@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | prune | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | sources | import | forget | remote | push | pull | sync) return 0 ;;
+        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | prune | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | sources | import | forget | remote | push | pull | sync | team) return 0 ;;
     esac
     return 1
 }
@@ -43,6 +43,7 @@ _ccgrep_commands() {
         push$'\t''write this machine'"'"'s sessions to a remote'
         pull$'\t''fetch the sessions of other machines from a remote'
         sync$'\t''pull, then push'
+        team$'\t''run a team'"'"'s server on PostgreSQL'
     )
 }
 
@@ -87,6 +88,9 @@ _ccgrep_options() {
                 --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
+                -R$'\t''search a team'"'"'s server instead of this machine'"'"'s store'
+                --remote$'\t''search a team'"'"'s server instead of this machine'"'"'s store'
+                --owner$'\t''limit to sessions that this person pushed'
                 -n$'\t''print at most N hits'
                 --limit$'\t''print at most N hits'
                 -m$'\t''print at most N hits'
@@ -214,6 +218,9 @@ _ccgrep_options() {
                 --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --documents$'\t''include or exclude project memory and plans, or show only them'
+                -R$'\t''read from a team'"'"'s server instead of this machine'"'"'s store'
+                --remote$'\t''read from a team'"'"'s server instead of this machine'"'"'s store'
+                --owner$'\t''limit to sessions that this person pushed'
                 --tree$'\t''print sub-agents and forks below the session they come from'
                 --include-self$'\t''include the session that runs this command'
                 -n$'\t''print at most N sessions, or trees'
@@ -333,6 +340,8 @@ _ccgrep_options() {
                 --raw$'\t''print turns as they are stored'
                 --save$'\t''save as Markdown in ~/.claude/recalls'
                 --budget$'\t''print at most N characters'
+                -R$'\t''read from a team'"'"'s server instead of this machine'"'"'s store'
+                --remote$'\t''read from a team'"'"'s server instead of this machine'"'"'s store'
                 --no-pager$'\t''never start a pager'
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
@@ -578,6 +587,8 @@ _ccgrep_options() {
         forget)
             candidates=(
                 --forks$'\t''also delete the forks and copies that hold turns of the session'
+                -R$'\t''delete your sessions from a team'"'"'s server, and keep them here'
+                --remote$'\t''delete your sessions from a team'"'"'s server, and keep them here'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
@@ -586,6 +597,8 @@ _ccgrep_options() {
             ;;
         remote)
             candidates=(
+                -p$'\t''push projects of this name to a team'"'"'s server'
+                --project$'\t''push projects of this name to a team'"'"'s server'
                 --endpoint$'\t''use this server instead of the cloud'"'"'s own'
                 --ssh-command$'\t''run CMD instead of ssh'
                 --key$'\t''use an exported key'
@@ -636,12 +649,23 @@ _ccgrep_options() {
                 --help$'\t''print help'
             )
             ;;
+        team)
+            candidates=(
+                -p$'\t''the projects of a grant, by name'
+                --project$'\t''the projects of a grant, by name'
+                --read-only$'\t''do not allow pushing'
+                --partitions$'\t''split the turns into N tables'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
     esac
 }
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | prune:--older-than | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:--owner | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:--owner | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | prune:--older-than | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:-p | remote:--project | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate | team:-p | team:--project | team:--partitions)
             kind=
             ;;
         search:--surface)
@@ -708,6 +732,9 @@ _ccgrep_values() {
         search:--tag | pick:--tag | list:--tag | log:--tag | brief:--tag | blame:--tag | stats:--tag | secrets:--tag)
             kind=tag
             ;;
+        search:-R | search:--remote | list:-R | list:--remote | show:-R | show:--remote | fsck:--remote | gc:--remote | forget:-R | forget:--remote | remote:--remote)
+            kind=remote
+            ;;
         search:--sort)
             candidates=(
                 score
@@ -752,9 +779,6 @@ _ccgrep_values() {
                 claude
                 codex
             )
-            ;;
-        fsck:--remote | gc:--remote | remote:--remote)
-            kind=remote
             ;;
         *) return 1 ;;
     esac
@@ -836,6 +860,15 @@ _ccgrep_arguments() {
             ;;
         sync)
             kind=remote
+            ;;
+        team)
+            candidates=(
+                init
+                grant
+                revoke
+                status
+                purge
+            )
             ;;
     esac
 }

@@ -3,7 +3,7 @@
 function __ccgrep_is -d 'Test whether the command line runs this command'
     set -l words (commandline -opc)
     set -l command search
-    if set -q words[2]; and contains -- $words[2] search pick index status list log mark unmark brief show export blame stats prune restore resume mcp model settings setup completions fsck gc secrets sources import forget remote push pull sync
+    if set -q words[2]; and contains -- $words[2] search pick index status list log mark unmark brief show export blame stats prune restore resume mcp model settings setup completions fsck gc secrets sources import forget remote push pull sync team
         set command $words[2]
     end
     test $command = $argv[1]
@@ -50,6 +50,7 @@ complete -c ccgrep -n __ccgrep_is_first -a remote -d 'add, list or remove remote
 complete -c ccgrep -n __ccgrep_is_first -a push -d 'write this machine\'s sessions to a remote'
 complete -c ccgrep -n __ccgrep_is_first -a pull -d 'fetch the sessions of other machines from a remote'
 complete -c ccgrep -n __ccgrep_is_first -a sync -d 'pull, then push'
+complete -c ccgrep -n __ccgrep_is_first -a team -d 'run a team\'s server on PostgreSQL'
 complete -c ccgrep -n '__ccgrep_is search' -s e -l regexp -x -d 'search for PATTERN'
 complete -c ccgrep -n '__ccgrep_is search' -s F -l fixed-strings -d 'treat the pattern as literal text'
 complete -c ccgrep -n '__ccgrep_is search' -s E -l extended-regexp -d 'treat the pattern as a regular expression'
@@ -78,6 +79,8 @@ complete -c ccgrep -n '__ccgrep_is search' -l machine -x -k -a '(__ccgrep_live m
 complete -c ccgrep -n '__ccgrep_is search' -l tag -x -k -a '(__ccgrep_live tag)' -d 'limit to turns and sessions that `ccgrep mark` gave this tag'
 complete -c ccgrep -n '__ccgrep_is search' -l max-sessions -x -d 'limit to the N most recent sessions'
 complete -c ccgrep -n '__ccgrep_is search' -l documents -x -a 'include only exclude' -d 'include or exclude project memory and plans, or show only them'
+complete -c ccgrep -n '__ccgrep_is search' -s R -l remote -x -k -a '(__ccgrep_live remote)' -d 'search a team\'s server instead of this machine\'s store'
+complete -c ccgrep -n '__ccgrep_is search' -l owner -x -d 'limit to sessions that this person pushed'
 complete -c ccgrep -n '__ccgrep_is search' -s n -l limit -s m -l max-count -x -d 'print at most N hits'
 complete -c ccgrep -n '__ccgrep_is search' -l per-session -x -d 'print at most N hits per session'
 complete -c ccgrep -n '__ccgrep_is search' -l sort -x -a 'score time oldest' -d 'print the best, the newest (time) or the oldest hits first'
@@ -159,6 +162,8 @@ complete -c ccgrep -n '__ccgrep_is list' -l machine -x -k -a '(__ccgrep_live mac
 complete -c ccgrep -n '__ccgrep_is list' -l tag -x -k -a '(__ccgrep_live tag)' -d 'limit to turns and sessions that `ccgrep mark` gave this tag'
 complete -c ccgrep -n '__ccgrep_is list' -l max-sessions -x -d 'limit to the N most recent sessions'
 complete -c ccgrep -n '__ccgrep_is list' -l documents -x -a 'include only exclude' -d 'include or exclude project memory and plans, or show only them'
+complete -c ccgrep -n '__ccgrep_is list' -s R -l remote -x -k -a '(__ccgrep_live remote)' -d 'read from a team\'s server instead of this machine\'s store'
+complete -c ccgrep -n '__ccgrep_is list' -l owner -x -d 'limit to sessions that this person pushed'
 complete -c ccgrep -n '__ccgrep_is list' -l tree -d 'print sub-agents and forks below the session they come from'
 complete -c ccgrep -n '__ccgrep_is list' -l include-self -d 'include the session that runs this command'
 complete -c ccgrep -n '__ccgrep_is list' -s n -l limit -x -d 'print at most N sessions, or trees'
@@ -239,6 +244,7 @@ complete -c ccgrep -n '__ccgrep_is show' -s n -l limit -x -d 'print at most N tu
 complete -c ccgrep -n '__ccgrep_is show' -l raw -d 'print turns as they are stored'
 complete -c ccgrep -n '__ccgrep_is show' -l save -d 'save as Markdown in ~/.claude/recalls'
 complete -c ccgrep -n '__ccgrep_is show' -l budget -x -d 'print at most N characters'
+complete -c ccgrep -n '__ccgrep_is show' -s R -l remote -x -k -a '(__ccgrep_live remote)' -d 'read from a team\'s server instead of this machine\'s store'
 complete -c ccgrep -n '__ccgrep_is show' -l no-pager -d 'never start a pager'
 complete -c ccgrep -n '__ccgrep_is show' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'
 complete -c ccgrep -n '__ccgrep_is show' -l no-redact -d 'print secrets instead of [redacted:NAME]'
@@ -386,10 +392,12 @@ complete -c ccgrep -n '__ccgrep_is import' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is import' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is import' -n 'not __ccgrep_is_first' -r -F
 complete -c ccgrep -n '__ccgrep_is forget' -l forks -d 'also delete the forks and copies that hold turns of the session'
+complete -c ccgrep -n '__ccgrep_is forget' -s R -l remote -x -k -a '(__ccgrep_live remote)' -d 'delete your sessions from a team\'s server, and keep them here'
 complete -c ccgrep -n '__ccgrep_is forget' -l no-wait -d 'fail at once if another ccgrep is writing'
 complete -c ccgrep -n '__ccgrep_is forget' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is forget' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is forget' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live ref)'
+complete -c ccgrep -n '__ccgrep_is remote' -s p -l project -x -d 'push projects of this name to a team\'s server'
 complete -c ccgrep -n '__ccgrep_is remote' -l endpoint -x -d 'use this server instead of the cloud\'s own'
 complete -c ccgrep -n '__ccgrep_is remote' -l ssh-command -x -d 'run CMD instead of ssh'
 complete -c ccgrep -n '__ccgrep_is remote' -l key -r -F -d 'use an exported key'
@@ -423,3 +431,9 @@ complete -c ccgrep -n '__ccgrep_is sync' -s q -l quiet -d 'print only errors'
 complete -c ccgrep -n '__ccgrep_is sync' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is sync' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is sync' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live remote)'
+complete -c ccgrep -n '__ccgrep_is team' -s p -l project -x -d 'the projects of a grant, by name'
+complete -c ccgrep -n '__ccgrep_is team' -l read-only -d 'do not allow pushing'
+complete -c ccgrep -n '__ccgrep_is team' -l partitions -x -d 'split the turns into N tables'
+complete -c ccgrep -n '__ccgrep_is team' -l json -d 'print one JSON object'
+complete -c ccgrep -n '__ccgrep_is team' -s h -l help -d 'print help'
+complete -c ccgrep -n '__ccgrep_is team' -n 'not __ccgrep_is_first' -x -a 'init grant revoke status purge'

@@ -19,6 +19,7 @@ from tests.helpers.clock import set_clock
 from tests.helpers.extras import require_remote
 from tests.helpers.homes import Home
 from tests.helpers.hub import Hub
+from tests.helpers.team_server import wheel_postgres
 from tests.helpers.terminal import Terminal, environment, need, put_on_path
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +33,7 @@ INSTALLED = [line for line in BLOCKS if line.startswith(("pip", "uv "))]
 EXAMPLES = [typed for command in COMMANDS.values() for typed, _ in command.examples]
 COMMANDS_SHOWN = [*dict.fromkeys([*PIPES, *EXAMPLES])]
 IN_TERMINAL = re.compile("ccgrep pick")
+IN_TEAM = re.compile(r"\bteam\b")
 IN_REMOTE = re.compile("ccgrep (remote|push|pull|sync)|--(remote|machine) ")
 EDITED = "  return jwt.verify(token, key, { clockTolerance: config.clockToleranceS }) as Claims;"
 NOW_S = 1_794_744_000  # 2026-11-15 12:00 UTC, when the output in the README was real
@@ -116,11 +118,27 @@ def prepare_remote(home: Home, command: str) -> str:
     return command.replace("file:///mnt/nas/cc", url).replace("s3://bucket/cc", url)
 
 
+def prepare_team(home: Home, command: str) -> str:
+    """Leave the state that a command expects, and return it with addresses that exist."""
+    team = wheel_postgres().make_team()
+    team.grant("bob", "*")
+    shutil.rmtree(home.store_dir / "remotes", ignore_errors=True)
+    if "remote add" not in command:
+        run(home, f"ccgrep remote add team '{team.url('bob')}' -p '*' && ccgrep push team")
+        team.admin.query("update cc.document set owner = 'alice'")
+        team.admin.query("update cc.session set owner = 'alice'")
+    for person in ("postgres", "bob"):
+        command = command.replace(f"postgres://{person}@db/cc", f"'{team.url(person)}'")
+    return command
+
+
 @pytest.mark.parametrize("command", [c for c in COMMANDS_SHOWN if not IN_TERMINAL.search(c)])
 def test_commands_work(example: Home, hub: str, command: str) -> None:
     if "jq" in command:
         need("jq")
-    if IN_REMOTE.search(command):
+    if IN_TEAM.search(command):
+        command = prepare_team(example, command)
+    elif IN_REMOTE.search(command):
         command = prepare_remote(example, command)
     done = run(
         example, command.replace("/mnt/backup/home/me", str(example.directory)), HF_ENDPOINT=hub

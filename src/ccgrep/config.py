@@ -40,6 +40,7 @@ class Config(NamedTuple):
     refresh_budget_s: float
     recall_chars: int
     recall_timeout_s: float
+    team_timeout_s: float
     color: str
     redact: str
     pager: str

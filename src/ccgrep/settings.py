@@ -74,6 +74,8 @@ _TABLE = (
         "how many characters of past turns a hook of `setup claude --recall` adds at most"),
     Key("recall_timeout_s", "number", 0.25,
         "time in seconds from its start after which such a hook adds nothing"),
+    Key("team_timeout_s", "number", 3.0,
+        "time in seconds to wait for an answer of a team's server (`-R`); 0 is no limit"),
     Key("color", "word", "auto", "when to use colours",
         "--color", ("CCGREP_COLOR", "NO_COLOR"), ("auto", "always", "never")),
     Key("redact", "word", "always", "whether to hide secrets; the MCP server always hides them",

@@ -87,7 +87,7 @@ def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) 
     if isinstance(refs, list):
         # Until its output ends, a ccgrep that prints these REFs may write to the store.
         arguments.ref = read_refs(refs)
-    if arguments.no_refresh:
+    if arguments.no_refresh or _is_elsewhere(arguments):
         return _call(module, arguments, context, None)
     refresh = background.start(context.config(), make_feedback(arguments, context))
     try:
@@ -96,6 +96,14 @@ def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) 
     finally:
         refresh.close()
     return code
+
+
+def _is_elsewhere(arguments: SimpleNamespace) -> bool:
+    """Return whether `-R` names servers only, so that this machine's store is not read."""
+    names = getattr(arguments, "remote", None)
+    if not names or (not hasattr(arguments, "owner") and not hasattr(arguments, "full")):
+        return False  # The argument of `push` and `sync` has the same name.
+    return "local" not in names
 
 
 def _flush() -> None:

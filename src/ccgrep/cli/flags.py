@@ -209,6 +209,20 @@ DOCUMENTS = Option(
     "WHICH",
     ("include", "only", "exclude"),
 )
+SEARCHED = Option(
+    ("-R", "--remote"),
+    "search a team's server instead of this machine's store. NAME is one that `ccgrep remote add` "
+    "gave it. `local` is this machine's store, so that `-R local -R NAME` searches both.",
+    "NAME…",
+    completion="remote",
+)
+READ_FROM = Option(
+    ("-R", "--remote"),
+    "read from a team's server instead of this machine's store",
+    "NAME",
+    completion="remote",
+)
+OWNER = Option(("--owner",), "limit to sessions that this person pushed. For -R.", "NAME…")
 REMOTE_NAME = Argument("REMOTE", "a remote; all of them if omitted", "?", completion="remote")
 LIMIT_RATE = Option(
     ("--limit-rate",), "transfer at most RATE bytes per second, such as 500k or 2M", "RATE"
@@ -268,6 +282,8 @@ SEARCH_OPTIONS = (
     TYPE,
     *FILTERS,
     DOCUMENTS,
+    SEARCHED,
+    OWNER,
     Option(
         ("-n", "--limit", "-m", "--max-count"),
         "print at most N hits. 0 means all. The default is 10 for words, and all for -F and -E.",
@@ -459,6 +475,8 @@ _TABLE = (
         (
             *FILTERS,
             DOCUMENTS,
+            READ_FROM,
+            OWNER,
             Option(("--tree",), "print sub-agents and forks below the session they come from"),
             Option(
                 ("--include-self",),
@@ -626,6 +644,7 @@ _TABLE = (
                 "path.",
             ),
             BUDGET,
+            READ_FROM,
             Option(("--no-pager",), "never start a pager"),
             COLOR,
             NO_REDACT,
@@ -1099,6 +1118,13 @@ _TABLE = (
         "remotes, and every other machine forgets it too.",
         (
             Option(("--forks",), "also delete the forks and copies that hold turns of the session"),
+            Option(
+                ("-R", "--remote"),
+                "delete your sessions from a team's server, and keep them here. The server "
+                "refuses them from then on.",
+                "NAME",
+                completion="remote",
+            ),
             NO_WAIT,
             JSON,
         ),
@@ -1117,8 +1143,15 @@ _TABLE = (
         "`remote key export [FILE]` the whole key for the next machine, and `remote key import "
         "FILE` replaces the key. `remote serve DIR` answers a machine that uses an ssh:// address. "
         "Everything in a remote is encrypted by default. Needs `pip "
-        "install 'ccgrep[remote]'`.",
+        "install 'ccgrep[remote]'`. A URL such as postgres://host/cc is a team's server: it is "
+        "searched with -R, needs `pip install 'ccgrep[team]'`, and gets only --project.",
         (
+            Option(
+                ("-p", "--project"),
+                "push projects of this name to a team's server. `*` and `?` match any text and "
+                "any character. Without it, nothing is pushed. For `add`.",
+                "GLOB…",
+            ),
             Option(("--endpoint",), "use this server instead of the cloud's own", "URL"),
             Option(
                 ("--ssh-command",),
@@ -1213,6 +1246,47 @@ _TABLE = (
         (REMOTE_NAME,),
         examples=(("ccgrep sync", "exchange sessions with all remotes"),),
         exit_status=((0, "success"), (1, "something of the remote was refused")),
+    ),
+    Command(
+        "team",
+        "run a team's server on PostgreSQL",
+        "For whoever runs the server. PLACE is an address such as postgres://postgres@host/cc, or "
+        "the name of a remote. `team init PLACE` makes the tables and functions, or migrates them. "
+        "`team grant PLACE PERSON` lets a database role push to and search the projects that "
+        "--project names, and makes the role if there is none. `team revoke PLACE PERSON` takes "
+        "that back. `team status PLACE` prints what the server has, who may see it, and how many "
+        "forgotten sessions may still have bytes on disk. `team purge PLACE` writes the tables "
+        "again without these bytes. Needs `pip install 'ccgrep[team]'`.",
+        (
+            Option(
+                ("-p", "--project"),
+                "the projects of a grant, by name. `*` matches any text. `team revoke` takes all "
+                "of them if none is named.",
+                "GLOB…",
+            ),
+            Option(("--read-only",), "do not allow pushing. For `grant`."),
+            Option(
+                ("--partitions",),
+                "split the turns into N tables. For the first `init`. The default is 8.",
+                "N",
+            ),
+            JSON,
+        ),
+        (
+            Argument(
+                "WORDS",
+                "what to do: `init PLACE`, `grant PLACE PERSON`, `revoke PLACE PERSON`, `status "
+                "PLACE`, `purge PLACE`",
+                "+",
+                ("init", "grant", "revoke", "status", "purge"),
+            ),
+        ),
+        examples=(
+            ("ccgrep team init postgres://postgres@db/cc", "make a team's server"),
+            ("ccgrep team grant postgres://postgres@db/cc bob -p 'acme-*'", "let bob in"),
+            ("ccgrep remote add team postgres://bob@db/cc -p 'acme-*'", "use it as bob"),
+            ("ccgrep -R team flaky login --owner alice", "search what alice did"),
+        ),
     ),
 )
 COMMANDS = {command.name: command for command in _TABLE}

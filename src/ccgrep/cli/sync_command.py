@@ -1,15 +1,21 @@
 """What `ccgrep push`, `pull` and `sync` have in common."""
 
+from __future__ import annotations
+
 import time
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import clear_progress_bar, finish_refresh
 from ccgrep.errors import UsageError
-from ccgrep.ops.sync import SyncOptions, sync
+from ccgrep.light_typing import TYPE_CHECKING
+from ccgrep.ops.sync import SyncOptions, SyncReport, sync, team_names
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.remote_text import sync_fields, sync_lines
 from ccgrep.refresh.background import BackgroundRefresh
+
+if TYPE_CHECKING:
+    from ccgrep.cli.team_push import Pushed
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
@@ -39,18 +45,45 @@ def run_sync(
             text = progress_text(what, done, total, time.monotonic() - started)
             shared_bar().count(done, total, text)
 
+    config = context.config()
+    teams = team_names(config, arguments.remote)
+    if arguments.remote and teams and not is_push:
+        name = arguments.remote
+        raise UsageError(f"a team's server is not pulled: search it with `ccgrep -R {name} WORDS`")
+    pushed: Pushed = {}
     try:
-        reports = sync(context.config(), arguments.remote, options, on_progress)
+        reports = sync(config, arguments.remote, options, on_progress)
+        if is_push and teams:
+            from ccgrep.cli.team_push import push_teams  # noqa: PLC0415 - only with a server
+
+            pushed = push_teams(config, teams, options, on_progress)
     finally:
         clear_progress_bar()
+    return _print(reports, pushed, arguments, context)
+
+
+def _print(
+    reports: list[SyncReport], pushed: Pushed, arguments: SimpleNamespace, context: Context
+) -> int:
+    is_dry_run = getattr(arguments, "dry_run", False)
     problems = [problem for report in reports for problem in report.problems]
+    fields = sync_fields(reports)
+    if pushed:
+        from ccgrep.cli.team_push import find_problems, json_fields  # noqa: PLC0415
+
+        problems += find_problems(pushed)
+        fields["teams"] = json_fields(pushed)
     for problem in problems:
         context.warn(problem)
     if arguments.json:
-        context.write(encode_document(sync_fields(reports)))
+        context.write(encode_document(fields))
     elif not arguments.quiet:
         for report in reports:
             context.write_lines(sync_lines(report, is_dry_run))
+        if pushed:
+            from ccgrep.cli.team_push import print_pushed  # noqa: PLC0415
+
+            print_pushed(pushed, context, is_dry_run)
     return 1 if problems else 0
 
 

@@ -33,8 +33,14 @@ TOKENS = ("input", "output", "thinking")
 _NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_CACHED_BYTES = 16 * 1024 * 1024
 _DAMAGED = "the full-text index is damaged"
+Address = tantivy.DocAddress
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """The address of a hit that does not come from an index."""
+
+
+def make_address(number: int) -> tantivy.DocAddress:
+    """Return the address of a document that has a number instead of a place in an index."""
+    return tantivy.DocAddress(0, number)
 
 
 class Hit(NamedTuple):
@@ -149,10 +155,20 @@ class TextReader:
         opened = call_tantivy(open_tantivy, index) if isinstance(index, str) else index
         self._schema = opened.schema
         self._searcher = call_tantivy(opened.searcher)
-        self._words = _analyzer(Filter.stemmer("english"))
-        self._tokens = _analyzer()
+        self._open_analyzers()
         self._cache: dict[tuple[str, int], tuple[tantivy.Document, Discussion]] = {}
         self._cached_bytes = 0
+
+    @classmethod
+    def analyzers(cls) -> TextReader:
+        """Return a reader without an index, which only splits texts into words."""
+        reader = cls.__new__(cls)
+        reader._open_analyzers()
+        return reader
+
+    def _open_analyzers(self) -> None:
+        self._words = _analyzer(Filter.stemmer("english"))
+        self._tokens = _analyzer()
 
     def stems(self, text: str) -> list[str]:
         """Return the words of `text` as they are indexed."""
@@ -161,6 +177,10 @@ class TextReader:
     def tokens(self, text: str) -> list[str]:
         """Return the words of tool output as they are indexed, without stemming."""
         return self._tokens.analyze(text)
+
+    def analyze(self, field: str, text: str) -> list[str]:
+        """Return the words of a document's field, in order."""
+        return (self._tokens if field in TOKENS else self._words).analyze(text)
 
     def rarity(self, field: str, word: str) -> float:
         """Return the weight that BM25 gives to a word: the rarer, the higher."""
@@ -343,6 +363,14 @@ class TextReader:
     @staticmethod
     def best_of(queries: Sequence[Query]) -> Query:
         return Query.disjunction_max_query(list(queries))
+
+    @staticmethod
+    def constant(query: Query, score: float) -> Query:
+        return Query.const_score_query(query, score)
+
+    @staticmethod
+    def boosted(query: Query, factor: float) -> Query:
+        return Query.boost_query(query, factor)
 
     @staticmethod
     def everything() -> Query:

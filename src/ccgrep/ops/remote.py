@@ -25,6 +25,7 @@ from ccgrep.remote.local import (
     RemoteConfig,
     check_name,
     find_remote,
+    is_team_url,
     list_remotes,
     open_wrapped,
 )
@@ -40,12 +41,16 @@ def serve(directory: str, requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 class RemoteInfo(Struct, frozen=True):
-    """A configured remote. `key` is "none" without encryption."""
+    """A configured remote. `key` is "none" without encryption, and "team" for a team's server.
+
+    `projects` are those that are pushed to a team's server.
+    """
 
     name: str
     url: str
     key: str
     is_push_only: bool
+    projects: tuple[str, ...] = ()
 
 
 class MachineStatus(Struct, frozen=True):
@@ -75,6 +80,11 @@ class Added(Struct, frozen=True):
     info: RemoteInfo
     machine: str
     is_new: bool
+
+
+def is_team(url: str) -> bool:
+    """Return whether an address is that of a team's server."""
+    return is_team_url(url)
 
 
 def add_remote(
@@ -128,6 +138,8 @@ def list_all(config: Config) -> list[RemoteInfo]:
 
 def _describe(local: LocalRemote) -> RemoteInfo:
     config, key = local.read_config(), local.read_key()
+    if local.is_team:
+        return RemoteInfo(local.name, config.url, "team", False, config.projects)
     return RemoteInfo(
         local.name, config.url, key.id if key.is_encrypted else "none", not key.can_read
     )

@@ -58,11 +58,15 @@ def sync(
     on_progress: Progress = lambda _what, _done, _all: None,
 ) -> list[SyncReport]:
     """Pull from a remote and push to it; without a name, all of them."""
-    locals_ = list_remotes(config.store_dir) if name is None else []
-    return [
-        _sync(config, local, options, on_progress)
-        for local in locals_ or [find_remote(config.store_dir, name)]
-    ]
+    locals_ = [find_remote(config.store_dir, name)] if name else list_remotes(config.store_dir)
+    chosen = locals_ or [find_remote(config.store_dir, name)]
+    return [_sync(config, local, options, on_progress) for local in chosen if not local.is_team]
+
+
+def team_names(config: Config, name: str | None) -> list[str]:
+    """Return the teams' servers among the remotes; with a name, that one if it is a server."""
+    named = [find_remote(config.store_dir, name)] if name else list_remotes(config.store_dir)
+    return [local.name for local in named if local.is_team]
 
 
 def _sync(

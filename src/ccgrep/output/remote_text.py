@@ -16,6 +16,9 @@ from ccgrep.text import escape, one_line
 def remote_lines(remotes: Sequence[RemoteInfo]) -> Iterator[str]:
     for remote in remotes:
         key = "not encrypted" if remote.key == "none" else f"key {remote.key}"
+        if remote.key == "team":
+            names = ", ".join(map(one_line, remote.projects))
+            key = f"team, pushes {names}" if names else "team, pushes nothing"
         note = ", push only" if remote.is_push_only else ""
         yield f"{remote.name}\t{one_line(remote.url)}\t{key}{note}"
 

@@ -67,7 +67,10 @@ def _hit_fields(
     rank: int, found: FoundHit, searcher: Searcher, config: Config, request: Request
 ) -> dict[str, Any]:
     hit = found.hit
-    row = read_consistently(config.store_dir, lambda store: store.row(hit.place.session))
+    owner = searcher.owner(hit.place)
+    row = None
+    if not owner:
+        row = read_consistently(config.store_dir, lambda store: store.row(hit.place.session))
     turn = searcher.turn(hit.place)
     parts = {name: round(value, 4) for name, value in hit.parts}
     path = row.files[0].path if row is not None and row.files else None
@@ -81,9 +84,10 @@ def _hit_fields(
         "source": row.session.source if row is not None else found.stored.source,
         "session_id": hit.place.session,
         "session_path": path,
-        "is_gone": row.is_gone if row is not None else True,
+        **({"owner": owner} if owner else {}),
+        "is_gone": row.is_gone if row is not None else not owner,
         "machine": name_machine(read_machines(config.store_dir), row) or None,
-        "title": row.session.title if row is not None else "",
+        "title": row.session.title if row is not None else searcher.title(hit.place.session),
         "turn": hit.place.turn,
         "timestamp": iso_time(hit.started or None),
         "messages": _dialogue(turn, Include("tool" in request.types, "thinking" in request.types)),

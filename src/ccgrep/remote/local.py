@@ -29,18 +29,20 @@ T = TypeVar("T")
 _ID_BYTES = 32
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 _RESERVED = ("machines",)
+_TEAM_SCHEMES = ("postgres://", "postgresql://")
 
 wrap_storage: Callable[[Storage], Storage] | None = None
 """Wraps each storage that is opened, so that tests can inject faults."""
 
 
 class RemoteConfig(Struct, frozen=True, omit_defaults=True):
-    """Where a remote is."""
+    """Where a remote is. `projects` are those that are pushed to a team's server."""
 
     url: str
     endpoint: str = ""
     ssh_command: str = ""
     is_encrypted: bool = True
+    projects: tuple[str, ...] = ()
 
 
 class SeenHead(Struct, frozen=True):
@@ -144,6 +146,29 @@ class LocalRemote:
         fsio.make_dir(self.tmp_dir)
         self.write_key(key)
         self._write("config", msgspec.json.encode(config))
+
+    def create_team(self, config: RemoteConfig, password: str) -> None:
+        """Store the address of a team's server, and its password in a file of its own."""
+        fsio.make_dir(self.directory)
+        fsio.make_dir(self.tmp_dir)
+        self._write("key", b"")
+        self._write("password", password.encode())
+        self._write("config", msgspec.json.encode(config))
+
+    def read_password(self) -> str:
+        try:
+            with open(self.path("password"), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def write_pushed(self, data: bytes) -> None:
+        """Store what was pushed to a team's server (a hint)."""
+        self._write("pushed", data, is_hint=True)
+
+    @property
+    def is_team(self) -> bool:
+        return is_team_url(self.read_config().url)
 
     def read_config(self) -> RemoteConfig:
         return self._decode("config", RemoteConfig)
@@ -254,7 +279,14 @@ class LocalRemote:
         fsio.publish(self.tmp_dir, self.path(name), data, is_hint)
 
 
+def is_team_url(url: str) -> bool:
+    """Return whether a remote is a team's server, which is searched and never pulled."""
+    return url.startswith(_TEAM_SCHEMES)
+
+
 def open_wrapped(config: RemoteConfig) -> Storage:
+    if is_team_url(config.url):
+        raise UsageError("a team's server has neither packs nor keys: see `ccgrep team --help`")
     storage = open_storage(config.url, config.endpoint, config.ssh_command)
     return wrap_storage(storage) if wrap_storage is not None else storage
 

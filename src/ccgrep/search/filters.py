@@ -24,10 +24,11 @@ class FilterClauses(NamedTuple):
 
     must: list[Query]
     never: list[Query]
+    reader: TextReader
 
     def apply(self, query: Query, must: Iterable[Query] = (), never: Iterable[Query] = ()) -> Query:
         """Return a query for the documents of `query` that pass these and further clauses."""
-        return TextReader.combine(query, [*self.must, *must], [*self.never, *never])
+        return self.reader.combine(query, [*self.must, *must], [*self.never, *never])
 
 
 def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
@@ -47,8 +48,10 @@ def filter_clauses(reader: TextReader, filters: Filters) -> FilterClauses:
     if filters.except_ids:
         never.append(reader.any_value("session", filters.except_ids))
     if filters.max_sessions:
-        must.append(_most_recent_sessions(reader, FilterClauses(must, never), filters.max_sessions))
-    return FilterClauses(must, never)
+        must.append(
+            _most_recent_sessions(reader, FilterClauses(must, never, reader), filters.max_sessions)
+        )
+    return FilterClauses(must, never, reader)
 
 
 def _required_queries(reader: TextReader, filters: Filters) -> Iterator[Query]:

@@ -117,7 +117,7 @@ class Searcher:
 
             answer = search_words(self._texts, request, self._newest, self._field_text)
             if answer is not None:
-                return answer, _word_finder(self._texts, request, answer)
+                return answer, request_finder(self._texts, request, answer)
             request = request._replace(mode="literal")
         return self._run_exact(request)
 
@@ -136,7 +136,7 @@ class Searcher:
             from ccgrep.search.default_mode import limit_to_surfaces  # noqa: PLC0415 - rare
 
             return self._run(limit_to_surfaces(request._replace(mode="words")))
-        return answer, _word_finder(self._texts, request, answer)
+        return answer, request_finder(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:
         from ccgrep.search.exact_search import indexed_candidates, search_exact  # noqa: PLC0415
@@ -271,6 +271,10 @@ class Searcher:
             self._last_turn = place, self._turn_reader().turn(place.session, place.turn, key)
         return self._last_turn[1]
 
+    def owner(self, place: Place) -> str:  # noqa: ARG002 - for other searchers
+        """Return who pushed a turn to a team's server, or "" if this machine has it."""
+        return ""
+
     def turn_id(self, place: Place) -> str:
         """Return the hash under which a turn is stored."""
         return self._turn_reader().turn_id(place.session, place.turn)
@@ -326,7 +330,8 @@ def _other_texts(turn: Turn) -> Iterator[tuple[str, str]]:
     yield "note", field_text(turn, "note")
 
 
-def _word_finder(reader: TextReader, request: Request, answer: Answer) -> MatchFinder:
+def request_finder(reader: TextReader, request: Request, answer: Answer) -> MatchFinder:
+    """Return a function that finds the words of an answered request."""
     from ccgrep.search.query import content_units, parse  # noqa: PLC0415 - not for exact searches
 
     units = [unit for text in request.patterns for unit in parse(text, reader.stems, reader.tokens)]

@@ -321,7 +321,7 @@ class WordSearch:
         bonus = [query for units in split for query in self._near(units)]
         bonus += [self._in("said", unit) for unit in whole if len(unit.stems) > 1]
         bonus += [
-            Query.boost_query(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
+            self._reader.boosted(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
         ]
         first = self._reader.combine(self._query(required, self._anywhere), [], [], bonus)
         last = self._query(required, lambda unit: self._in_any(_WITH_NOTES, unit))
@@ -353,7 +353,7 @@ class WordSearch:
         return queries[0] if len(queries) == 1 else self._reader.best_of(queries)
 
     def _in_discussion(self, unit: Unit) -> Query:
-        title = Query.boost_query(self._in("title", unit), _TITLE_BOOST)
+        title = self._reader.boosted(self._in("title", unit), _TITLE_BOOST)
         return self._reader.best_of([self._in("said", unit), title])
 
     def _anywhere(self, unit: Unit) -> Query:
@@ -368,7 +368,7 @@ class WordSearch:
         for field in _ALL_FIELDS[1:]:
             rarity = self._rarity(field, unit.tokens if field in _TOKENS else stems)
             score = _OTHER_FIELD_BOOST * min(rarity, in_discussion)
-            queries.append(Query.const_score_query(self._in(field, unit), score))
+            queries.append(self._reader.constant(self._in(field, unit), score))
         return self._reader.best_of(queries)
 
     def _rarity(self, field: str, words: Iterable[str]) -> float:
@@ -401,7 +401,7 @@ class WordSearch:
         """Return queries that add a little score if adjacent words of the query are close."""
         words = [unit.stems[0] for unit in units if len(unit.stems) == 1]
         return [
-            Query.const_score_query(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR_SCORE)
+            self._reader.constant(self._reader.phrase("said", pair, _NEAR_SLOP), _NEAR_SCORE)
             for pair in pairwise(words)
             if pair[0] != pair[1]
         ]

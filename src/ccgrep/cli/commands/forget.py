@@ -11,6 +11,10 @@ from ccgrep.output.report_text import copies_note, forget_lines
 def run(arguments: SimpleNamespace, context: Context) -> int:
     wait_s = 0.0 if arguments.no_wait else 10.0
     refs = read_refs(arguments.ref)
+    if arguments.remote:
+        from ccgrep.cli.team_search import forget_team  # noqa: PLC0415 - only with -R
+
+        return forget_team(arguments, context, refs)
     result = forget(context.config(), refs, wait_s, arguments.forks, context.warn)
     if arguments.json:
         context.write(encode_document(forget_fields(result)))

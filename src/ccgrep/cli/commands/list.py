@@ -8,6 +8,7 @@ from ccgrep.cli.calling_session import find_callers, is_agent
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
+from ccgrep.errors import UsageError
 from ccgrep.ops.list import list_sessions
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import list_fields
@@ -25,7 +26,14 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     is_folded = arguments.subagents is None and config.subagents == "include"
     finish_refresh(refresh)
     limit = config.list_limit if is_cut else arguments.limit or 0
-    sessions = list_sessions(config, filters, limit, arguments.tree, is_folded)
+    if arguments.owner and not arguments.remote:
+        raise UsageError("--owner needs -R: only a team's server knows who pushed a session")
+    if arguments.remote:
+        from ccgrep.cli.team_search import list_team  # noqa: PLC0415 - only with -R
+
+        sessions = list_team(config, arguments, filters, limit, is_folded)
+    else:
+        sessions = list_sessions(config, filters, limit, arguments.tree, is_folded)
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0

@@ -42,6 +42,11 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
 
 def _add(arguments: SimpleNamespace, context: Context, words: list[str]) -> None:
     name, url = words
+    if ops.is_team(url):
+        _add_team(arguments, context, name, url)
+        return
+    if arguments.project:
+        raise UsageError("--project is for a team's server: use a postgres:// address")
     if arguments.no_encryption and arguments.key:
         raise UsageError("--no-encryption needs no key: leave out --key")
     key = None
@@ -73,6 +78,25 @@ def _add(arguments: SimpleNamespace, context: Context, words: list[str]) -> None
     if added.is_new and is_encrypted:
         context.write("keep the key safe: `ccgrep remote key export FILE` copies it")
     context.write(f"run `ccgrep sync {one_line(name)}`")
+
+
+def _add_team(arguments: SimpleNamespace, context: Context, name: str, url: str) -> None:
+    for option in ("endpoint", "ssh_command", "key", "no_encryption", "machine_name"):
+        if getattr(arguments, option):
+            shown = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{shown} has no effect on a team's server: leave it out")
+    from ccgrep.ops import team  # noqa: PLC0415 - only for a server
+
+    projects = tuple(arguments.project or ())
+    shown = team.add(context.config(), name, url, projects)
+    if arguments.json:
+        context.write(encode_document({"remotes": [{"name": name, "url": shown}]}))
+        return
+    context.write(f"added the team's server {one_line(name)}: {one_line(shown)}")
+    if projects:
+        context.write(f"see what would leave this machine: `ccgrep push {name} --dry-run`")
+    else:
+        context.write("nothing will be pushed: name projects with --project")
 
 
 def _list(arguments: SimpleNamespace, context: Context, _: list[str]) -> None:

@@ -42,10 +42,7 @@ def run(
     warn = make_feedback(arguments, context).warn
     on_embed = make_embedding_bar(arguments, context)
     options = SearchOptions(not arguments.no_index, refresh is not None, warn, on_embed)
-    try:
-        result = search(config, request, options, refresh)
-    finally:
-        clear_progress_bar()
+    result = _search(config, request, options, arguments, refresh)
     _warn(result, context, arguments.quiet)
     if request.is_mode_chosen and result.answer.tier == "hybrid" and not arguments.quiet:
         context.warn("ranked by words and meaning; --words ranks by words alone")
@@ -70,6 +67,26 @@ def run(
     if note := budget.note():
         context.warn(f"{note}, or `ccgrep show SESSION:TURN` to read one hit")
     return 2 if result.answer.is_cut_short else code
+
+
+def _search(
+    config: Config,
+    request: Request,
+    options: SearchOptions,
+    arguments: Arguments,
+    refresh: BackgroundRefresh | None,
+) -> Result:
+    """Search this machine's store, or with `-R` the places that it names."""
+    try:
+        if not arguments.remote:
+            if arguments.owner:
+                raise UsageError("--owner needs -R: only a team's server knows who pushed a turn")
+            return search(config, request, options, refresh)
+        from ccgrep.cli.team_search import search_team  # noqa: PLC0415 - only with -R
+
+        return search_team(config, request, options, arguments, refresh)
+    finally:
+        clear_progress_bar()
 
 
 def _request(arguments: Arguments, context: Context, config: Config) -> Request:
@@ -102,6 +119,7 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
         deadline=time.process_time() + timeout_s if timeout_s else None,
     )
     is_fixed = mode != "words" or arguments.words or arguments.all or arguments.no_index
+    is_fixed = is_fixed or bool(arguments.remote)
     # By meaning, every turn is a hit: in time order, ccgrep does not choose that by itself.
     is_fixed = is_fixed or (request.order != "score" and config.mode == "auto")
     if not is_fixed:
@@ -224,7 +242,8 @@ def _explain_miss(
 
         line += suggest_command(arguments.pattern[0], arguments.pattern[1:])
     similar = None
-    if request.mode == "words" and context.is_terminal and not arguments.json:
+    is_here = not arguments.remote
+    if request.mode == "words" and context.is_terminal and is_here and not arguments.json:
         similar = _search_similar(context, context.config(model=arguments.model), request)
     if similar is None:
         context.warn(line)

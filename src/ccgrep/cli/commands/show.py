@@ -11,6 +11,7 @@ from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_context
 from ccgrep.cli.output_budget import Budget
 from ccgrep.cli.pager import page
+from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.ops import save_file
 from ccgrep.ops.show import Conversation, read_blob, show
@@ -28,9 +29,20 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     around = parse_context(arguments)
     refs = arguments.ref
     finish_refresh(refresh)
+    if arguments.remote:
+        from ccgrep.cli.team_search import show_team  # noqa: PLC0415 - only with -R
+
+        shown = (show_team(config, arguments, ref, *around) for ref in refs)
+        return _print(shown, arguments, context, config)
     if len(refs) == 1 and (content := read_blob(config, refs[0])) is not None:
         return _write_blob(content, context)
     shown = (show(config, ref, *around, arguments.limit or 0) for ref in refs)
+    return _print(shown, arguments, context, config)
+
+
+def _print(
+    shown: Iterator[Conversation], arguments: SimpleNamespace, context: Context, config: Config
+) -> int:
     if arguments.save:
         include = Include(arguments.tools, arguments.thinking)
         for one in shown:

@@ -1,0 +1,143 @@
+"""What the operator of a team's server does: make it, let people in, and see how it is."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from msgspec import Struct, json
+
+from ccgrep.errors import UsageError
+from ccgrep.lazy_re import compile_pattern
+from ccgrep.team.address import parse_address
+from ccgrep.team.server import Server
+from ccgrep.text import one_line
+
+_SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
+_ROLE = r"[A-Za-z_][A-Za-z0-9_.@-]{0,62}"
+_EXTENSIONS = ("pg_textsearch", "pg_trgm", "vector")
+_MAX_PARTITIONS = 256
+_STATUS = """
+select json_build_object(
+    'version', m.version, 'partitions', m.partitions,
+    'extensions', array(select extname from pg_extension where extname = any ($1::text[])),
+    'projects', (select count(*) from cc.project), 'sessions', (select count(*) from cc.session),
+    'turns', (select count(*) from cc.document),
+    'bytes', (select sum(pg_total_relation_size(relid)) from pg_partition_tree('cc.document')),
+    'members', (select coalesce(json_agg(json_build_object('role', role, 'project', pattern,
+        'can_push', can_push) order by role, pattern), '[]') from cc.member),
+    'forgotten', (select count(*) from cc.forgotten),
+    'purged', extract(epoch from m.purged)::bigint,
+    'unpurged', (select count(*) from cc.forgotten
+        where m.purged is null or forgotten > m.purged))
+from cc.meta m
+"""
+
+
+class Member(Struct, frozen=True):
+    """A person's right to projects that match a pattern."""
+
+    role: str
+    project: str
+    can_push: bool
+
+
+class TeamStatus(Struct, frozen=True):
+    """The state of a server. Bytes of `unpurged` forgotten sessions may still be there."""
+
+    version: int
+    partitions: int
+    extensions: list[str]
+    projects: int
+    sessions: int
+    turns: int
+    bytes: int
+    members: list[Member]
+    forgotten: int
+    unpurged: int
+    purged: int | None = None  # in seconds since 1970
+
+    @property
+    def missing_extensions(self) -> list[str]:
+        return [name for name in _EXTENSIONS if name not in self.extensions]
+
+
+def open_admin(url: str) -> Server:
+    return Server(parse_address(url), None)
+
+
+def init(server: Server, partitions: int) -> list[str]:
+    """Make or migrate the schema. Return the extensions that the server lacks."""
+    if not 1 <= partitions <= _MAX_PARTITIONS:
+        raise UsageError(f"invalid number of partitions {partitions}: use 1 to {_MAX_PARTITIONS}")
+    with open(_SCHEMA, encoding="utf-8") as file:
+        schema = file.read()
+    server.run_script(f"begin; set local cc.partitions = {partitions};\n{schema};\ncommit;")
+    return status(server).missing_extensions
+
+
+def grant(server: Server, role: str, projects: list[str], can_push: bool) -> bool:
+    """Let a person read projects. Return whether the role is new, without a password yet."""
+    name = _check_role(role)
+    rows = server.query("select from pg_roles where rolname = $1", [role.encode()])
+    if not rows:
+        server.run_script(f"create role {name} login")
+    server.run_script(f"grant cc_member to {name}")
+    for project in projects:
+        values = [role.encode(), _like(project).encode(), b"true" if can_push else b"false"]
+        server.query(
+            "insert into cc.member values ($1, $2, $3::boolean) on conflict (role, pattern) "
+            "do update set can_push = excluded.can_push",
+            values,
+        )
+    return not rows
+
+
+def revoke(server: Server, role: str, projects: list[str]) -> int:
+    """Take rights back, all of them if no project is named. Return how many there were."""
+    name = _check_role(role)
+    patterns = json.encode([_like(project) for project in projects])
+    rows = server.query(
+        "delete from cc.member where role = $1 and (pattern in (select value from "
+        "jsonb_array_elements_text($2::jsonb)) or $2::jsonb = '[]') returning 1",
+        [role.encode(), patterns],
+    )
+    left = server.query("select from cc.member where role = $1", [role.encode()])
+    known = server.query("select from pg_roles where rolname = $1", [role.encode()])
+    if known and not left:
+        server.run_script(f"revoke cc_member from {name}")
+    return len(rows)
+
+
+def status(server: Server) -> TeamStatus:
+    names = "{" + ",".join(_EXTENSIONS) + "}"
+    ((data,),) = server.query(_STATUS, [names.encode()])
+    fields: dict[str, Any] = json.decode(data)
+    fields["members"] = [{**one, "project": _glob(one["project"])} for one in fields["members"]]
+    return json.decode(json.encode({**fields, "bytes": fields["bytes"] or 0}), type=TeamStatus)
+
+
+def purge(server: Server) -> None:
+    """Write all partitions again, without what was deleted. Searches wait for one at a time."""
+    started = server.query("select now()::text")[0][0]
+    rows = server.query("select relid::text from pg_partition_tree('cc.document') where isleaf")
+    for name in [*(row[0].decode() for row in rows), "cc.session"]:
+        server.query(f"vacuum (full, analyze) {name}")
+    server.query("update cc.meta set purged = $1::timestamptz", [started])
+
+
+def _check_role(role: str) -> str:
+    if not compile_pattern(_ROLE).fullmatch(role):
+        raise UsageError(f"invalid name '{one_line(role)}' for a person: use letters and digits")
+    return f'"{role}"'
+
+
+def _like(glob: str) -> str:
+    """Return a pattern for LIKE; `*` is the only special character of a project's name."""
+    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return escaped.replace("*", "%")
+
+
+def _glob(pattern: str) -> str:
+    plain = pattern.replace("\\%", "\0").replace("%", "*").replace("\0", "%")
+    return plain.replace("\\_", "_").replace("\\\\", "\\")

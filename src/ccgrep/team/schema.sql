@@ -1,0 +1,611 @@
+-- The schema of a team's server. `ccgrep team init` runs this file as a superuser, in one transaction.
+-- docs/team.md describes it. Running it again migrates an older version and changes nothing else.
+--
+-- Clients call seven functions, each with one JSON argument: cc.put, cc.search, cc.grep, cc.near,
+-- cc.get, cc.list and cc.forget. They run as cc_owner, and show a person only the projects that
+-- cc.member has for that person's login role. Nobody else has rights on a table.
+
+do $do$
+begin
+    if not exists (select from pg_roles where rolname = 'cc_owner') then
+        create role cc_owner nologin;
+    end if;
+    if not exists (select from pg_roles where rolname = 'cc_member') then
+        create role cc_member nologin;
+    end if;
+end $do$;
+
+create schema if not exists cc authorization cc_owner;
+create schema if not exists cc_extension;
+grant usage on schema cc to cc_member;
+grant usage on schema cc_extension to cc_owner;
+
+-- An extension that cannot be installed makes answers slower or shorter: `team status` names it.
+do $do$
+declare
+    wanted text;
+begin
+    foreach wanted in array array['pg_textsearch', 'pg_trgm', 'vector'] loop
+        begin
+            execute format('create extension if not exists %I schema cc_extension', wanted);
+        exception when others then
+            raise notice '%: %', wanted, sqlerrm;
+        end;
+    end loop;
+end $do$;
+
+-- The role that runs this file may not be a member of cc_owner yet, as a superuser it need not be.
+set local role cc_owner;
+
+create table if not exists cc.meta (
+    version int not null,
+    partitions int not null,
+    purged timestamptz  -- when the bytes of forgotten turns were last removed
+);
+
+create table if not exists cc.project (
+    id int generated always as identity primary key,
+    name text not null unique  -- the last part of the project's path
+);
+
+create table if not exists cc.member (
+    role name not null,
+    pattern text not null,  -- a pattern of LIKE for names of projects
+    can_push boolean not null,
+    primary key (role, pattern)
+);
+
+-- One person's session. Another person's session may have the same id.
+create table if not exists cc.session (
+    owner name not null,
+    session text not null,
+    project int not null references cc.project,
+    parent text not null,
+    ended bigint,
+    is_superseded boolean not null,
+    data bytea not null,  -- the session, as in a store
+    primary key (owner, session)
+);
+create index if not exists session_prefix on cc.session (project, left(session, 8));
+create index if not exists session_project on cc.session (project, ended desc);
+
+-- One turn at one place. `turn` is the id of the redacted turn: that of the original would confirm
+-- a guess of a weak secret.
+create table if not exists cc.document (
+    id bigint generated always as identity,
+    owner name not null,
+    session text not null,
+    number int not null,
+    project int not null,
+    parent text not null,
+    kind smallint not null,
+    started bigint not null,
+    source text not null,
+    path text not null,
+    branch text not null,
+    models text[] not null,
+    tools text[] not null,
+    partial text[] not null,  -- kinds of text that are not indexed completely
+    turn bytea not null,
+    is_sampled boolean not null,  -- one in 64: statistics of much text are estimated from these
+    lengths int[] not null,  -- in words: said, title, tool, output, thinking, note
+    title text not null,
+    titled text not null,  -- the words of the title, as ccgrep's own index has them
+    said text not null,  -- the words of prompt and answer
+    words tsvector not null,  -- the different words of all texts, each with a letter for its text
+    folded text not null,  -- prompt and answer as trigrams are taken from it
+    entry bytea not null,
+    body bytea not null,  -- the redacted turn, compressed
+    primary key (session, number, owner)
+) partition by hash (session);
+
+create table if not exists cc.forgotten (
+    owner name not null,
+    key bytea not null,  -- the SHA-256 of the session's id
+    forgotten timestamptz not null default now(),
+    primary key (owner, key)
+);
+
+do $do$
+declare
+    n int := coalesce((select partitions from cc.meta), current_setting('cc.partitions')::int);
+begin
+    for i in 0 .. n - 1 loop
+        execute format(
+            'create table if not exists cc.document_%s partition of cc.document '
+            'for values with (modulus %s, remainder %s)', i, n, i);
+        -- Compressing it again would be wasted time.
+        execute format('alter table cc.document_%s alter body set storage external', i);
+    end loop;
+    insert into cc.meta select 1, n where not exists (select from cc.meta);
+end $do$;
+
+create index if not exists document_id on cc.document (id);
+create index if not exists document_project on cc.document (project, started desc);
+create index if not exists document_sample on cc.document (project) where is_sampled;
+create index if not exists document_words on cc.document using gin (words);
+create index if not exists document_sample_words on cc.document using gin (words) where is_sampled;
+
+create or replace function cc.has(name text) returns boolean language sql stable as $$
+    select exists (select from pg_extension where extname = name)
+$$;
+
+reset role;
+do $do$
+begin
+    if exists (select from pg_extension where extname = 'pg_textsearch') then
+        create index if not exists document_said on cc.document using bm25 (said)
+            with (text_config = 'simple');
+    end if;
+    if exists (select from pg_extension where extname = 'pg_trgm') then
+        execute format('create index if not exists document_folded on cc.document using gin (folded %s.gin_trgm_ops)',
+            (select extnamespace::regnamespace from pg_extension where extname = 'pg_trgm'));
+    end if;
+end $do$;
+set local role cc_owner;
+
+-- Who asks, and what that person may see.
+
+create or replace function cc.enter(q jsonb) returns int[] language plpgsql stable as $$
+declare
+    address inet := inet_client_addr();
+begin
+    if address is not null and not address <<= '127.0.0.0/8' and address <> '::1'
+        and not coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false)
+    then
+        raise exception 'cc: this connection is not encrypted';
+    end if;
+    if coalesce((q ->> 'version')::int, 0) <> (select version from cc.meta) then
+        raise exception 'cc: the server has version % of the schema', (select version from cc.meta);
+    end if;
+    return array(
+        select id from cc.project p
+        where exists (select from cc.member m where m.role = session_user and p.name like m.pattern)
+    );
+end $$;
+
+create or replace function cc.strings(list jsonb) returns text[] language sql immutable as $$
+    select coalesce(array_agg(value), '{}') from jsonb_array_elements_text(
+        case jsonb_typeof(list) when 'array' then list else '[]' end
+    )
+$$;
+
+-- Return a condition on a document `d`. Every value is quoted.
+create or replace function cc.conditions(f jsonb) returns text language plpgsql immutable as $$
+declare
+    parts text[] := '{true}';
+    kinds constant text[] := array['main', 'subagent', 'worker', 'superseded', 'document'];
+begin
+    if f ? 'owners' then
+        parts := parts || format('d.owner = any (%L::name[])', cc.strings(f -> 'owners'));
+    end if;
+    if f ? 'projects' then
+        parts := parts || format(
+            'exists (select from unnest(%L::text[]) part where strpos(lower(d.path), lower(part)) > 0)',
+            cc.strings(f -> 'projects'));
+    end if;
+    if f ? 'here' then
+        parts := parts || format(
+            '(d.path <> '''' and (starts_with(d.path || ''/'', %1$L) or starts_with(%1$L, d.path || ''/'')))',
+            rtrim(f ->> 'here', '/') || '/');
+    end if;
+    if f ? 'since' then
+        parts := parts || format('d.started >= %L::bigint', f ->> 'since');
+    end if;
+    if f ? 'until' then
+        parts := parts || format('d.started <= %L::bigint', f ->> 'until');
+    end if;
+    if f ? 'sources' then
+        parts := parts || format('d.source = any (%L::text[])', cc.strings(f -> 'sources'));
+    end if;
+    if f ? 'sessions' then
+        parts := parts || format(
+            'exists (select from unnest(%L::text[]) ref where starts_with(d.session, ref))',
+            cc.strings(f -> 'sessions'));
+    end if;
+    if f ? 'except' then
+        parts := parts || format('d.session <> all (%L::text[])', cc.strings(f -> 'except'));
+    end if;
+    if f ? 'branches' then
+        parts := parts || format('d.branch = any (%L::text[])', cc.strings(f -> 'branches'));
+    end if;
+    if f ? 'models' then
+        parts := parts || format(
+            'exists (select from unnest(d.models) m, unnest(%L::text[]) part '
+            'where strpos(lower(m), lower(part)) > 0)', cc.strings(f -> 'models'));
+    end if;
+    if f ? 'tools' then
+        parts := parts || case when cc.strings(f -> 'tools') @> '{any}'
+            then 'cardinality(d.tools) > 0'
+            else format('d.tools && %L::text[]', cc.strings(f -> 'tools')) end;
+    end if;
+    parts := parts || case f ->> 'subagents'
+        when 'only' then 'd.kind = 1' when 'exclude' then 'd.kind not in (1, 2)' else 'true' end;
+    parts := parts || case f ->> 'documents'
+        when 'only' then 'd.kind = 4' when 'exclude' then 'd.kind <> 4' else 'true' end;
+    return array_to_string(parts, ' and ');
+end $$;
+
+-- Like cc.conditions, and with a limit of the number of sessions.
+create or replace function cc.conditions(f jsonb, mine int[]) returns text language sql immutable as $$
+    select case when f ? 'max_sessions' then format(
+        '%1$s and (d.owner, d.session) in (select d.owner, d.session from cc.document d '
+        'where d.project = any (%2$L::int[]) and %1$s group by 1, 2 '
+        'order by max(d.started) desc, 2 limit %3$L::int)',
+        cc.conditions(f), mine, f ->> 'max_sessions')
+    else cc.conditions(f) end
+$$;
+
+-- Return what a client needs to rank and to show documents, with texts of the first `texts`.
+create or replace function cc.describe(
+    ids bigint[], stems text[], weights float8[], average float8, lexemes tsquery[], texts int
+) returns setof jsonb language sql stable as $$
+    select jsonb_build_object(
+        'owner', owner, 'session', session, 'number', number, 'parent', parent, 'kind', kind,
+        'started', started, 'turn', encode(turn, 'hex'), 'lengths', lengths,
+        'said', at, 'titled', title_at, 'mark', array_position(said_list, '¼'),
+        'words', matched, 'partial', partial,
+        'source', source, 'path', path, 'title', title,
+        'body', case when row_number() over (order by score desc nulls last, id) <= texts
+            then encode(body, 'base64') end)
+    from (
+        select d.*, said_words.at, said_words.score, title_words.at as title_at, other.matched
+        from (select d.*, string_to_array(d.said, ' ') as said_list,
+                string_to_array(d.titled, ' ') as title_list,
+                d.words || ''::tsvector as unpacked
+              from cc.document d where d.id = any (ids) offset 0) d,
+        lateral (
+            select jsonb_object_agg(stem, at) as at, sum(weight * 2.2 * cardinality(at)
+                / (cardinality(at) + 1.2 * (0.25 + 0.75 * d.lengths[1] / greatest(average, 1)))) as score
+            from (select stem, weight, array_positions(d.said_list, stem) as at
+                  from unnest(stems, weights) as s (stem, weight)) t
+            where cardinality(at) > 0
+        ) said_words,
+        lateral (
+            select jsonb_object_agg(stem, at) as at
+            from (select stem, array_positions(d.title_list, stem) as at from unnest(stems) as s (stem)) t
+            where cardinality(at) > 0
+        ) title_words,
+        lateral (
+            select coalesce(jsonb_agg(position - 1), '[]') as matched
+            from unnest(lexemes) with ordinality as l (lexeme, position) where d.unpacked @@ l.lexeme
+        ) other
+    ) d
+$$;
+
+-- Return the ids of sessions that begin like those of documents, to shorten them.
+create or replace function cc.similar_ids(ids bigint[], mine int[]) returns text[] language sql stable as $$
+    select array(select distinct s.session from cc.session s
+        where s.project = any (mine) and left(s.session, 8) = any (
+            array(select left(d.session, 8) from cc.document d where d.id = any (ids))))
+$$;
+
+-- Words. The first row has statistics of what the person may see, the others are candidates.
+--   stems: words of `said` and `titled`; lexemes: words of `words`; some, all: queries of lexemes;
+--   groups: one query for each part of the pattern; most: how many candidates to return
+create or replace function cc.search(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+    clause text := cc.conditions(q -> 'filters', mine);
+    most int := least((q ->> 'most')::int, 2000);
+    stems text[] := cc.strings(q -> 'stems');
+    lexemes tsquery[] := array(select value::tsquery from unnest(cc.strings(q -> 'lexemes')) as value);
+    groups tsquery[] := array(select value::tsquery from unnest(cc.strings(q -> 'groups')) as value);
+    any_part tsquery := (q ->> 'some')::tsquery;
+    sampled bigint := (select count(*) from cc.document where is_sampled and project = any (mine));
+    is_large boolean := sampled * 64 > 20000;
+    documents bigint;
+    totals bigint[];
+    newest bigint;
+    counts bigint[] := '{}';
+    found bigint;
+    weights float8[] := '{}';
+    one tsquery;
+    ids bigint[];
+    more bigint[];
+    is_complete boolean := false;
+    notes text[] := '{}';
+begin
+    if is_large then
+        select count(*) * 64, array[sum(lengths[1]), sum(lengths[2]), sum(lengths[3]), sum(lengths[4]),
+            sum(lengths[5]), sum(lengths[6])] into documents, totals
+        from cc.document where is_sampled and project = any (mine);
+        totals := array(select total * 64 from unnest(totals) as total);
+    else
+        select count(*), array[sum(lengths[1]), sum(lengths[2]), sum(lengths[3]), sum(lengths[4]),
+            sum(lengths[5]), sum(lengths[6])] into documents, totals
+        from cc.document where project = any (mine);
+    end if;
+    select max(started) into newest from unnest(mine) as p (id), lateral (
+        select started from cc.document where project = p.id order by started desc limit 1) d;
+    foreach one in array lexemes loop
+        found := 0;
+        if is_large then
+            select count(*) * 64 into found from cc.document
+            where is_sampled and words @@ one and project = any (mine);
+        end if;
+        if found < 30 * 64 then
+            select count(*) into found from cc.document where words @@ one and project = any (mine);
+        end if;
+        counts := counts || found;
+    end loop;
+    -- The first lexemes are those of the stems in `said`.
+    for i in 1 .. cardinality(stems) loop
+        weights := weights || ln(1 + greatest(documents - counts[i] + 0.5, 0.5) / (counts[i] + 0.5))::float8;
+    end loop;
+
+    found := 0;
+    if is_large then
+        select count(*) * 64 into found from cc.document
+        where is_sampled and words @@ any_part and project = any (mine);
+    end if;
+    if found <= 4 * most then
+        execute 'select array(select d.id from cc.document d where d.words @@ $1 and d.project = any ($2) and '
+            || clause || ' limit $3)' into ids using any_part, mine, most + 1;
+        is_complete := cardinality(ids) <= most;
+    end if;
+    if not is_complete then
+        if cc.has('pg_textsearch') then
+            execute 'select array(select d.id from cc.document d where d.project = any ($2) and ' || clause
+                || ' order by d.said <@> to_bm25query($1, ''cc.document_said'') limit $3)'
+                into ids using array_to_string(stems, ' '), mine, most;
+        else
+            notes := notes || 'pg_textsearch'::text;
+            execute 'select array(select id from (select d.id, d.started from cc.document d '
+                'where d.words @@ $1 and d.project = any ($2) and ' || clause
+                || ' limit 5000) d order by started desc limit $3)' into ids using any_part, mine, most;
+        end if;
+        -- Also those with all parts anywhere, and all with a rare part.
+        foreach one in array (q ->> 'all')::tsquery || groups loop
+            execute 'select array(select d.id from cc.document d where d.words @@ $1 and d.project = any ($2) and '
+                || clause || ' limit $3)' into more using one, mine, most;
+            if cardinality(more) < most or one = (q ->> 'all')::tsquery then
+                ids := ids || more;
+            end if;
+        end loop;
+        ids := array(select distinct id from unnest(ids) as id);
+    end if;
+    return next jsonb_build_object('ids', cc.similar_ids(ids, mine),
+        'documents', documents, 'totals', totals, 'newest', newest, 'counts', counts,
+        'is_complete', is_complete, 'notes', notes);
+    return query select cc.describe(ids, stems, weights, totals[1]::float8 / greatest(documents, 1),
+        lexemes, (q ->> 'texts')::int);
+end $$;
+
+-- -F and -E. Return the condition of a plan: a literal, or {"kind": "any" or "all", "parts": […]}.
+create or replace function cc.grep_condition(plan jsonb) returns text language sql immutable as $$
+    select case jsonb_typeof(plan)
+        when 'string' then format('d.folded like %L',
+            '%' || replace(replace(replace(plan #>> '{}', '\', '\\'), '%', '\%'), '_', '\_') || '%')
+        when 'object' then '(' || coalesce((
+            select string_agg(cc.grep_condition(part),
+                case plan ->> 'kind' when 'any' then ' or ' else ' and ' end)
+            from jsonb_array_elements(plan -> 'parts') as part), 'true') || ')'
+        else 'true'
+    end
+$$;
+
+-- Return candidates, the newest first, after a row that says whether they are all.
+--   discussion: a plan for prompt and answer; words: a query of lexemes for tools and thinking;
+--   partial: kinds of text; is_scan: compare every document
+create or replace function cc.grep(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+    clause text := cc.conditions(q -> 'filters', mine);
+    most int := least((q ->> 'most')::int, 20000);
+    parts text[] := '{}';
+    is_scan boolean := coalesce((q ->> 'is_scan')::boolean, false);
+    notes text[] := '{}';
+    scanned constant int := 20000;
+    ids bigint[];
+    newest bigint;
+    condition text;
+begin
+    select max(started) into newest from unnest(mine) as p (id), lateral (
+        select started from cc.document where project = p.id order by started desc limit 1) d;
+    if q ? 'discussion' then
+        parts := parts || cc.grep_condition(q -> 'discussion');
+    end if;
+    if q ? 'words' then
+        parts := parts || format('d.words @@ %L::tsquery', q ->> 'words');
+    end if;
+    condition := case when is_scan then 'true' else format('(%s or d.partial && %L::text[])',
+        array_to_string(parts, ' or '), cc.strings(q -> 'partial')) end;
+    if not is_scan and q ? 'discussion' and not cc.has('pg_trgm') then
+        is_scan := true;
+        notes := notes || 'pg_trgm'::text;
+    end if;
+    if is_scan then
+        execute format('select array(select id from (select * from cc.document d where d.project = any ($1) '
+            'and %s order by d.started desc limit %s) d where %s order by started desc, id limit %s)',
+            clause, scanned, condition, most + 1) into ids using mine;
+    else
+        execute format('select array(select d.id from cc.document d where d.project = any ($1) and %s and %s '
+            'order by d.started desc, d.id limit %s)', clause, condition, most + 1) into ids using mine;
+    end if;
+    return next jsonb_build_object('ids', cc.similar_ids(ids, mine), 'newest', newest, 'notes', notes,
+        'is_complete', cardinality(ids) <= most and not (is_scan and (
+            select count(*) from (select from cc.document where project = any (mine) limit scanned + 1) d
+        ) > scanned));
+    return query select cc.describe(ids[1:most], '{}', '{}', 1, '{}', most);
+end $$;
+
+-- Return a session and some of its turns, or the sessions that a REF could mean.
+--   session: an id or its prefix; from, to: turn numbers; turn: the prefix of a turn's id, in hex
+create or replace function cc.get(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+    ref text := q ->> 'session';
+    chosen cc.session;
+    first int := coalesce((q ->> 'from')::int, 0);
+    last int := coalesce((q ->> 'to')::int, 2000000000);
+    matching bigint;
+begin
+    if q ? 'turn' then
+        select d.session, d.number into ref, first from cc.document d
+        where d.project = any (mine) and starts_with(encode(d.turn, 'hex'), q ->> 'turn')
+        order by d.started limit 1;
+        last := first;
+    end if;
+    if ref is null or ref = '' then
+        return;
+    end if;
+    select count(*) into matching from cc.session s
+    where s.project = any (mine) and starts_with(s.session, ref)
+        and (length(ref) < 8 or left(s.session, 8) = left(ref, 8));
+    select * into chosen from cc.session s
+    where s.project = any (mine) and starts_with(s.session, ref)
+        and (length(ref) < 8 or left(s.session, 8) = left(ref, 8))
+    order by s.session <> ref, s.owner limit 1;
+    if not found then
+        return;
+    end if;
+    if matching > 1 and chosen.session <> ref then
+        return query select jsonb_build_object('match', s.session, 'data', encode(s.data, 'base64'))
+        from cc.session s where s.project = any (mine) and starts_with(s.session, ref)
+        order by s.session limit 11;
+        return;
+    end if;
+    return next jsonb_build_object('owner', chosen.owner, 'data', encode(chosen.data, 'base64'),
+        'is_superseded', chosen.is_superseded);
+    return query select jsonb_build_object(
+        'owner', d.owner, 'session', d.session, 'number', d.number, 'parent', d.parent, 'kind', d.kind,
+        'started', d.started, 'turn', encode(d.turn, 'hex'), 'lengths', d.lengths, 'said', null,
+        'titled', null, 'mark', null, 'words', '[]'::jsonb, 'partial', d.partial, 'source', d.source,
+        'path', d.path, 'title', d.title, 'entry', encode(d.entry, 'base64'),
+        'body', encode(d.body, 'base64'))
+    from cc.document d
+    where d.session = chosen.session and d.owner = chosen.owner and d.project = any (mine)
+        and d.number between first and last
+    order by d.number;
+end $$;
+
+-- Return sessions that have a turn which passes the filters, the most recent first.
+create or replace function cc.list(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+begin
+    return query execute format(
+        'select jsonb_build_object(''owner'', s.owner, ''session'', s.session, ''data'', %s, '
+        '''is_superseded'', s.is_superseded) from cc.session s '
+        'where s.project = any ($1) and not s.is_superseded and exists (select from cc.document d '
+        'where d.session = s.session and d.owner = s.owner and d.project = any ($1) and %s) '
+        'order by s.ended desc nulls last, s.session limit %s',
+        case when q ? 'ids_only' then 'null' else 'encode(s.data, ''base64'')' end,
+        cc.conditions(q -> 'filters', mine), coalesce(nullif((q ->> 'limit')::int, 0), 100000))
+        using mine;
+end $$;
+
+-- Store sessions and some of their documents. What is there already is left alone.
+create or replace function cc.put(q jsonb) returns jsonb
+language plpgsql security definer as $$
+#variable_conflict use_column
+declare
+    one jsonb;
+    mine int[] := cc.enter(q);
+    place int;
+    refused text[] := '{}';
+    written int := 0;
+    n int;
+begin
+    -- A concurrent cc.forget of the same person waits, and the other way round.
+    perform pg_advisory_xact_lock_shared(hashtextextended(session_user, 28));
+    for one in select value from jsonb_array_elements(q -> 'sessions') order by value ->> 'session' loop
+        if exists (select from cc.forgotten f where f.owner = session_user
+            and f.key = sha256(convert_to(one ->> 'session', 'UTF8')))
+        then
+            refused := refused || (one ->> 'session');
+            continue;
+        end if;
+        -- The same answer, whether there is such a project or not.
+        if not exists (select from cc.member m where m.role = session_user and m.can_push
+            and one ->> 'project' like m.pattern)
+        then
+            raise exception 'cc: you may not push to the project %', one ->> 'project';
+        end if;
+        insert into cc.project (name) values (one ->> 'project') on conflict do nothing;
+        select id into strict place from cc.project where name = one ->> 'project';
+        insert into cc.session values (session_user, one ->> 'session', place, one ->> 'parent',
+            (one ->> 'ended')::bigint, (one ->> 'is_superseded')::boolean, decode(one ->> 'data', 'base64'))
+        on conflict (owner, session) do update set project = excluded.project, parent = excluded.parent,
+            ended = excluded.ended, is_superseded = excluded.is_superseded, data = excluded.data;
+        delete from cc.document d where d.owner = session_user and d.session = one ->> 'session'
+            and (d.number >= (one ->> 'turns')::int or d.project <> place);
+        insert into cc.document (owner, session, number, project, parent, kind, started, source, path,
+            branch, models, tools, partial, turn, is_sampled, lengths, title, titled, said, words,
+            folded, entry, body)
+        select session_user, one ->> 'session', d.number, place, one ->> 'parent', (one ->> 'kind')::smallint,
+            d.started, one ->> 'source', one ->> 'path', d.branch, cc.strings(d.models), cc.strings(d.tools),
+            cc.strings(d.partial), decode(d.turn, 'hex'), get_byte(decode(d.turn, 'hex'), 8) < 4,
+            array(select value::int from jsonb_array_elements_text(d.lengths)), d.title, d.titled, d.said,
+            array_to_tsvector(string_to_array(d.words, ' ')), d.folded, decode(d.entry, 'base64'),
+            decode(d.body, 'base64')
+        from jsonb_to_recordset(one -> 'documents') as d (number int, started bigint, branch text,
+            models jsonb, tools jsonb, partial jsonb, turn text, lengths jsonb, title text, titled text,
+            said text, words text, folded text, entry text, body text)
+        order by d.number
+        on conflict (session, number, owner) do update set
+            project = excluded.project, parent = excluded.parent, kind = excluded.kind,
+            started = excluded.started, path = excluded.path, branch = excluded.branch,
+            models = excluded.models, tools = excluded.tools, partial = excluded.partial,
+            turn = excluded.turn, is_sampled = excluded.is_sampled, lengths = excluded.lengths,
+            title = excluded.title, titled = excluded.titled, said = excluded.said,
+            words = excluded.words, folded = excluded.folded, entry = excluded.entry, body = excluded.body
+        where (document.turn, document.kind, document.started, document.title, document.path, document.entry)
+            is distinct from
+            (excluded.turn, excluded.kind, excluded.started, excluded.title, excluded.path, excluded.entry);
+        get diagnostics n = row_count;
+        written := written + n;
+    end loop;
+    return jsonb_build_object('written', written, 'refused', refused);
+end $$;
+
+-- Delete one's own sessions and their sub-agents, and refuse them from now on. One transaction.
+create or replace function cc.forget(q jsonb) returns jsonb
+language plpgsql security definer as $$
+declare
+    mine int[] := cc.enter(q);
+    names text[] := cc.strings(q -> 'sessions');
+    n int;
+    gone text[];
+begin
+    perform pg_advisory_xact_lock(hashtextextended(session_user, 28));
+    loop
+        n := cardinality(names);
+        names := array(
+            select unnest(names) union
+            select session from cc.session where owner = session_user and parent = any (names));
+        exit when cardinality(names) = n;
+    end loop;
+    delete from cc.document where owner = session_user and session = any (names);
+    with deleted as (
+        delete from cc.session where owner = session_user and session = any (names) returning session
+    ) select array_agg(session) into gone from deleted;
+    insert into cc.forgotten (owner, key)
+    select session_user, sha256(convert_to(name, 'UTF8')) from unnest(names) as name
+    on conflict do nothing;
+    return jsonb_build_object('sessions', coalesce(gone, '{}'));
+end $$;
+
+do $do$
+declare
+    name regprocedure;
+    path text := (select string_agg(distinct quote_ident(nspname), ', ') from pg_extension
+        join pg_namespace n on n.oid = extnamespace
+        where extname in ('pg_textsearch', 'pg_trgm', 'vector'));
+begin
+    for name in select p.oid from pg_proc p where pronamespace = 'cc'::regnamespace loop
+        execute format('revoke all on function %s from public', name);
+        -- Nothing that a person creates can stand in for a table, a function or an operator.
+        execute format('alter function %s set search_path = pg_catalog, cc, %s, pg_temp', name,
+            coalesce(path, 'cc_extension'));
+        execute format('alter function %s set jit = off', name);
+    end loop;
+end $do$;
+grant execute on function cc.put(jsonb), cc.search(jsonb), cc.grep(jsonb), cc.get(jsonb), cc.list(jsonb),
+    cc.forget(jsonb) to cc_member;
+reset role;

@@ -1,0 +1,158 @@
+"""Calls the functions of a team's server. Only this module imports psycopg.
+
+One call is one query and one answer. It uses libpq without waiting in it, so that a server that
+does not answer costs no more than the time limit.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from typing import Any
+
+import msgspec
+
+from ccgrep.errors import RemoteError
+from ccgrep.team.address import Address, hide_password
+
+TIMEOUT_S = 3.0
+VERSION = 1
+"""The version of the schema that this ccgrep calls and `team init` makes."""
+_OPTIONS = "-c client_min_messages=warning"
+
+
+class TeamError(RemoteError):
+    """The team's server cannot be reached, refuses the call or does not answer in time."""
+
+
+class Server:
+    """A connection to a team's server, opened by the first call."""
+
+    def __init__(self, address: Address, timeout_s: float | None = TIMEOUT_S) -> None:
+        self._address = address
+        self._timeout_s = timeout_s
+        self._connection: Any = None
+
+    @property
+    def url(self) -> str:
+        return hide_password(self._address.url)
+
+    def call(self, function: str, question: dict[str, Any]) -> list[Any]:
+        """Call `cc.<function>` and return its rows."""
+        data = msgspec.json.encode({"version": VERSION, **question})
+        rows = self.query(f"select cc.{function}($1)::text", [data])
+        return [msgspec.json.decode(row[0]) for row in rows]
+
+    def query(self, sql: str, values: list[bytes] | None = None) -> list[list[bytes]]:
+        """Run one statement with parameters in text format, and return its rows."""
+        deadline = self._deadline()
+        pq, connection = self._open(deadline)
+        try:
+            connection.send_query_params(sql.encode(), values or [])
+            result = self._wait(connection, deadline)
+        except TeamError:
+            self.close()
+            raise
+        except pq.PQerror as error:
+            self.close()
+            raise self._error(str(error)) from error
+        except Exception as error:
+            self.close()
+            if type(error).__module__.startswith("psycopg"):
+                raise self._error(str(error)) from error
+            raise
+        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+            raise self._refusal(pq, result)
+        rows, columns = range(result.ntuples), range(result.nfields)
+        return [[result.get_value(row, column) or b"" for column in columns] for row in rows]
+
+    def run_script(self, sql: str) -> None:
+        """Run several statements without parameters as one transaction."""
+        deadline = self._deadline()
+        pq, connection = self._open(deadline)
+        connection.send_query(sql.encode())
+        result = self._wait(connection, deadline)
+        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+            raise self._refusal(pq, result)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.finish()
+            self._connection = None
+
+    def _deadline(self) -> float | None:
+        return None if self._timeout_s is None else time.monotonic() + self._timeout_s
+
+    def _open(self, deadline: float | None) -> tuple[Any, Any]:
+        try:
+            from psycopg import pq  # noqa: PLC0415 - a clear error if it is missing
+        except ImportError as error:
+            raise TeamError(
+                "a team's server needs psycopg: run `pip install 'ccgrep[team]'`"
+            ) from error
+        if self._connection is None:
+            self._connection = self._connect(pq, deadline)
+        return pq, self._connection
+
+    def _connect(self, pq: Any, deadline: float | None) -> Any:
+        limit = "" if self._timeout_s is None else f" -c statement_timeout={self._timeout_s}s"
+        whole = self._address.whole()
+        mark = "&" if "?" in whole else "?"
+        options = f"{_OPTIONS}{limit}".replace(" ", "%20").replace("=", "%3D")
+        url = f"{whole}{mark}application_name=ccgrep&client_encoding=UTF8&options={options}"
+        connection = pq.PGconn.connect_start(url.encode())
+        ready, failed = pq.PollingStatus.OK, pq.PollingStatus.FAILED
+        while connection.status != pq.ConnStatus.BAD:
+            state = connection.connect_poll()
+            if state == ready:
+                connection.nonblocking = 1
+                return connection
+            if state == failed:
+                break
+            is_reading = state == pq.PollingStatus.READING
+            self._wait_for(connection, deadline, is_reading, not is_reading)
+        message = connection.get_error_message()
+        connection.finish()
+        raise self._error(message)
+
+    def _wait(self, connection: Any, deadline: float | None) -> Any:
+        """Return the last result, or the first error."""
+        found = None
+        while True:
+            is_flushed = connection.flush() == 0
+            while is_flushed and not connection.is_busy():
+                result = connection.get_result()
+                if result is None:
+                    return found
+                found = found if found is not None and found.error_message else result
+            self._wait_for(connection, deadline, True, not is_flushed)
+            connection.consume_input()
+
+    def _wait_for(
+        self, connection: Any, deadline: float | None, is_reading: bool, is_writing: bool
+    ) -> None:
+        events = select.POLLIN * is_reading | select.POLLOUT * is_writing
+        poll = select.poll()
+        poll.register(connection.socket, events)
+        left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
+        if not poll.poll(left):
+            raise TeamError(
+                f"{self.url} did not answer within {self._timeout_s:g} s: search without -R, or "
+                "raise the setting `team_timeout_s`"
+            )
+
+    def _error(self, message: str) -> TeamError:
+        lines = hide_password(message).strip().splitlines()
+        return TeamError(f"cannot reach {self.url}: {lines[-1] if lines else 'no answer'}")
+
+    def _refusal(self, pq: Any, result: Any) -> TeamError:
+        code = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
+        text = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode()
+        if code == "57014":
+            return TeamError(f"{self.url} did not answer within {self._timeout_s:g} s")
+        if code in ("3F000", "42883", "42501", "42P01"):
+            return TeamError(
+                f"{self.url} is not a team's server for you: ask for `ccgrep team init` and "
+                f"`ccgrep team grant` ({text})"
+            )
+        return TeamError(f"{self.url}: {text.removeprefix('cc: ')}")

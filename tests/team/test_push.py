@@ -1,0 +1,249 @@
+"""What leaves the machine, and what comes back after it was forgotten."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ccgrep.ops import team as ops
+from ccgrep.team import history
+from ccgrep.team.push import TeamPush
+from ccgrep.team.server import Server
+from tests.helpers.canaries import FAMILIES, canary, grams, leaks
+from tests.helpers.homes import Home
+from tests.helpers.stored import write_session
+from tests.helpers.team_server import Team, wheel_postgres
+
+
+def contents(team: Team) -> list[tuple[bytes, ...]]:
+    columns = "owner, session, number, turn, started, said, words, lengths, partial, entry, body"
+    rows = team.admin.query(f"select {columns} from cc.document order by session, number")
+    return [tuple(row) for row in rows]
+
+
+def test_nothing_is_pushed_without_a_project(team: Team, home: Home) -> None:
+    team.grant("bob", "*")
+    write_session(home, 1)
+    home.index()
+    added = home.run("remote", "add", "team", team.url("bob"))
+    assert "nothing will be pushed" in added.stdout
+    assert home.run("push", "team").stdout == "team: pushed nothing new\n"
+    assert contents(team) == []
+
+
+def test_dry_run_writes_nothing_and_says_what_a_push_would(team: Team, pushing: Home) -> None:
+    done = pushing.run("push", "team", "--dry-run")
+    assert done.stdout.startswith("team: would push shop: 6 turns of 2 sessions (")
+    assert contents(team) == []
+    assert pushing.run("push", "team").stdout == done.stdout.replace("would push", "pushed")
+    assert len(contents(team)) == 6
+
+
+def test_only_named_projects_leave_the_machine(team: Team, home: Home) -> None:
+    team.grant("bob", "*")
+    write_session(home, 1, cwd="/src/acme-web")
+    write_session(home, 2, cwd="/src/diary")
+    home.index()
+    home.run("remote", "add", "team", team.url("bob"), "-p", "acme-*")
+    home.run("push", "team")
+    assert [row[0] for row in team.admin.query("select name from cc.project")] == [b"acme-web"]
+
+
+def test_second_push_sends_nothing_and_a_third_only_what_changed(
+    team: Team, pushing: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushing.run("push", "team")
+    before = contents(team)
+    sent: list[int] = []
+    call = Server.call
+
+    def count(self: Server, function: str, question: dict[str, object]) -> list[object]:
+        sessions = question.get("sessions", [])
+        assert isinstance(sessions, list)
+        sent.append(sum(len(one["documents"]) for one in sessions))
+        return call(self, function, question)
+
+    monkeypatch.setattr(Server, "call", count)
+    ops.push(pushing.config, "team", False, 10.0, lambda _done, _all: None)
+    assert sent == []
+    file = write_session(pushing, 1)
+    file.turn("one more", "answer")
+    file.append()
+    pushing.index()
+    ops.push(pushing.config, "team", False, 10.0, lambda _done, _all: None)
+    assert sent == [1]
+    assert len(contents(team)) == len(before) + 1
+
+
+def test_lost_state_pushes_again_and_changes_nothing(team: Team, pushing: Home) -> None:
+    pushing.run("push", "team")
+    before = team.admin.query("select session, number, xmin from cc.document order by 1, 2")
+    (pushing.store_dir / "remotes" / "team" / "pushed").unlink()
+    pushing.run("push", "team")
+    after = team.admin.query("select session, number, xmin from cc.document order by 1, 2")
+    assert after == before
+
+
+def test_interrupted_push_continues(
+    team: Team, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob = team.grant("bob", "*")
+    for seed in range(1, 9):
+        write_session(home, seed, turns=5)
+    home.index()
+    monkeypatch.setattr("ccgrep.team.push.BATCH_TURNS", 7)
+    whole = team.postgres.make_team()
+    push(home, whole.grant("bob", "*"))
+    batches = 0
+
+    def interrupt(_done: int, _all: int) -> None:
+        nonlocal batches
+        batches += 1
+        if batches in (11, 30):
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            TeamPush(home.store, bob, "/nonexistent", lambda _: None, interrupt).run(("*",))
+        assert contents(team) != contents(whole)
+    push(home, bob)
+    assert contents(team) == contents(whole)
+
+
+def push(home: Home, server: Server) -> None:
+    TeamPush(home.store, server, "/nonexistent", lambda _: None).run(("*",))
+
+
+def test_rewritten_and_shortened_sessions_follow(team: Team, home: Home) -> None:
+    bob = team.grant("bob", "*")
+    file = write_session(home, 1, turns=6)
+    home.index()
+    push(home, bob)
+    del file.records[len(file.records) // 2 :]
+    file.turn("another way", "answer")
+    file.write()
+    home.index()
+    push(home, bob)
+    whole = team.postgres.make_team()
+    push(home, whole.grant("bob", "*"))
+    assert contents(team) == contents(whole)
+
+
+def test_no_secret_and_no_id_of_a_turn_with_one_leaves_the_machine(team: Team, home: Home) -> None:
+    canaries = [canary(family, 28) for family in FAMILIES]
+    file = home.claude(1)
+    for number, secret in enumerate(canaries):
+        file.prompt(f"{number} {secret.text}")
+        call = file.call("Bash", {"command": secret.text, "nested": [{"text": secret.text}]})
+        file.result(call, secret.text)
+        file.answer(secret.text)
+    file.write()
+    home.index()
+    done = home.run("remote", "add", "team", team.url("bob"), "-p", "*")
+    team.grant("bob", "*")
+    home.run("remote", "add", "team", team.url("bob"), "-p", "*")
+    report = json.loads(home.run("push", "team", "--json", "--no-refresh").stdout)["teams"][0]
+    assert report["projects"]["shop"]["redactions"] >= len(canaries), done.stderr
+    assert leaks(grams(canaries), dump_everything(team)) == []
+    ids = {
+        entry.turn.hex() for row in home.store.rows() for entry in home.store.manifest(row).entries
+    }
+    pushed = {
+        row[0].decode() for row in team.admin.query("select encode(turn, 'hex') from cc.document")
+    }
+    assert not ids & pushed
+
+
+def dump_everything(team: Team) -> str:
+    """Return all that the server stores, with the bodies decoded."""
+    bob = team.connect("bob")
+    texts = [str(bob.call("list", {}))]
+    for (name,) in team.admin.query("select session from cc.session"):
+        conversation = history.read_conversation(bob, name.decode())
+        texts.append(repr(conversation))
+    for (row,) in team.admin.query("select document::text from cc.document"):
+        texts.append(row.decode())
+    return "\n".join(texts)
+
+
+def test_forgotten_session_is_gone_at_once_and_refused_later(team: Team, pushing: Home) -> None:
+    pushing.run("push", "team")
+    id = pushing.run("-R", "team", "-F", "answer 1 1", "--full-id").stdout.partition(":")[0]
+    assert pushing.run("forget", "-R", "team", id).stdout == "1 session forgotten on team\n"
+    assert pushing.run("-R", "team", "-F", "answer 1 1").returncode == 1
+    (pushing.store_dir / "remotes" / "team" / "pushed").unlink()
+    done = pushing.run("push", "team")
+    assert done.returncode == 1
+    assert done.stderr == "ccgrep: team has forgotten 1 session and refuses them\n"
+    assert pushing.run("-R", "team", "-F", "answer 1 1").returncode == 1
+    assert pushing.run("-R", "team", "-F", "answer 2 1").returncode == 0
+
+
+def test_session_that_is_forgotten_here_is_forgotten_by_the_next_push(
+    team: Team, pushing: Home
+) -> None:
+    pushing.run("push", "team")
+    id = pushing.run("-F", "answer 1 1", "--full-id").stdout.partition(":")[0]
+    pushing.run("forget", id)
+    assert "team: 1 session forgotten\n" in pushing.run("push", "team").stdout
+    assert {row[1].decode() for row in contents(team)}.isdisjoint({id})
+
+
+def test_status_tells_when_forgotten_bytes_are_gone(team: Team, pushing: Home) -> None:
+    pushing.run("push", "team")
+    id = pushing.run("-R", "team", "-F", "answer 1 1", "--full-id").stdout.partition(":")[0]
+    pushing.run("forget", "-R", "team", id)
+    place = team.url("postgres")
+    assert (
+        "1 session forgotten, 1 may have bytes on disk"
+        in pushing.run("team", "status", place).stdout
+    )
+    assert b"answer 1 1" in table_bytes(team)
+    assert pushing.run("team", "purge", place).returncode == 0
+    assert b"answer 1 1" not in table_bytes(team)
+    assert pushing.json("team", "status", place)["unpurged"] == 0
+    assert "answer 2 1" in pushing.run("-R", "team", "-F", "answer 2 1").stdout
+
+
+def test_server_is_made_and_shared_with_commands(home: Home) -> None:
+    postgres = wheel_postgres()
+    server = postgres.admin("postgres")
+    server.query("drop database if exists made")
+    server.query("create database made")
+    place = postgres.url("postgres", "made")
+    done = home.run("team", "init", place, "--partitions", "2")
+    assert done.stdout.splitlines() == [
+        f"{place} is a team's server",
+        "without pg_trgm: -F and -E compare only the newest 20,000 turns",
+    ]
+    assert home.run("team", "init", place, "--partitions", "2").stdout == done.stdout
+    granted = home.run("team", "grant", place, "bob", "-p", "acme-*", "--read-only")
+    assert granted.stdout == "bob may search acme-*\n"
+    assert "bob\tacme-*\tread only\n" in home.run("team", "status", place).stdout
+    assert home.json("team", "status", place)["partitions"] == 2
+    assert home.run("team", "revoke", place, "bob").stdout == "1 right of bob revoked\n"
+    assert home.run("team", "init", place, "--partitions", "0").returncode == 2
+    server.query("drop database made with (force)")
+
+
+def test_sessions_are_listed_and_shown_as_from_a_store(pushing: Home) -> None:
+    pushing.run("push", "team")
+    rows = [line.split("\t") for line in pushing.run("list", "-R", "team").stdout.splitlines()]
+    own = [line.split("\t") for line in pushing.run("list").stdout.splitlines()]
+    assert [row[:5] for row in rows] == own
+    assert [row[5] for row in rows] == ["bob", "bob"]
+    assert pushing.run("list", "-R", "team", "--owner", "eve").stdout == ""
+    for ref in (own[0][0], f"{own[0][0]}:1", own[1][0][:4]):
+        shown = pushing.run("show", "-R", "team", ref).stdout
+        assert shown.replace("Machine: bob\n", "") == pushing.run("show", ref).stdout
+    assert pushing.run("show", "-R", "team", "ffffffff").returncode == 2
+
+
+def table_bytes(team: Team) -> bytes:
+    """Return the files of the tables with turns."""
+    paths = team.admin.query(
+        "select pg_relation_filepath(relid) from pg_partition_tree('cc.document') where isleaf"
+    )
+    team.admin.query("checkpoint")
+    files = [Path(team.postgres.data_dir) / row[0].decode() for row in paths]
+    return b"".join(file.read_bytes() for file in files)
