@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ccgrep.model import Message, Note, Text, Thinking, ToolCall, ToolResult
+from ccgrep.sources import opencode_storage, sqlite_file
 from tests.helpers.agent_files import assert_survives_damage
 from tests.helpers.homes import Home, assert_same_as_fresh, stored_bytes
 from tests.helpers.opencode_sessions import (
@@ -265,6 +266,41 @@ def test_huge_part_loses_only_itself(home: Home, root: Path) -> None:
     write_database(root, session)
     home.index()
     assert home.turns(session.id)[0].assistant_texts() == ["Drawn."]
+
+
+def test_large_database_is_read_in_place_with_its_wal(
+    home: Home, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "_MAX_BYTES", 1000)
+    session = OpencodeSession()
+    session.turn("one", "First.")
+    database = connect(root)
+    insert(database, session)
+    before = {path: path.stat() for path in root.iterdir()}
+    home.index()
+    assert home.prompts(session.id) == ["one"]
+    after = {path: path.stat() for path in root.iterdir()}
+    changed = [p.name for p in after if after[p].st_mtime_ns != before[p].st_mtime_ns]
+    assert after.keys() == before.keys() and changed == []
+    session.turn("two", "Second.")
+    insert(database, session)
+    database.close()
+    home.index()
+    assert home.prompts(session.id) == ["one", "two"]
+
+
+def test_session_that_cannot_be_read_keeps_its_turns(
+    home: Home, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = OpencodeSession()
+    session.turn("one", "First.")
+    write_database(root, session)
+    home.index()
+    session.turn("two", "Second.")
+    write_database(root, session)
+    monkeypatch.setattr(opencode_storage, "_export_rows", lambda *_: iter(()))
+    assert home.index().troubles
+    assert home.prompts(session.id) == ["one"]
 
 
 # Before version 1.2

@@ -81,8 +81,8 @@ def read_file(task: Task, emit: Sink, archiver: Archiver | None = None) -> FileR
         for found in (*task.earlier, task.found):
             try:
                 file = _open(found)
-            except PermissionError as error:
-                return failure(task, error.strerror or "")
+            except OSError as error:
+                return failure(task, error.strerror or str(error))
             if file is None:
                 return failure(task, outcome="vanished")
             files.append(stack.enter_context(file))

@@ -108,13 +108,16 @@ def _modified(path: str) -> int:
 
 
 def export(found: FoundFile) -> Iterable[dict[str, Any]]:
-    """Yield the row of a session, and then each message followed by its parts."""
+    """Return the row of a session, and then each message followed by its parts."""
     container, id = split_virtual(found.path)
     if container.endswith(".db"):
         with open_database(container, found.root) as database:
-            yield from _export_rows(database, id)
+            rows = [*_export_rows(database, id)]
     else:
-        yield from _export_files(container, found.root, id)
+        rows = [*_export_files(container, found.root, id)]
+    if not rows or rows[0]["type"] != "session":
+        raise OSError("its session cannot be read")
+    return rows
 
 
 def _export_rows(database: Database, id: str) -> Iterator[dict[str, Any]]:
