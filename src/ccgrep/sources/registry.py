@@ -74,6 +74,16 @@ _PROJECTS = ("projects",)
 DESKTOP_FOLDERS = ("claude-code-sessions", "local-agent-mode-sessions")
 """Where Claude Desktop keeps the titles of its sessions and the transcripts of Cowork."""
 _ROLLOUTS = ("sessions", "archived_sessions")
+_STORAGES = tuple(
+    os.path.join(editor, "User", "globalStorage")
+    for editor in (
+        os.path.join("{apps}", "Code"),
+        os.path.join("{apps}", "Cursor"),
+        os.path.join("{apps}", "VSCodium"),
+        os.path.join(".vscode-server", "data"),
+    )
+)
+"""Where extensions of an editor keep their data."""
 
 SOURCES = (
     Source(
@@ -205,6 +215,34 @@ SOURCES = (
         speaker="Copilot",
         form="JSON, later a log of changes",
         lacks="images, and tokens of all but the last call of a turn",
+    ),
+    Source(
+        "cline",
+        "Cline",
+        "ccgrep.sources.cline",
+        (
+            Place(os.path.join(".cline", "data"), ("sessions", "tasks"), "CLINE_DATA_DIR"),
+            *(
+                Place(os.path.join(path, "saoudrizwan.claude-dev"), ("tasks",))
+                for path in _STORAGES
+            ),
+        ),
+        watched=("sessions", "tasks"),
+        resume=("cline", "--id", "{id}"),
+        form="JSON",
+        lacks="checkpoints",
+    ),
+    Source(
+        "roo",
+        "Roo Code",
+        "ccgrep.sources.cline",
+        tuple(
+            Place(os.path.join(path, "rooveterinaryinc.roo-cline"), ("tasks",))
+            for path in _STORAGES
+        ),
+        watched=("tasks",),
+        form="JSON",
+        lacks="checkpoints",
     ),
     Source(
         "claude_ai",
