@@ -245,6 +245,16 @@ SOURCES = (
         lacks="checkpoints",
     ),
     Source(
+        "aider",
+        "Aider",
+        "ccgrep.sources.aider",
+        (Place("", (".aider.chat.history.md", ".aider.input.history")),),
+        watched=(".aider.chat.history.md",),
+        form="Markdown",
+        lacks="times within a run",
+        is_any_name=True,
+    ),
+    Source(
         "claude_ai",
         "claude.ai",
         "",
