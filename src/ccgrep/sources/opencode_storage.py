@@ -18,14 +18,14 @@ from ccgrep.sources.values import as_count, as_string
 _DATABASE = r"opencode(-[\w.-]+)?\.db"
 _VERSIONS = """
     SELECT s.id, s.time_updated,
-        (SELECT max(time_updated) FROM message WHERE session_id = s.id),
-        (SELECT max(time_updated) FROM part WHERE message_id =
-            (SELECT id FROM message WHERE session_id = s.id
-             ORDER BY time_created DESC, id DESC LIMIT 1)),
+        (SELECT max(m.time_updated, ifnull(
+            (SELECT max(time_updated) FROM part WHERE message_id = m.id), 0))
+         FROM message m WHERE m.session_id = s.id
+         ORDER BY m.time_created DESC, m.id DESC LIMIT 1),
         (SELECT count(*) FROM message WHERE session_id = s.id)
             + (SELECT count(*) FROM part WHERE session_id = s.id)
     FROM session s"""
-"""When each session changed, and its number of rows.
+"""When each session or its newest message changed, and its number of rows.
 
 The time of the session itself is not enough: opencode does not update it after each answer.
 """
