@@ -705,6 +705,9 @@ _ccgrep_values() {
                 qwen
                 cursor
                 copilot-chat
+                cline
+                roo
+                aider
                 claude-ai
                 chatgpt
                 imported

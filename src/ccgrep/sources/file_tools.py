@@ -20,6 +20,7 @@ ACTIONS: dict[str, Action] = {
             *("edit", "multiedit", "notebookedit", "edit_file", "replace", "strreplace"),
             *("str_replace", "str_replace_editor", "search_replace", "replace_in_file"),
             *("apply_diff", "copilot_replacestring", "replace_string_in_file"),
+            *("editor", "apply_edit"),
         ),
         "edited",
     ),
@@ -34,6 +35,7 @@ REPLACED_FIELDS = (
     ("oldString", "newString"),
     ("old_str", "new_str"),
     ("oldText", "newText"),
+    ("old_text", "new_text"),
 )
 """A text in a file, and what takes its place."""
 REPEAT_FIELDS = ("replace_all", "replaceAll")
