@@ -66,7 +66,8 @@ def recreate(
             carry_over(new, old, scan_all(make_options(config, wait_s))[0])
             sync(new)
         _copy_remotes(config.store_dir, new_dir)
-        write_pruned(new, read_pruned(old))
+        if pruned := read_pruned(old):
+            write_pruned(new, pruned)
         return report, swap(config.store_dir, time.time_ns() // 1_000_000)
 
 
