@@ -141,5 +141,16 @@ def wheel_postgres() -> Postgres:
     return server
 
 
+@cache
+def debian_postgres() -> Postgres:
+    """Return the server of Debian's package, started once: it has pg_trgm, but no pg_textsearch."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not found:
+        pytest.skip("Debian's package `postgresql` is not installed")
+    server = Postgres(found[-1], "")
+    atexit.register(server.remove)
+    return server
+
+
 def _is_public(path: Path) -> bool:
     return all(parent.stat().st_mode & 0o005 == 0o005 for parent in (path, *path.parents))

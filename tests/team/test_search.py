@@ -20,8 +20,9 @@ from ccgrep.team.server import Server
 from tests.helpers import scale
 from tests.helpers.homes import Home
 from tests.helpers.search_corpus import WORDS, Corpus, make_corpus
-from tests.helpers.team_server import wheel_postgres
+from tests.helpers.team_server import debian_postgres, wheel_postgres
 
+SERVERS = [wheel_postgres, *([debian_postgres] if scale.IS_LONG else [])]
 MODES: tuple[Mode, ...] = ("words", "words", "words", "literal", "regex")
 QUERIES = (
     *WORDS, "plum", "commit", "error", "import", "the", "how do i fix the retry of the parser",
@@ -37,22 +38,24 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return corpus
 
 
-@pytest.fixture(scope="module")
-def bob(corpus: Corpus) -> Iterator[Server]:
+@pytest.fixture(scope="module", params=SERVERS)
+def bob(request: pytest.FixtureRequest, corpus: Corpus) -> Iterator[Server]:
     """Return a connection to a server with the corpus, and turns that bob never sees."""
-    team = wheel_postgres().make_team()
+    team = request.param().make_team()
     server = team.grant("bob", "*")
     push(corpus.home, server)
     projects = [row[0].decode() for row in team.admin.query("select name from cc.project")]
     admin.revoke(team.admin, "bob", [])
     team.grant("bob", *projects)
-    other = Home(corpus.home.directory.parent / "other")
+    other = Home(corpus.home.directory.parent / f"other-{request.param.__name__}")
     file = other.claude(77, cwd="/src/secret")
     for number in range(30):
         file.turn(f"{number} parser retry plum plum", "parser retry skill commit")
     file.write()
     other.index()
     push(other, team.grant("eve", "secret"))
+    corpus.home.run("remote", "remove", "team")
+    corpus.home.run("remote", "add", "team", server.url)
     yield server
     server.close()
 
@@ -133,9 +136,8 @@ def is_tie(one: Answer, other: Answer) -> bool:
 def test_command_prints_what_it_prints_for_a_store(
     corpus: Corpus, bob: Server, arguments: tuple[str, ...]
 ) -> None:
+    assert bob.url
     home = corpus.home
-    if not home.json("remote", "list")["remotes"]:
-        home.run("remote", "add", "team", bob.url)
     ours = home.run(*arguments, "-R", "team")
     theirs = home.run(*arguments, "--no-refresh")
     assert (rounded(ours.stdout), ours.returncode) == (rounded(theirs.stdout), theirs.returncode)
