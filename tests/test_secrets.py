@@ -87,6 +87,17 @@ ORDINARY = [
     "the password is config.DB_PASSWORD2",
     "passphrase is $PASSPHRASE1",
     "the password is abc",
+    "the password is correct!",
+    "password is WRONG!",
+    "the password is case-sensitive, isn't it?",
+    "password is UTF-8-encoded",
+    "password is NOT-NULL",
+    "the password is user.Password#hash",
+    "the password is sent to sam@example.com",
+    "the password is required&validated",
+    "vercel project prj_aBcDeFgHiJkLmNoPqRsT1234",
+    "vercel token of the team: team_aB3dE5gH7jK9mN1pQ3sT5vW7",
+    "NR" + "AL is the end of a licence key",
     "密码是必填项",
     "密码：请输入8位",
     "密码是SHA256加密的",
@@ -155,8 +166,8 @@ def test_redaction_is_idempotent() -> None:
         assert redact(once) == once
 
 
-WITHOUT_PREFIX = {"discord bot"}
-"""Families whose secrets have no prefix by which a truncated one could be recognized."""
+WITHOUT_PREFIX = {"discord bot", "new relic licence", "told without a digit"}
+"""Families whose secrets have no beginning by which a truncated one could be recognized."""
 
 
 @pytest.mark.parametrize("family", FAMILIES)

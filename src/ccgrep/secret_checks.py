@@ -37,6 +37,9 @@ _TECHNICAL = (
 _VERCEL = ("vca_", "vci_", "vck_", "vcp_", "vcr_", "_blob_rw_")
 _CRYPT = tuple("$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$ $2a$ $2b$ $2x$ $2y$ $argon2".split())
 _TOLD = tuple(f"{name} {verb}" for name in ("word", "wd", "phrase") for verb in ("is", "was"))
+_SYMBOL = "[!#%^~@]"
+"""Characters of passwords that ordinary words rarely have."""
+_INSIDE = "[A-Za-z][!#%^~][A-Za-z]"
 _DIGIT = "[0-9]"
 _WORDS = "[a-z]{5,}"
 _RUN = "[A-Za-z0-9_]{8,}"
@@ -129,6 +132,15 @@ def is_typed_password(value: str, before: str) -> bool:
     """Return whether a word has letters and digits, and is no name, size, format or port."""
     has_both = _has(_DIGIT, value) and _has("[A-Za-z]", value)
     return has_both and not _has(_TECHNICAL, value) and is_password(value, before)
+
+
+def is_told_password(value: str, before: str) -> bool:
+    """Return whether a word in a sentence is a password: it mixes kinds of characters."""
+    if is_typed_password(value, before):
+        return True
+    capitals = _has("[A-Z]", value[1:]) and _has("[a-z]", value) and _has(_SYMBOL, value)
+    is_mixed = capitals or _has(_INSIDE, value)
+    return is_mixed and len(value) > 7 and not _has(_WORDY, value) and is_password(value, before)
 
 
 def is_attached_password(value: str, before: str) -> bool:

@@ -171,7 +171,10 @@ RULES: tuple[Rule, ...] = (
     _token("supabase-key", "sb_secret_", _URL64, 20),
     _token("perplexity-key", "pplx-", _ALNUM, 40, is_word=True),
     _token("tailscale-key", "tskey-", _URL64, 20, checks.is_key),
-    Rule("newrelic-key", ("NRA",), "NRA[AK]-" + _at_least(20, _URL64)),
+    Rule("newrelic-key", ("NRA", "NRI"), "NR(?:A[AK]|I[IQ])-" + _at_least(20, _URL64)),
+    Rule("newrelic-key", ("NRAL",),  # a licence key, of the United States or of a region
+         rf"(?<![A-Za-z0-9])(?:{_HEX}{{36}}|[a-z]{{2}}[0-9]{{2}}xx{_HEX}{{30}})NRAL"
+         "(?![A-Za-z0-9])"),
     Rule("atlassian-token", ("TT3",), "AT[AC]TT3" + _at_least(40, "[A-Za-z0-9_=-]")),
     Rule("doppler-token", ("dp.",),
          _word(r"dp\.") + r"(?:[ps]t|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?"
@@ -179,6 +182,9 @@ RULES: tuple[Rule, ...] = (
     Rule("vercel-token", ("vc", "_blob_rw_"),
          f"(?:{_word('vc[aikpr]_')}|vercel_blob_rw_)" + _at_least(24, "[A-Za-z0-9_]"),
          checks.is_key, checks.has_vercel),
+    Rule("vercel-token", ("ercel", "ERCEL"),  # an old one has no prefix
+         r"(?:[Vv]ercel|VERCEL)[^\n]{0,60}?(?:oken|OKEN|-t|earer)[^\nA-Za-z0-9]{1,8}"
+         r"([A-Za-z0-9]{24})(?![A-Za-z0-9_-])", checks.is_random),
     Rule("fly-token", ("fo1_", "fm1", "fm2_"),
          f"(?:{'|'.join(map(_word, 'fo1_ fm1a_ fm1r_ fm2_'.split()))})"
          + _at_least(30, "[A-Za-z0-9+/=_-]"), checks.is_dashed_key),
@@ -201,11 +207,11 @@ RULES: tuple[Rule, ...] = (
          r"([^\s\"'\\$<>{}()\[\],;]{8,64})", checks.is_typed_password),
     Rule("password", ("assw", "assph"),
          rf"[Pp]ass(?:word|wd|phrase) (?:is|was)(?: set to)?:?[ \t]{{1,4}}{_TOLD}",
-         checks.is_typed_password, checks.has_told),
+         checks.is_told_password, checks.has_told),
     Rule("password", tuple("密码 密碼 口令 パスワード 비밀번호 암호 패스워드".split()),
          "(?:密码|密碼|口令|パスワード|비밀번호|암호|패스워드)[ \t]{0,4}"
          rf"(?:(?:[是为為はが]|는|은|이|가)[ \t]{{0,4}}[:：]?|[:：=])[ \t]{{0,4}}{_TOLD}",
-         checks.is_typed_password),
+         checks.is_told_password),
     Rule("bearer-token", ("earer ", "EARER "),
          r"(?:[Bb]earer|BEARER)[ \t]{1,4}([A-Za-z0-9._~+/=-]{11,}[A-Za-z0-9_~+/=-])",
          checks.is_key, checks.has_bearer),

@@ -216,10 +216,16 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
         _prefixed("NR" + "AK-", string.ascii_uppercase + string.digits, 27),
         "{}",
     ),
+    "new relic licence": (
+        "newrelic-key",
+        lambda r: "".join(r.choices(_HEX, k=36)) + "NR" + "AL",
+        "license_key: {}",
+    ),
     "atlassian": ("atlassian-token", _prefixed("ATA" + "TT3xFfGF0", _URL64, 180), "{}"),
     "doppler": ("doppler-token", _prefixed("dp" + ".pt.", _ALNUM, 43), "{}"),
     "doppler service": ("doppler-token", _prefixed("dp" + ".st.prd.", _ALNUM, 43), "{}"),
     "vercel": ("vercel-token", _joined(_as("vc" + "p_"), _mixed(56)), "{}"),
+    "vercel of old": ("vercel-token", _mixed(24), "vercel deploy --prod --token {}"),
     "fly": ("fly-token", _prefixed("fo" + "1_", _URL64, 43), "{}"),
     "fly macaroon": ("fly-token", _prefixed("fm" + "2_lJPECAAAAAAA", _ALNUM, 120), "FlyV1 {}"),
     "airtable": (
@@ -237,6 +243,11 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     ),
     "wi-fi": ("password", _mixed(16), 'network={{ ssid="home" psk="{}" }}'),
     "told": ("password", _mixed(14), "the password is {} for now"),
+    "told without a digit": (
+        "password",
+        lambda r: "-".join("".join(r.choices(string.ascii_letters, k=6)) for _ in "ab") + "-Ab!",
+        "the password is {} for now",
+    ),
     "told in Chinese": ("password", _mixed(14), "数据库密码是{}，别忘了"),
     "told in Japanese": ("password", _mixed(14), "パスワードは「{}」です"),
     "told in Korean": ("password", _mixed(14), "비밀번호는 {} 입니다"),
