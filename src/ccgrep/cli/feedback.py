@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ccgrep.ingest.report import Progress
     from ccgrep.refresh.background import BackgroundRefresh
     from ccgrep.semantic.embedding import EmbedProgress
+    from ccgrep.store.steps import OnStep
 
 
 def make_feedback(arguments: Arguments, context: Context) -> Feedback:
@@ -48,6 +49,18 @@ def make_embedding_bar(arguments: Arguments, context: Context) -> Callable[[Embe
             shared_bar().count(progress.done, progress.total, label)
 
     return on_embed
+
+
+def make_step_bar(context: Context, is_quiet: bool = False) -> OnStep:
+    """Return a callback that shows on a terminal how much of some work is done."""
+
+    def on_step(what: str, done: int, total: int) -> None:
+        if context.is_error_terminal and not is_quiet:
+            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only for long work
+
+            shared_bar().count(done, total, f"{done:,}/{total:,} {what}")
+
+    return on_step
 
 
 def finish_refresh(refresh: BackgroundRefresh | None) -> None:

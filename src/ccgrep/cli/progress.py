@@ -31,7 +31,7 @@ def embedding_text(progress: "EmbedProgress") -> str:
 
 
 class Bar:
-    """A line that is redrawn until `close` erases it."""
+    """A line that is redrawn until `close`, or the end of a `with` statement, erases it."""
 
     def __init__(self, delay_s: float = 0.0) -> None:
         self._started = time.monotonic()
@@ -64,6 +64,12 @@ class Bar:
         bar = "█" * filled + "░" * (_WIDTH - filled)
         sys.stderr.write(f"\r{bar} {share:4.0%}  {text}\x1b[K")
         sys.stderr.flush()
+
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         if self._drawn_at:

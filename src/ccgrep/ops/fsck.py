@@ -15,6 +15,7 @@ from ccgrep.store.checksummed_file import is_damaged
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.lock import lock_vectors
+from ccgrep.store.steps import OnStep, ignore_steps
 from ccgrep.store.store import Store
 
 
@@ -30,13 +31,14 @@ def fsck(
     is_repair: bool = False,
     wait_s: float = 10.0,
     warn: Callable[[str], None] = lambda _: None,
+    on_step: OnStep = ignore_steps,
 ) -> FsckResult:
     """Check the store; with `is_repair`, repair it and read transcripts again where needed."""
     if not is_repair:
-        return FsckResult(_check(config))
+        return FsckResult(_check(config, on_step))
     store = open_store(config.store_dir, is_repair=True)
     with store.lock(wait_s, warn), lock_vectors(config.store_dir, wait_s, warn):
-        report = store_fsck.check(store)
+        report = store_fsck.check(store, on_step)
         lost = [] if report.is_clean else store_fsck.repair(store)
         hints = [*_damaged_vectors(config), *_damaged_seen_file(store)]
         report.damaged += [*generations.damaged_files(config.store_dir), *_damaged_tallies(store)]
@@ -52,18 +54,18 @@ def fsck(
     if report.is_clean:
         return FsckResult(report, report)
     build(create_store(config.store_dir), make_options(config, wait_s))
-    repaired = _check(config)
+    repaired = _check(config, on_step)
     found = {row.session.id for row in open_store(config.store_dir).rows()}
     repaired.lost += [name for name in lost if name.partition(" ")[2] not in found]
     return FsckResult(report, repaired)
 
 
-def _check(config: Config) -> FsckReport:
+def _check(config: Config, on_step: OnStep) -> FsckReport:
     """Check the store; if damage coincides with a write, check again."""
     while True:
         store = open_store(config.store_dir)
         before = _fingerprint(store)
-        report = store_fsck.check(store)
+        report = store_fsck.check(store, on_step)
         report.damaged += [
             *generations.damaged_files(config.store_dir),
             *_damaged_vectors(config),

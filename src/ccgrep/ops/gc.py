@@ -20,6 +20,7 @@ from ccgrep.store.lock import lock_vectors
 from ccgrep.store.machines import read_machines
 from ccgrep.store.manifest import Row
 from ccgrep.store.pruned import drop_sessions
+from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 
 
 class ForgetReport(Struct, frozen=True):
@@ -37,14 +38,17 @@ class ForgetReport(Struct, frozen=True):
 
 
 def gc(
-    config: Config, wait_s: float = 10.0, warn: Callable[[str], None] = lambda _: None
+    config: Config,
+    wait_s: float = 10.0,
+    warn: Callable[[str], None] = lambda _: None,
+    on_step: OnStep = ignore_steps,
 ) -> GcReport:
     """Remove unreachable objects and what is derived from them, and merge packs."""
     store = open_store(config.store_dir)
     with store.lock(wait_s, warn), lock_vectors(config.store_dir, wait_s, warn):
         if config.keep == "turns":
             store_gc.drop_originals(store)
-        return collect_garbage(store, config)
+        return collect_garbage(store, config, on_step)
 
 
 def forget(
@@ -53,6 +57,7 @@ def forget(
     wait_s: float = 10.0,
     with_copies: bool = False,
     warn: Callable[[str], None] = lambda _: None,
+    on_step: OnStep = ignore_steps,
 ) -> ForgetReport:
     """Delete sessions with their sub-agents and all that is derived from them.
 
@@ -70,7 +75,8 @@ def forget(
             if target.row is None or target.turn is not None:
                 raise StoreError(f"{ref} names a turn: only whole sessions can be forgotten")
             add_descendants(target.row, rows, chosen, with_superseded=True)
-        copies = find_copies(store, chosen.values(), rows)
+        compared = count_steps(rows, "sessions compared", len(rows), on_step)
+        copies = find_copies(store, chosen.values(), compared)
         if with_copies:
             for row in rows:
                 if row.session.id in copies:
@@ -79,7 +85,7 @@ def forget(
         fsio.remove(os.path.join(store.directory, "seen"))  # It names the transcripts.
         drop_sessions(store, chosen.keys())
         store_gc.forget(store, chosen.values(), time.time_ns() // 1_000_000, forget_lines)
-        report = collect_garbage(store)
+        report = collect_garbage(store, on_step=on_step)
     set_aside = tuple(list_old_stores(config.store_dir))
     machines = read_machines(config.store_dir)
     others = sorted(name for id, name in machines.names.items() if id != machines.own)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ccgrep import refs, secrets
@@ -13,6 +13,7 @@ from ccgrep.model import Turn
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreScan
 from ccgrep.store.lifecycle import open_store
+from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 
 _KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 _FINGERPRINT_DIGITS = 12
@@ -30,16 +31,15 @@ class FoundSecret(NamedTuple):
 
 
 def find_secrets(
-    config: Config, filters: Filters, on_turn: Callable[[int, int], None] = lambda *_: None
+    config: Config, filters: Filters, on_step: OnStep = ignore_steps
 ) -> Iterator[FoundSecret]:
-    """Yield the secrets of all turns that pass; call `on_turn` with turns done and their total."""
+    """Yield the secrets of all turns that pass the filters."""
     store = open_store(config.store_dir)
     scan = StoreScan(store, filters)
     rows = {row.session.id: row for row in store.rows()}
     short = refs.short_ids(rows)
     total = sum(row.session.turns for row in rows.values())
-    for number, (_, place, turn) in enumerate(scan.turns()):
-        on_turn(number, total)
+    for _, place, turn in count_steps(scan.turns(), "turns scanned", total, on_step):
         title = rows[place.session].session.title if place.turn == 0 else ""
         for (rule, fingerprint), kinds in _find_in_turn(turn, title).items():
             yield FoundSecret(place, short[place.session], rule, fingerprint, tuple(kinds))

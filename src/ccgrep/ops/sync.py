@@ -1,7 +1,7 @@
 """Pushes to and pulls from remotes, and checks and cleans them."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from msgspec import Struct, field
@@ -21,6 +21,7 @@ from ccgrep.remote.vectors import take_vectors
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.lock import lock_vectors
 from ccgrep.store.machines import read_machines
+from ccgrep.store.steps import OnStep, ignore_steps
 from ccgrep.store.store import Store
 
 _DAY_S = 86_400.0
@@ -47,15 +48,11 @@ class SyncOptions(Struct, frozen=True):
     limit_rate: int | None = None  # bytes per second
 
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is counted, the number done, and of all."""
-
-
 def sync(
     config: Config,
     name: str | None,
     options: SyncOptions,
-    on_progress: Progress = lambda _what, _done, _all: None,
+    on_progress: OnStep = ignore_steps,
 ) -> list[SyncReport]:
     """Pull from a remote and push to it; without a name, all of them."""
     locals_ = [find_remote(config.store_dir, name)] if name else list_remotes(config.store_dir)
@@ -70,7 +67,7 @@ def team_names(config: Config, name: str | None) -> list[str]:
 
 
 def _sync(
-    config: Config, local: LocalRemote, options: SyncOptions, on_progress: Progress
+    config: Config, local: LocalRemote, options: SyncOptions, on_progress: OnStep
 ) -> SyncReport:
     report = SyncReport(local.name)
     store = create_store(config.store_dir)
@@ -119,7 +116,7 @@ def _pull(
     store: Store,
     report: SyncReport,
     options: SyncOptions,
-    on_progress: Progress,
+    on_progress: OnStep,
 ) -> None:
     machines = read_machines(config.store_dir)
 
@@ -157,7 +154,7 @@ def _push(
     remote: Remote,
     listing: Listing,
     options: SyncOptions,
-    on_progress: Progress,
+    on_progress: OnStep,
 ) -> PushReport:
     """Push, again if a concurrent `gc` deleted an object that was to be pushed."""
 

@@ -21,6 +21,7 @@ from ccgrep.output.safe_html import (
     render_markdown,
 )
 from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
+from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 from ccgrep.text import clip, one_line
 
 _IMAGES = {
@@ -39,7 +40,10 @@ ReadBlob = Callable[[str], bytes | None]
 
 
 def html_lines(
-    conversations: Sequence[Conversation], include: Include, read: ReadBlob = lambda _: None
+    conversations: Sequence[Conversation],
+    include: Include,
+    read: ReadBlob = lambda _: None,
+    on_step: OnStep = ignore_steps,
 ) -> Iterator[str]:
     titles = [_title(conversation) for conversation in conversations]
     yield from _page_head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
@@ -48,7 +52,7 @@ def html_lines(
         yield from _contents("Conversations", ((f"s{at}", t) for at, t in enumerate(titles)))
     for at, conversation in enumerate(conversations):
         yield f'<article id="s{at}">'
-        yield from _conversation(conversation, f"s{at}", include, read)
+        yield from _conversation(conversation, f"s{at}", include, read, on_step)
         yield "</article>"
     yield "</main></body></html>"
 
@@ -85,7 +89,7 @@ def _contents(name: str, items: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _conversation(
-    conversation: Conversation, id: str, include: Include, read: ReadBlob
+    conversation: Conversation, id: str, include: Include, read: ReadBlob, on_step: OnStep
 ) -> Iterator[str]:
     agent = "Agent"
     if conversation.session is not None:
@@ -95,7 +99,8 @@ def _conversation(
         prompts = ((p.number, p.turn.prompt if p.turn else "") for p in conversation.turns)
         items = ((f"{id}-t{number}", f"{number}: {text}") for number, text in prompts)
         yield from _contents("Turns", items)
-    for placed in conversation.turns:
+    turns = conversation.turns
+    for placed in count_steps(turns, "turns written", len(turns), on_step):
         yield from _turn(placed, f"{id}-t{placed.number}", agent, include, read)
 
 

@@ -12,6 +12,7 @@ from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
 from ccgrep.output.formatting import agent_name, local_time
 from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
+from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 from ccgrep.text import clip, escape, one_line, redact
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
@@ -20,11 +21,13 @@ _BACKTICK_RUN = re.compile("`+")
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
 
 
-def markdown_lines(conversations: Iterable[Conversation], include: Include) -> Iterator[str]:
+def markdown_lines(
+    conversations: Iterable[Conversation], include: Include, on_step: OnStep = ignore_steps
+) -> Iterator[str]:
     for position, conversation in enumerate(conversations):
         if position:
             yield from ("", "---", "")
-        yield from _conversation(conversation, include)
+        yield from _conversation(conversation, include, on_step)
 
 
 def file_name(conversation: Conversation) -> str:
@@ -38,10 +41,11 @@ def file_name(conversation: Conversation) -> str:
     return "-".join(filter(None, (day, words, session.id))) + f"{turn}.md"
 
 
-def _conversation(conversation: Conversation, include: Include) -> Iterator[str]:
+def _conversation(conversation: Conversation, include: Include, on_step: OnStep) -> Iterator[str]:
     if conversation.session is not None:
         yield from _head(conversation.session, conversation.is_gone)
-    for placed in conversation.turns:
+    turns = conversation.turns
+    for placed in count_steps(turns, "turns written", len(turns), on_step):
         yield ""
         yield from _turn(placed, include)
 

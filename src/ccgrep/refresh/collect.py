@@ -7,10 +7,13 @@ from ccgrep.fulltext.sync import purge, sync
 from ccgrep.store import gc
 from ccgrep.store.gc import GcReport
 from ccgrep.store.machines import drop_projects
+from ccgrep.store.steps import OnStep, ignore_steps
 from ccgrep.store.store import Store
 
 
-def collect_garbage(store: Store, model_config: Config | None = None) -> GcReport:
+def collect_garbage(
+    store: Store, model_config: Config | None = None, on_step: OnStep = ignore_steps
+) -> GcReport:
     """Collect garbage. Needs the locks of the store and of the vectors.
 
     With `model_config`, also delete the vectors of models that it does not use.
@@ -23,6 +26,6 @@ def collect_garbage(store: Store, model_config: Config | None = None) -> GcRepor
 
         drop_dead_vectors(store, model_config)
     drop_projects(store.directory, store.rows())
-    report = gc.collect_garbage(store)
+    report = gc.collect_garbage(store, on_step)
     sync(store)
     return report

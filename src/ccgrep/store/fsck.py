@@ -20,6 +20,7 @@ from ccgrep.store.objects import Frame, decode, unpack_frame
 from ccgrep.store.original_check import check_bytes, drop_lost_bytes
 from ccgrep.store.originals import list_stored_files
 from ccgrep.store.pack import Pack
+from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store.store import Store
 
 Newest = dict[str, tuple[ObjectId, Manifest]]
@@ -40,7 +41,7 @@ class FsckReport(Struct):
         return not self.damaged and not self.lost
 
 
-def check(store: Store) -> FsckReport:
+def check(store: Store, on_step: OnStep = ignore_steps) -> FsckReport:
     """Read and verify the whole store, without changing it."""
     report = FsckReport()
     try:
@@ -50,21 +51,27 @@ def check(store: Store) -> FsckReport:
     good: set[ObjectId] = set()
     opened = {pack.name for pack in store.packs(refresh=True)}
     report.damaged += [f"pack-{n}.pack: unreadable" for n in store.pack_names() if n not in opened]
+    total = sum(map(len, store.packs()))
     for pack in store.packs():
         report.packs += 1
-        good |= _check_pack(pack, report)
+        good |= _check_pack(pack, report, report.objects, total, on_step)
+        report.objects += len(pack)
     report.objects = len(good)
-    report.dangling = len(good - _check_links(store, good, report))
+    report.dangling = len(good - _check_links(store, good, report, on_step))
     return report
 
 
-def _check_pack(pack: Pack, report: FsckReport) -> set[ObjectId]:
+def _check_pack(
+    pack: Pack, report: FsckReport, done: int, total: int, on_step: OnStep
+) -> set[ObjectId]:
+    """Return the good objects of a pack; `done` objects of other packs were checked before."""
     if pack.is_index_lost:
         report.damaged.append(f"pack-{pack.name}.idx: lost or damaged")
     if not pack.is_intact():
         report.damaged.append(f"pack-{pack.name}.pack: does not match its name")
     good: set[ObjectId] = set()
-    for frame, error in _read_frames(pack):
+    for number, (frame, error) in enumerate(_read_frames(pack)):
+        on_step("objects checked", done + number, total)
         if error is None and frame is not None:
             good.add(frame.id)
         else:
@@ -88,7 +95,9 @@ def _read_frames(pack: Pack) -> Iterator[tuple[Frame | None, CorruptError | None
             yield None, error
 
 
-def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[ObjectId]:
+def _check_links(
+    store: Store, good: set[ObjectId], report: FsckReport, on_step: OnStep
+) -> set[ObjectId]:
     """Follow HEAD to every turn, report missing objects, and return all that are referred to."""
     used: set[ObjectId] = set()
 
@@ -109,7 +118,8 @@ def _check_links(store: Store, good: set[ObjectId], report: FsckReport) -> set[O
     snapshot = store.load(head, Snapshot)
     _check_forgotten(store, snapshot, report)
     shards = [id for id in snapshot.shards.values() if not is_lost(id, "shard")]
-    for row in (row for id in shards for row in store.load(id, Shard).rows):
+    rows = [row for id in shards for row in store.load(id, Shard).rows]
+    for row in count_steps(rows, "sessions checked", len(rows), on_step):
         _check_originals(store, row, used, report)
         if is_lost(row.manifest, f"manifest of {row.session.id}"):
             continue

@@ -27,6 +27,7 @@ from ccgrep.store.manifest import (
 )
 from ccgrep.store.marks import drop_forgotten
 from ccgrep.store.originals import list_objects, list_stored_files
+from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store.store import Store
 
 
@@ -38,7 +39,7 @@ class GcReport(Struct, frozen=True):
     bytes_after: int
 
 
-def find_reachable(store: Store, head: ObjectId) -> set[ObjectId]:
+def find_reachable(store: Store, head: ObjectId, on_step: OnStep = ignore_steps) -> set[ObjectId]:
     """Return every object that a snapshot leads to."""
     if head == NO_SNAPSHOT:
         return set()
@@ -46,12 +47,12 @@ def find_reachable(store: Store, head: ObjectId) -> set[ObjectId]:
     snapshot = store.load(head, Snapshot)
     for file in snapshot.hints:
         ids.update(list_objects(file, store.read))
-    for shard_id in snapshot.shards.values():
-        ids.add(shard_id)
-        for row in store.load(shard_id, Shard).rows:
-            ids.add(row.manifest)
-            ids.update(entry.turn for entry in store.manifest(row).entries)
-            ids.update(_find_originals(store, row))
+    ids.update(snapshot.shards.values())
+    rows = [row for id in snapshot.shards.values() for row in store.load(id, Shard).rows]
+    for row in count_steps(rows, "sessions read", len(rows), on_step):
+        ids.add(row.manifest)
+        ids.update(entry.turn for entry in store.manifest(row).entries)
+        ids.update(_find_originals(store, row))
     return ids
 
 
@@ -63,13 +64,13 @@ def _find_originals(store: Store, row: Row) -> Iterator[ObjectId]:
         yield from list_objects(file, store.read)
 
 
-def collect_garbage(store: Store) -> GcReport:
+def collect_garbage(store: Store, on_step: OnStep = ignore_steps) -> GcReport:
     """Delete unreachable objects and their tallies, and fold the remaining packs."""
     store.clean_tmp()
     packs = store.packs(refresh=True)
     before, bytes_before = len(packs), sum(pack.size for pack in packs)
     head = store.head()
-    keep = find_reachable(store, head)
+    keep = find_reachable(store, head, on_step)
     dropped = len({id for pack in packs for id in pack.ids() if id not in keep})
     dirty = [pack for pack in packs if any(id not in keep for id in pack.ids())]
     for pack in dirty:
@@ -77,7 +78,7 @@ def collect_garbage(store: Store) -> GcReport:
             raise CorruptError(f"{pack.path} is damaged: run `ccgrep fsck --repair` first")
     if dirty:
         store.hold(*dirty)
-        store.rewrite(dirty, keep)
+        store.rewrite(dirty, keep, on_step)
         if store.head() != head:
             store.restore_packs()
             raise LostRaceError

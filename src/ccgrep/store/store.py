@@ -15,6 +15,7 @@ from ccgrep.store.lock import Warn, WriterLock
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, unpack_frame
 from ccgrep.store.pack import Pack, PackWriter, index_path, pack_path, write_index
+from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 
 T = TypeVar("T")
 
@@ -242,10 +243,16 @@ class Store:
         if fold_count > 1 and all(pack.is_intact() for pack in packs[:fold_count]):
             self.rewrite(packs[:fold_count])
 
-    def rewrite(self, packs: Iterable[Pack], keep: set[ObjectId] | None = None) -> None:
+    def rewrite(
+        self,
+        packs: Iterable[Pack],
+        keep: set[ObjectId] | None = None,
+        on_step: OnStep = ignore_steps,
+    ) -> None:
         """Replace `packs` by one pack with their objects, or with those in `keep`."""
         old = list(packs)
-        frames = (frame for pack in old for _, frame in pack.scan())
+        scanned = (frame for pack in old for _, frame in pack.scan())
+        frames = count_steps(scanned, "objects copied", sum(map(len, old)), on_step)
         name = self.write_pack(frame for frame in frames if keep is None or frame.id in keep)
         self.drop_packs(pack.name for pack in old if pack.name != name)
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import finish_refresh
+from ccgrep.cli.feedback import finish_refresh, make_step_bar
+from ccgrep.cli.progress import shared_bar
 from ccgrep.errors import UsageError
 from ccgrep.ops import save_file
 from ccgrep.ops.show import Conversation, read_blob, show
@@ -14,6 +15,7 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.output.turn_parts import Include
 from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.store.steps import OnStep, count_steps
 from ccgrep.text import one_line
 
 _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
@@ -23,17 +25,22 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     config = context.config()
     format = _format(arguments)
     finish_refresh(refresh)
-    shown = [show(config, ref, limit=arguments.limit or 0) for ref in arguments.ref]
+    # A conversation that appears on the terminal shows by itself how far it is.
+    is_visible = context.is_terminal and arguments.output is None
+    on_step = make_step_bar(context, is_quiet=is_visible)
     include = Include(arguments.tools, arguments.thinking)
 
     def read(sha256: str) -> bytes | None:
         return read_blob(config, f"@{sha256}")
 
-    lines = _lines(format, shown, include, read)
-    if arguments.output is None:
-        context.write_lines(lines)
-    else:
-        save_file.write_file(arguments.output, "".join(f"{line}\n" for line in lines))
+    with shared_bar():
+        refs = count_steps(arguments.ref, "sessions read", len(arguments.ref), on_step)
+        shown = [show(config, ref, limit=arguments.limit or 0) for ref in refs]
+        lines = _lines(format, shown, include, read, on_step)
+        if arguments.output is None:
+            context.write_lines(lines)
+        else:
+            save_file.write_file(arguments.output, "".join(f"{line}\n" for line in lines))
     return 0
 
 
@@ -56,12 +63,13 @@ def _lines(
     shown: list[Conversation],
     include: Include,
     read: Callable[[str], bytes | None],
+    on_step: OnStep,
 ) -> Iterator[str]:
     if format == "json":
         yield encode_document({"sessions": [conversation_fields(one, include) for one in shown]})
     elif format == "html":
         from ccgrep.output.conversation_html import html_lines  # noqa: PLC0415 - slow to import
 
-        yield from html_lines(shown, include, read)
+        yield from html_lines(shown, include, read, on_step)
     else:
-        yield from markdown_lines(shown, include)
+        yield from markdown_lines(shown, include, on_step)

@@ -3,6 +3,8 @@
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context, read_refs
+from ccgrep.cli.feedback import make_feedback, make_step_bar
+from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.gc import forget
 from ccgrep.output.json_document import encode_document, forget_fields
 from ccgrep.output.report_text import copies_note, forget_lines
@@ -15,7 +17,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         from ccgrep.cli.team_search import forget_team  # noqa: PLC0415 - only with -R
 
         return forget_team(arguments, context, refs)
-    result = forget(context.config(), refs, wait_s, arguments.forks, context.warn)
+    warn, on_step = make_feedback(arguments, context).warn, make_step_bar(context)
+    with shared_bar():
+        result = forget(context.config(), refs, wait_s, arguments.forks, warn, on_step)
     if arguments.json:
         context.write(encode_document(forget_fields(result)))
     else:

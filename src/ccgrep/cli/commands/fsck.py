@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from msgspec.structs import asdict
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import make_feedback, make_step_bar
+from ccgrep.cli.progress import shared_bar
 from ccgrep.errors import UsageError
 from ccgrep.ops.fsck import fsck
 from ccgrep.output.json_document import encode_document, fsck_fields
@@ -17,7 +19,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     if arguments.read_data:
         raise UsageError("--read-data is for remotes: add --remote NAME")
     config = context.config(arguments.root)
-    result = fsck(config, arguments.repair, 0.0 if arguments.no_wait else 10.0, context.warn)
+    wait_s, feedback = 0.0 if arguments.no_wait else 10.0, make_feedback(arguments, context)
+    with shared_bar():
+        result = fsck(config, arguments.repair, wait_s, feedback.warn, make_step_bar(context))
     if arguments.json:
         context.write(encode_document(fsck_fields(result)))
     else:

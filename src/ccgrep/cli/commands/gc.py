@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from msgspec.structs import asdict
 
 from ccgrep.cli.context import Context
+from ccgrep.cli.feedback import make_feedback, make_step_bar
+from ccgrep.cli.progress import shared_bar
 from ccgrep.errors import UsageError
 from ccgrep.ops.gc import gc
 from ccgrep.output.json_document import encode_document
@@ -18,7 +20,9 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         return _run_remote(arguments, context)
     if arguments.grace is not None:
         raise UsageError("--grace is for remotes: add --remote NAME")
-    report = gc(context.config(), 0.0 if arguments.no_wait else 10.0, context.warn)
+    wait_s, feedback = 0.0 if arguments.no_wait else 10.0, make_feedback(arguments, context)
+    with shared_bar():
+        report = gc(context.config(), wait_s, feedback.warn, make_step_bar(context))
     if arguments.json:
         context.write(encode_document(asdict(report)))
     else:

@@ -4,7 +4,7 @@ from itertools import islice
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import finish_refresh
+from ccgrep.cli.feedback import finish_refresh, make_step_bar
 from ccgrep.cli.filter_options import parse_filters
 from ccgrep.cli.progress import shared_bar
 from ccgrep.ops.secrets import FoundSecret, find_secrets
@@ -18,19 +18,13 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     filters = parse_filters(arguments, context, config)
     finish_refresh(refresh)
     found: list[FoundSecret] = []
-
-    def on_turn(done: int, total: int) -> None:
-        if context.is_error_terminal and not arguments.quiet:
-            shared_bar().count(done, total, "scanning for secrets")
-
-    try:
-        for secret in islice(find_secrets(config, filters, on_turn), arguments.limit or None):
+    on_step = make_step_bar(context, arguments.quiet)
+    with shared_bar() as bar:
+        for secret in islice(find_secrets(config, filters, on_step), arguments.limit or None):
             found.append(secret)
             if not arguments.json:
-                shared_bar().close()
+                bar.close()
                 context.write(secret_line(secret, arguments.full_id))
-    finally:
-        shared_bar().close()
     if arguments.json:
         context.write(encode_document(secrets_fields(found)))
     if found and not arguments.quiet:
