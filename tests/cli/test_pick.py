@@ -96,6 +96,26 @@ def test_pick_starts_with_the_pattern_and_filters(terminal: Terminal, tmp_path: 
     assert wait_for(terminal, chosen) == "bbbbbbbb:0\n"
 
 
+def test_wrapped_row_of_the_preview_cannot_look_like_a_border(home: Home) -> None:
+    file = home.claude(name="first")
+    file.turn("why " * 8 + "--- 1 @0123456789 2026-09-21 14:42 " + "zebra " * 20, "because")
+    file.write()
+    home.index()
+    size = {"FZF_PREVIEW_COLUMNS": "40", "FZF_PREVIEW_LINES": "40"}
+    record = home.run("zebra").stdout.strip()
+    shown = home.run("__pick", "preview", "zebra", record, env=size).stdout
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert "    --- 1 @0123456789 2026-09-21 14:42" in rows
+    assert [row for row in rows if row.startswith("---")] == [rows[rows.index("") + 1]]
+    assert max(map(len, rows[1:])) <= 40
+
+
+def test_row_has_no_space_before_a_match_within_a_word() -> None:
+    parts = [SnippetPart("word " * 40 + "POST /auth/", False), SnippetPart("refresh", True)]
+    page = PickPage(80, 0, Style(False))
+    assert "/auth/refresh" in format_row("a:0:1:x", "/src/shop", 0, parts, page)
+
+
 def test_preview_scrolls_to_the_match(terminal: Terminal) -> None:
     start(terminal, "ccgrep pick zebra")
     shown = terminal.wait(lambda screen: " lines above" in screen)

@@ -154,16 +154,22 @@ def _preview(context: Context, query: str, row: str) -> Iterator[str]:
     style, config = context.style_for("always"), context.config()
     find = make_finder(config, query)
     shown = show(config, record_ref(row))
-    rows = preview.split_rows(conversation_lines(shown, Include(), style))
+    window = _preview_window(context)
+
+    def read_rows(include: Include) -> list[str]:
+        # Wrapped here: fzf breaks rows within words, and continues them in the first column.
+        return preview.split_rows(conversation_lines(shown, include, style, width=window.width))
+
+    rows = read_rows(Include())
     match = preview.find_match(rows, snippet, find)
     if match is None:
         # The match may be in a tool call or in thinking.
-        rows = preview.split_rows(conversation_lines(shown, Include(True, True, True), style))
+        rows = read_rows(Include(True, True, True))
         match = preview.find_match(rows, snippet, find)
     if match is None and snippet:
         yield preview.highlight(snippet, find, style)
         yield ""
-    for line in preview.scroll_to(rows, match, _preview_window(context), find):
+    for line in preview.scroll_to(rows, match, window, find):
         yield preview.highlight(line, find, style)
 
 

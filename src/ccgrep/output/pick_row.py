@@ -56,10 +56,12 @@ def record_of(row: str) -> str:
 def _centre(parts: Sequence[SnippetPart], width: int) -> Sequence[SnippetPart]:
     """Cut the text before the first match to half of the width, or to what the rest leaves."""
     first = next((number for number, part in enumerate(parts) if part.is_match), 0)
-    before = make_visible(" ".join("".join(part.text for part in parts[:first]).split()))
+    text = "".join(part.text for part in parts[:first])
+    gap = " " if text[-1:].isspace() else ""
+    before = make_visible(" ".join(text.split()))
     rest = columns("".join(part.text for part in parts[first:]))
     room = max(width // 2, width - rest) - 2  # for the ellipsis and a space
     if columns(before) <= room:
         return parts
     cut = next(at for at in range(len(before) + 1) if columns(before[at:]) <= room)
-    return [SnippetPart(f"…{before[cut:].lstrip()} ", False), *parts[first:]]
+    return [SnippetPart(f"…{before[cut:].lstrip()}{gap}", False), *parts[first:]]
