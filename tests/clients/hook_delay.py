@@ -3,7 +3,8 @@
 It runs `claude -p` 20 times with the hook and 20 times without it, in turn, and prints the medians.
 After each run it waits for the hook's background process, which would slow down the next run. On a
 busy machine the client's own time varies more than the hook takes. So it also runs the command of
-the hook alone, beside an empty one.
+the hook alone, beside an empty one. A delay is measurable if it exceeds the usual distance of a run
+from the median.
 """
 
 import json
@@ -32,8 +33,13 @@ def measure(variants: dict[str, Callable[[], object]], rest: Callable[[], object
             run()
             seconds[name].append(time.monotonic() - started)
             rest()
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, times in seconds.items():
-        print(f"{name}: median {statistics.median(times):.3f} s, fastest {min(times):.3f} s")
+        print(f"{name}: median {medians[name]:.3f} s, fastest {min(times):.3f} s")
+    (without, bare), (_, hooked) = medians.items()
+    usual = statistics.median(abs(one - bare) for one in seconds[without])
+    verdict = "measurable" if hooked - bare > usual else "ok, not measurable"
+    print(f"difference {hooked - bare:+.3f} s, runs vary by {usual:.3f} s: {verdict}")
 
 
 def main() -> int:
