@@ -115,7 +115,8 @@ def test_json_lists_the_actions_on_each_file(shop: Home) -> None:
 
 def test_exit_1_without_a_turn_and_exit_2_without_a_file_name(shop: Home) -> None:
     done = shop.run("blame", "nothing.ts")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "ccgrep: no turn is known to have read or changed 'nothing.ts'\n"
     for name in ("", ".", "/"):
         done = shop.run("blame", name)
         assert (done.returncode, done.stdout) == (2, "")

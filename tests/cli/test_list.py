@@ -247,3 +247,13 @@ def test_list_leaves_out_the_calling_session(shop: Home) -> None:
     assert titles(named) == ["main"]
     whole = shop.run("list", "--include-self", env=variables)
     assert titles(whole) == [*others, "main"]
+
+
+def test_nothing_to_list_is_said(home: Home) -> None:
+    file = home.claude()
+    file.turn("a question", "an answer")
+    file.write()
+    for command in ("list", "log"):
+        done = home.run(command, "--since", "2099-01-01")
+        assert done.stdout == ""
+        assert done.stderr.startswith("ccgrep: no ")

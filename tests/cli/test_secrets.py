@@ -305,6 +305,7 @@ def test_secrets_command_filters_and_suggests_forget(home: Home) -> None:
     assert "ccgrep forget" in done.stderr and "ccgrep gc" in done.stderr
     assert home.run("secrets", "-q", "-p", "blog").stderr == ""
     none = home.run("secrets", "--since", "2099-01-01")
-    assert (none.returncode, none.stdout, none.stderr) == (1, "", "")
+    assert (none.returncode, none.stdout, none.stderr) == (1, "", "ccgrep: no secret found\n")
+    assert home.run("secrets", "-q", "--since", "2099-01-01").stderr == ""
     read = home.run("show", "-", input=done.stdout)
     assert "[redacted:openai-key]" in read.stdout

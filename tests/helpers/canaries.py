@@ -245,7 +245,7 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
     "told": ("password", _mixed(14), "the password is {} for now"),
     "told without a digit": (
         "password",
-        lambda r: "-".join("".join(r.choices(string.ascii_letters, k=6)) for _ in "ab") + "-Ab!",
+        lambda r: "-".join("".join(r.choices(string.ascii_letters, k=6)) for _ in "ab") + "-Ab%k",
         "the password is {} for now",
     ),
     "told in Chinese": ("password", _mixed(14), "数据库密码是{}，别忘了"),

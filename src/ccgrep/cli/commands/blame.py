@@ -9,6 +9,7 @@ from ccgrep.ops.blame import blame, blame_line
 from ccgrep.output.blame_records import blame_fields, format_blame
 from ccgrep.output.json_document import encode_document
 from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.text import one_line
 
 
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
@@ -27,4 +28,6 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     else:
         style = context.style_for(arguments.color)
         context.write_lines(format_blame(turn, arguments.full_id, style) for turn in turns)
+    if not turns:
+        context.warn(f"no turn is known to have read or changed '{one_line(arguments.file)}'")
     return 0 if turns else 1

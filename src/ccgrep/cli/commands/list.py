@@ -37,6 +37,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0
+    if not sessions:
+        context.warn("no session matches: see `ccgrep status` for how many there are")
     if arguments.full_id:
         sessions = [replace(one, short_id=one.row.session.id) for one in sessions]
     style = context.style_for(arguments.color)

@@ -44,8 +44,10 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
         turns = reversed(read) if arguments.reverse else iter(read)
         is_cut = is_cut and len(read) == limit
     first = next(turns, None)
-    if first is None and not arguments.json:
-        return 1
+    if first is None:
+        context.warn("no turn matches")
+        if not arguments.json:
+            return 1
     context.write_lines(_lines(chain((first,) if first else (), turns), arguments, context))
     if is_cut:
         context.write_error(f"only the {limit} most recent; use -n 0 to print all")

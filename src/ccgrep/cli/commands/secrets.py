@@ -27,6 +27,6 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
                 context.write(secret_line(secret, arguments.full_id))
     if arguments.json:
         context.write(encode_document(secrets_fields(found)))
-    if found and not arguments.quiet:
-        context.warn(secrets_note(found))
+    if not arguments.quiet:
+        context.warn(secrets_note(found) if found else "no secret found")
     return 0 if found else 1
