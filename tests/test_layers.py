@@ -19,6 +19,7 @@ FOUNDATION = {
     "light_typing",
     "model",
     "paths",
+    "steps",
     "worker_pool",
 }
 """Modules that every room may import."""
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     "light_typing": set(),
     "model": set(),
     "paths": set(),
+    "steps": set(),
     "secret_checks": set(),
     "secrets": {"secret_checks"},
     "worker_pool": set(),

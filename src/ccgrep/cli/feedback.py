@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ccgrep.ingest.report import Progress
     from ccgrep.refresh.background import BackgroundRefresh
     from ccgrep.semantic.embedding import EmbedProgress
-    from ccgrep.store.steps import OnStep
+    from ccgrep.steps import OnStep
 
 
 def make_feedback(arguments: Arguments, context: Context) -> Feedback:

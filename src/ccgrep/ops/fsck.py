@@ -9,13 +9,13 @@ from ccgrep.config import Config
 from ccgrep.errors import StoreError
 from ccgrep.fulltext import generations
 from ccgrep.refresh.update import build, make_options
+from ccgrep.steps import OnStep, ignore_steps
 from ccgrep.store import fsck as store_fsck
 from ccgrep.store import fsio, tally_files
 from ccgrep.store.checksummed_file import is_damaged
 from ccgrep.store.fsck import FsckReport
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.lock import lock_vectors
-from ccgrep.store.steps import OnStep, ignore_steps
 from ccgrep.store.store import Store
 
 

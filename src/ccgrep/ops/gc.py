@@ -11,6 +11,7 @@ from ccgrep.errors import StoreError
 from ccgrep.ingest.archive_history import forget_lines
 from ccgrep.refresh.collect import collect_garbage
 from ccgrep.refs import find as find_ref
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store import fsio
 from ccgrep.store import gc as store_gc
 from ccgrep.store.gc import GcReport
@@ -20,7 +21,6 @@ from ccgrep.store.lock import lock_vectors
 from ccgrep.store.machines import read_machines
 from ccgrep.store.manifest import Row
 from ccgrep.store.pruned import drop_sessions
-from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 
 
 class ForgetReport(Struct, frozen=True):

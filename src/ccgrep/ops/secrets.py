@@ -12,8 +12,8 @@ from ccgrep.kinds import TextKind
 from ccgrep.model import Turn
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreScan
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store.lifecycle import open_store
-from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 
 _KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
 _FINGERPRINT_DIGITS = 12

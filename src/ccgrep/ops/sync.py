@@ -18,10 +18,10 @@ from ccgrep.remote.push import Push, PushReport
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.tombstones import apply_tombstones, read_tombstones
 from ccgrep.remote.vectors import take_vectors
+from ccgrep.steps import OnStep, ignore_steps
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.lock import lock_vectors
 from ccgrep.store.machines import read_machines
-from ccgrep.store.steps import OnStep, ignore_steps
 from ccgrep.store.store import Store
 
 _DAY_S = 86_400.0

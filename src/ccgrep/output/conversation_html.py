@@ -21,7 +21,7 @@ from ccgrep.output.safe_html import (
     render_markdown,
 )
 from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
-from ccgrep.store.steps import OnStep, count_steps, ignore_steps
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.text import clip, one_line
 
 _IMAGES = {

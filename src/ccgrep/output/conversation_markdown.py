@@ -12,7 +12,7 @@ from ccgrep.ops.show import Conversation, PlacedTurn
 from ccgrep.output.conversation_text import LOST, resume_line, session_facts, session_notes
 from ccgrep.output.formatting import agent_name, local_time
 from ccgrep.output.turn_parts import Include, blob_line, readable_input, summary_line, turn_mark
-from ccgrep.store.steps import OnStep, count_steps, ignore_steps
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.text import clip, escape, one_line, redact
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")

@@ -4,10 +4,10 @@ import os
 
 from ccgrep.config import Config
 from ccgrep.fulltext.sync import purge, sync
+from ccgrep.steps import OnStep, ignore_steps
 from ccgrep.store import gc
 from ccgrep.store.gc import GcReport
 from ccgrep.store.machines import drop_projects
-from ccgrep.store.steps import OnStep, ignore_steps
 from ccgrep.store.store import Store
 
 

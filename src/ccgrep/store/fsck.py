@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, FormatError, StoreError
 from ccgrep.model import ObjectId
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store import access, refs
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
@@ -20,7 +21,6 @@ from ccgrep.store.objects import Frame, decode, unpack_frame
 from ccgrep.store.original_check import check_bytes, drop_lost_bytes
 from ccgrep.store.originals import list_stored_files
 from ccgrep.store.pack import Pack
-from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store.store import Store
 
 Newest = dict[str, tuple[ObjectId, Manifest]]

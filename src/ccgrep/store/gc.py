@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, LostRaceError
 from ccgrep.model import ObjectId, Session
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store import tally_files
 from ccgrep.store.commit import Commit
 from ccgrep.store.manifest import (
@@ -27,7 +28,6 @@ from ccgrep.store.manifest import (
 )
 from ccgrep.store.marks import drop_forgotten
 from ccgrep.store.originals import list_objects, list_stored_files
-from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store.store import Store
 
 

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from ccgrep.errors import CorruptError, LostRaceError, MissingObjectError
 from ccgrep.model import ObjectId
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store import fsio, refs
 from ccgrep.store.lock import Warn, WriterLock
 from ccgrep.store.manifest import NO_SNAPSHOT, Manifest, Row, Shard, Snapshot, shard_of
 from ccgrep.store.objects import Frame, ObjectKind, decode, unpack_frame
 from ccgrep.store.pack import Pack, PackWriter, index_path, pack_path, write_index
-from ccgrep.store.steps import OnStep, count_steps, ignore_steps
 
 T = TypeVar("T")
 

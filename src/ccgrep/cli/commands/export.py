@@ -15,7 +15,7 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import conversation_fields
 from ccgrep.output.turn_parts import Include
 from ccgrep.refresh.background import BackgroundRefresh
-from ccgrep.store.steps import OnStep, count_steps
+from ccgrep.steps import OnStep, count_steps
 from ccgrep.text import one_line
 
 _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
