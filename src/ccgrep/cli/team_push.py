@@ -3,9 +3,10 @@
 from ccgrep.cli.context import Context
 from ccgrep.config import Config
 from ccgrep.ops import team
-from ccgrep.ops.sync import Progress, SyncOptions
+from ccgrep.ops.sync import SyncOptions
 from ccgrep.output.formatting import pluralize
 from ccgrep.output.team_text import push_fields, push_lines
+from ccgrep.steps import OnStep
 from ccgrep.team.push import TeamReport
 
 Pushed = dict[str, TeamReport]
@@ -13,7 +14,7 @@ Pushed = dict[str, TeamReport]
 
 
 def push_teams(
-    config: Config, names: list[str], options: SyncOptions, on_progress: Progress
+    config: Config, names: list[str], options: SyncOptions, on_progress: OnStep
 ) -> Pushed:
     def on_turn(done: int, total: int) -> None:
         on_progress("turns", done, total)
