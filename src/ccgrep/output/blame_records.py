@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ccgrep.blame.file_history import BlamedTurn
+from ccgrep.blame.access_log import BlamedTurn
 from ccgrep.output import record_line
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.style import Style
