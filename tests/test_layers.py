@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,7 @@ ONE_IMPORTER = {
     "subprocess": {
         "cli/pager.py",
         "cli/pick_callbacks.py",
+        "blame/git.py",
         "cli/commands/pick.py",
         "cli/setup_sync.py",
         "remote/ssh_storage.py",
@@ -166,6 +168,7 @@ def room(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 

@@ -5,6 +5,7 @@ The clock of the commands is fixed, so that ages and scores are always the same.
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ IN_TERMINAL = re.compile("ccgrep pick")
 IN_TEAM = re.compile(r"\bteam\b")
 IN_REMOTE = re.compile("ccgrep (remote|push|pull|sync)|--(remote|machine) ")
 EDITED = "  return jwt.verify(token, key, { clockTolerance: config.clockToleranceS }) as Claims;"
+SUBJECT = "auth: allow 5 s of clock skew when verifying access tokens"
 NOW_S = 1_794_744_000  # 2026-11-15 12:00 UTC, when the output in the README was real
 
 
@@ -62,6 +64,7 @@ def make_example(directory: Path) -> Home:
     source.write_text("\n" * 20 + f"{EDITED}\n", encoding="utf-8")
     with zipfile.ZipFile(home.directory / "src" / "shopfront" / "export.zip", "w") as archive:
         archive.writestr("conversations.json", '[{"uuid": "c1", "chat_messages": []}]')
+    make_repository(home.directory / "src" / "shopfront")
     put_on_path(home)
     (home.directory / "fake").mkdir()
     for path, script in {
@@ -75,6 +78,28 @@ def make_example(directory: Path) -> Home:
         os.utime(path, (NOW_S - 3600, NOW_S - 3600))
     run(home, "ccgrep index -q")
     return home
+
+
+def make_repository(directory: Path) -> None:
+    """Make the commit of the example's transcripts on a branch, with another hash."""
+    identity = {"NAME": "Sam", "EMAIL": "sam@example.org", "DATE": "2026-08-18T09:26:23Z"}
+    variables = {
+        f"GIT_{who}_{k}": v for who in ("AUTHOR", "COMMITTER") for k, v in identity.items()
+    }
+    for command in (
+        "init -q -b main",
+        "config user.name Sam",
+        "config user.email sam@example.org",
+        "commit -q --allow-empty -m start",
+        "checkout -q -b fix/flaky-login",
+        "add -A",
+        f"commit -q -m '{SUBJECT}'",
+    ):
+        subprocess.run(
+            ["git", "-C", str(directory), *shlex.split(command)],
+            env={"PATH": os.environ["PATH"], "HOME": str(directory), **variables},
+            check=True,
+        )
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,13 @@ from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.refs import short_ids
 from ccgrep.search.filters import filter_clauses
+from ccgrep.search.index_opener import open_current_reader
 from ccgrep.search.regex import whole_words
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.store_scan import StoreLookup, StoreScan
 from ccgrep.search.turn_reader import TurnReader
 from ccgrep.sources.file_tools import SHELL_TOOLS
+from ccgrep.store.lifecycle import open_store
 from ccgrep.store.store import Store
 
 
@@ -132,6 +134,10 @@ class AccessLog:
             )
             for turn in turns
         ]
+
+
+def open_access_log(store_dir: str, filters: Filters) -> AccessLog:
+    return AccessLog(open_store(store_dir), open_current_reader(store_dir), filters)
 
 
 def _file_query(reader: TextReader, paths: Iterable[str]) -> Query:

@@ -52,7 +52,7 @@ class FileAccess(NamedTuple):
 
 def is_file_tool(tool: str) -> bool:
     """Return whether calls of the tool name the file that they read or change."""
-    name = _base_name(tool)
+    name = base_name(tool)
     return name in ACTIONS or name == _PATCH_TOOL
 
 
@@ -67,19 +67,19 @@ def file_accesses(turn: Turn, cwd: str) -> Iterator[FileAccess]:
                 yield access._replace(path=join_path(cwd, access.path))
 
 
-def _base_name(tool: str) -> str:
+def base_name(tool: str) -> str:
     """Return a tool's name without that of its MCP server."""
     return tool.lower().rpartition("__")[2]
 
 
 def _call_accesses(call: ToolCall) -> Iterator[FileAccess]:
-    name = _base_name(call.name)
+    name = base_name(call.name)
     if changes := _file_changes(call):
         for change in changes:
             yield from _recorded_accesses(change)
         return
     if name == _PATCH_TOOL or name in SHELL_TOOLS:
-        for text in _strings(call.input):
+        for text in strings(call.input):
             if "*** Begin Patch" in text:
                 yield from _patch_accesses(text)
         return
@@ -152,12 +152,13 @@ def _replacements(edit: dict[str, Any]) -> Iterator[Change]:
             yield Change(old or None, new, repeats)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def strings(value: Any) -> Iterator[str]:
+    """Yield the strings in the input of a call."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings(item)
+            yield from strings(item)
 
 
 def _patch_accesses(text: str) -> Iterator[FileAccess]:

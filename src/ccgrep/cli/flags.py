@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         "remote",
         "tag",
         "mark",
+        "commit",
         "file",
         "dir",
     ]
@@ -632,6 +633,10 @@ _TABLE = (
                 "print the complete output of each tool instead of its first lines. Implies "
                 "--tools.",
             ),
+            Option(
+                ("--commits",),
+                "also print the commits that each turn made. blame --commit goes the other way.",
+            ),
             *CONTEXT,
             TURN_LIMIT,
             Option(
@@ -691,11 +696,20 @@ _TABLE = (
     ),
     Command(
         "blame",
-        "list the turns that read or changed a file",
+        "list the turns that changed a file or made a commit",
         "Prints a record line for each turn that read, wrote or edited a file, the newest first. "
         "blame looks at the arguments of tool calls. It does not know which files a shell command "
-        "changed.",
+        "changed. With --commit, it prints the turns that made a commit, and the score tells how "
+        "sure it is: 1.000 if git printed the commit's hash in the turn, and at most 0.900 times "
+        "the share of the commit's lines that the turn wrote.",
         (
+            Option(
+                ("--commit",),
+                "print the turns that made a commit of this repository. REV is a commit, a range "
+                "such as main..topic, or the number of a pull request, #12.",
+                "REV",
+                completion="commit",
+            ),
             Option(
                 ("-L", "--line"),
                 "print only the turn that wrote line N. N counts lines of the file as it is now.",
@@ -711,15 +725,51 @@ _TABLE = (
         ),
         (
             Argument(
-                "FILE", "a path, or the end of one: src/auth/jwt.ts, jwt.ts", completion="file"
+                "FILE",
+                "a path, or the end of one: src/auth/jwt.ts, jwt.ts",
+                "?",
+                completion="file",
             ),
         ),
         examples=(
             ("ccgrep blame src/auth/jwt.ts", "see who touched a file and why"),
             ("ccgrep blame -L 21 src/auth/jwt.ts | ccgrep show - --tools", "see why"),
+            ("ccgrep blame --commit HEAD | ccgrep show -", "read how the last commit was made"),
         ),
         exit_status=((0, "a turn was found"), (1, "no turn, or no known author of the line")),
-        common=tuple("-L -p --since --tool --session -n --json".split()),
+        common=tuple("--commit -L -p --since --tool --session -n --json".split()),
+    ),
+    Command(
+        "notes",
+        "show or write git notes that name the turns behind commits",
+        "Prints the commits of this repository that have a known turn, with the text of the note "
+        "that ccgrep would write. With --write, it writes them to refs/notes/ccgrep, where `git "
+        "log --notes=ccgrep` shows them. git pushes notes only if you tell it to.",
+        (
+            Option(("--write",), "write the notes. A note that ccgrep wrote before is replaced."),
+            Option(
+                ("-n", "--limit"),
+                "look at no more than N commits. The default is 100, and 0 means all.",
+                "N",
+            ),
+            NO_REDACT,
+            NO_REFRESH,
+            JSON,
+        ),
+        (
+            Argument(
+                "REV",
+                "a commit, a range such as main..topic, or the number of a pull request, #12; the "
+                "default is the history of HEAD",
+                "?",
+                completion="commit",
+            ),
+        ),
+        examples=(
+            ("ccgrep notes main..HEAD", "see which turns made the commits of this branch"),
+            ("ccgrep notes --write && git log --notes=ccgrep", "see it in the log"),
+        ),
+        exit_status=((0, "a commit has a known turn"), (1, "none has")),
     ),
     Command(
         "stats",

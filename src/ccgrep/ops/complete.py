@@ -6,6 +6,7 @@ search does. Values that are unsafe to print are left out.
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 
 from ccgrep.config import Config
@@ -42,14 +43,19 @@ def complete(config: Config, kind: str, prefix: str) -> list[Completion]:
         return [Completion(n) for n in names if n == one_line(n) and n.startswith(prefix)]
     if kind == "tag":
         return _find_tags(config, prefix)
+    if kind == "commit":
+        return _safe(_find_commits(), prefix)
     tags = _find_tags(config, prefix, needs_any=False) if kind == "mark" else []
     kind = "ref" if kind == "mark" else kind
     generation = generations.current(config.store_dir)
     if generation is None:
         return tags
-    found = _find(generations.open_reader(generation.path), kind, prefix)
+    return tags + _safe(_find(generations.open_reader(generation.path), kind, prefix), prefix)
+
+
+def _safe(found: Iterable[Completion], prefix: str) -> list[Completion]:
     safe = (one for one in found if one.text == one_line(one.text) and one.text.startswith(prefix))
-    return tags + [
+    return [
         Completion(text, clip(one_line(description), _DESCRIPTION_COLUMNS))
         for text, description in islice(safe, _MAX_COMPLETIONS)
     ]
@@ -74,6 +80,13 @@ def _find(reader: TextReader, kind: str, prefix: str) -> Iterable[Completion]:
     if kind == "ref" and ":" in prefix:
         return _find_turns(reader, prefix.partition(":")[0])
     return _find_sessions(reader, prefix)
+
+
+def _find_commits() -> list[Completion]:
+    """Return the last commits of the current directory's repository."""
+    from ccgrep.blame.git import Repository  # noqa: PLC0415 - other values do not need git
+
+    return [Completion(*one) for one in Repository(os.curdir).recent_names(_MAX_COMPLETIONS)]
 
 
 def _find_projects(reader: TextReader, prefix: str) -> list[Completion]:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep import refs
+from ccgrep.blame.evidence import MadeCommit
 from ccgrep.config import Config
 from ccgrep.errors import StoreError
 from ccgrep.model import Entry, ObjectId, Session, Turn
@@ -22,6 +24,7 @@ class PlacedTurn(Struct, frozen=True):
     entry: Entry
     turn: Turn | None  # None: the object is lost
     is_inherited: bool = False  # a fork copied it from its original
+    commits: tuple[MadeCommit, ...] = ()
 
 
 class Conversation(Struct, frozen=True):
@@ -45,6 +48,19 @@ def show(config: Config, ref: str, before: int = 0, after: int = 0, limit: int =
     """
     return read_consistently(
         config.store_dir, lambda store: _show(store, ref, before, after, limit)
+    )
+
+
+def add_commits(config: Config, conversation: Conversation) -> Conversation:
+    """Return a conversation with the commits that its turns made."""
+    from ccgrep.blame.turn_commits import find_commits  # noqa: PLC0415 - runs git, rarely asked for
+
+    turns = conversation.turns
+    entries = [(placed.entry, placed.turn) for placed in turns if placed.turn is not None]
+    found = find_commits(config.store_dir, entries)
+    return replace(
+        conversation,
+        turns=tuple(replace(one, commits=tuple(found.get(one.entry.turn, ()))) for one in turns),
     )
 
 

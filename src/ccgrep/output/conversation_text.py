@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from ccgrep.model import Note, Session, Text, Thinking, ToolResult, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
+from ccgrep.output.commit_records import name_commit
 from ccgrep.output.formatting import local_time, pluralize
 from ccgrep.output.indented_text import hang, indent
 from ccgrep.output.style import Style
@@ -113,6 +114,9 @@ def _turn_lines(
         yield LOST
     else:
         yield from _content_lines(placed.turn, include, style, width)
+    for made in placed.commits:
+        text = f"{name_commit(made)} ({made.evidence.describe()})"
+        yield from _labelled("commit:", text, width, style.magenta)
 
 
 def _content_lines(turn: Turn, include: Include, style: Style, width: int | None) -> Iterator[str]:

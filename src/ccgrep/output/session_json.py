@@ -4,9 +4,11 @@ from typing import Any
 
 import msgspec
 
+from ccgrep.blame.evidence import MadeCommit
 from ccgrep.model import Message, Session, Text, Thinking, Turn
 from ccgrep.ops.list import ListedSession
 from ccgrep.ops.show import Conversation, PlacedTurn
+from ccgrep.output.commit_records import evidence_fields
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.turn_parts import Include, summarize
 
@@ -91,7 +93,12 @@ def _turn_fields(placed: PlacedTurn) -> dict[str, Any]:
         "is_inherited": placed.is_inherited,
         "is_lost": turn is None,
         "tools_used": [summarize(call) for call in turn.calls()] if turn else [],
+        **({"commits": [_made_fields(made) for made in placed.commits]} if placed.commits else {}),
     }
+
+
+def _made_fields(made: MadeCommit) -> dict[str, Any]:
+    return {"sha": made.sha, "subject": made.subject, **evidence_fields(made.evidence)}
 
 
 def turn_messages(turn: Turn, include: Include) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from ccgrep.cli.pager import page
 from ccgrep.config import Config
 from ccgrep.errors import UsageError
 from ccgrep.ops import save_file
-from ccgrep.ops.show import Conversation, read_blob, show
+from ccgrep.ops.show import Conversation, add_commits, read_blob, show
 from ccgrep.output.conversation_markdown import file_name, markdown_lines
 from ccgrep.output.conversation_text import LOST, conversation_lines
 from ccgrep.output.json_document import encode, encode_document
@@ -37,6 +37,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     if len(refs) == 1 and (content := read_blob(config, refs[0])) is not None:
         return _write_blob(content, context)
     shown = (show(config, ref, *around, arguments.limit or 0) for ref in refs)
+    if arguments.commits:
+        shown = (add_commits(config, one) for one in shown)
     return _print(shown, arguments, context, config)
 
 

@@ -1,0 +1,76 @@
+"""Formats commits and the turns that made them: record lines, JSON fields and notes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ccgrep.blame.access_log import BlamedTurn
+from ccgrep.blame.evidence import Evidence, MadeCommit
+from ccgrep.blame.git import Commit
+from ccgrep.ops.commits import BlamedCommit
+from ccgrep.output import record_line
+from ccgrep.output.formatting import iso_time
+from ccgrep.output.style import Style
+from ccgrep.text import clip, one_line
+
+_HASH_CHARS = 10
+_MAX_SUBJECT_COLUMNS = 72
+
+
+def commit_lines(blamed: BlamedCommit, is_full_id: bool, style: Style) -> Iterator[str]:
+    """Yield a record line for each turn that made the commit; the score tells how sure it is."""
+    for turn, evidence in blamed.authors:
+        text = f"{name_commit(blamed.commit)} ({evidence.describe()})"
+        text = f"{text}: {turn.prompt}" if turn.prompt.strip() else text
+        id = turn.place.session if is_full_id else turn.short_id
+        snippet = record_line.plain_snippet(text, record_line.WIDTH)
+        yield record_line.format_record(id, turn.place.turn, evidence.score, snippet, style)
+
+
+def name_commit(commit: Commit | MadeCommit) -> str:
+    """Return the hash and the subject of a commit in one line."""
+    subject = clip(one_line(commit.subject), _MAX_SUBJECT_COLUMNS)
+    return f"{commit.sha[:_HASH_CHARS]} {subject}".rstrip()
+
+
+def commit_fields(blamed: BlamedCommit) -> dict[str, Any]:
+    commit = blamed.commit
+    return {
+        "sha": commit.sha,
+        "subject": commit.subject,
+        "authored_at": iso_time(commit.author_ms),
+        "turns": [_author_fields(turn, evidence) for turn, evidence in blamed.authors],
+    }
+
+
+def _author_fields(turn: BlamedTurn, evidence: Evidence) -> dict[str, Any]:
+    session = turn.session
+    return {
+        "session_id": turn.place.session,
+        "turn": turn.place.turn,
+        "id": turn.id,
+        "timestamp": iso_time(turn.started or None),
+        "project_path": session.project if session else "",
+        "source": session.source if session else None,
+        "title": session.title if session else "",
+        **evidence_fields(evidence),
+        "prompt": turn.prompt,
+    }
+
+
+def evidence_fields(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "evidence": evidence.kind,
+        "score": round(evidence.score, 3),
+        "lines": evidence.lines or None,
+        "total_lines": evidence.total or None,
+    }
+
+
+def note_text(blamed: BlamedCommit) -> str:
+    """Return the text of a commit's note: a line for each turn that made it."""
+    lines = []
+    for turn, evidence in blamed.authors:
+        title = turn.session.title if turn.session is not None else ""
+        ref = f"{turn.short_id}:{turn.place.turn}"
+        lines.append(f"{ref} {evidence.describe()}: {clip(one_line(title), _MAX_SUBJECT_COLUMNS)}")
+    return "\n".join(f"ccgrep show {line}".rstrip(": ") for line in lines)
