@@ -47,6 +47,8 @@ def test_bucket_is_a_remote(server: str, endpoint: str, tmp_path: Path) -> None:
     forgotten = write_session(fleet[0], 1)
     write_session(fleet[0], 2)
     write_session(fleet[1], 3)
+    for number in range(2):
+        fleet[number].rest()  # A file that was just written is read again: that is a change.
     fleet.settle()
     assert conversations(fleet[0]) == conversations(fleet[1])
     report = fleet.sync(0)
