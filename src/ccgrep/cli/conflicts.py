@@ -35,6 +35,7 @@ CONFLICTS = {
         "--embed-all --embed-since",
         "-q -v",
     ),
+    "export": ("--site | -f -o -n",),
     "blame": ("-L | --commit",),
     "show": (
         "--commits | --raw --save -R",

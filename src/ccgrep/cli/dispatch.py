@@ -84,7 +84,7 @@ def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) 
     The command waits for the child before it reads what must be up to date.
     """
     refs = getattr(arguments, "ref", None)
-    if isinstance(refs, list):
+    if isinstance(refs, list) and refs:
         # Until its output ends, a ccgrep that prints these REFs may write to the store.
         arguments.ref = read_refs(refs)
     if arguments.no_refresh or _is_elsewhere(arguments):

@@ -668,7 +668,7 @@ _TABLE = (
         "export",
         "export sessions as Markdown, HTML or JSON",
         "Writes sessions or turns as one document: Markdown, JSON, or an HTML page that uses "
-        "neither scripts nor the network.",
+        "neither scripts nor the network. With --site, it writes a site of all sessions.",
         (
             Option(
                 ("-f", "--format"),
@@ -683,15 +683,24 @@ _TABLE = (
                 "FILE",
                 completion="file",
             ),
+            Option(
+                ("--site",),
+                "write a site of all sessions, or of those that REF names, to the directory DIR. "
+                "It lists them by day and project, and its search needs no server. The next run "
+                "writes only what has changed.",
+                "DIR",
+                completion="dir",
+            ),
             *TURN_PARTS,
             TURN_LIMIT,
             NO_REDACT,
             NO_REFRESH,
         ),
-        (REFS,),
+        (REFS._replace(repeat="*"),),
         examples=(
             ("ccgrep export f8a5fac0 --tools -o auth.html", "make a page to read or share"),
             ("ccgrep -l auth | ccgrep export - > auth.md", "export all sessions about auth"),
+            ("ccgrep export --site ~/history", "make a site of the whole history"),
         ),
     ),
     Command(

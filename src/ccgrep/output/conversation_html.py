@@ -46,7 +46,7 @@ def html_lines(
     on_step: OnStep = ignore_steps,
 ) -> Iterator[str]:
     titles = [_title(conversation) for conversation in conversations]
-    yield from _page_head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
+    yield from page_head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
     yield "<body><main>"
     if len(conversations) > 1:
         yield from _contents("Conversations", ((f"s{at}", t) for at, t in enumerate(titles)))
@@ -63,7 +63,8 @@ def _title(conversation: Conversation) -> str:
     return clip(one_line(conversation.session.title), _TITLE_COLUMNS) or conversation.session.id
 
 
-def _page_head(title: str) -> Iterator[str]:
+def page_head(title: str, allows_scripts: bool = False) -> Iterator[str]:
+    """Yield the head of a page, which loads nothing; or scripts beside it, if it may."""
     with open(_STYLESHEET, encoding="utf-8") as file:
         own = file.read()
     dark = f"@media (prefers-color-scheme: dark) {{\n{highlighting_css('github-dark')}\n}}"
@@ -73,6 +74,8 @@ def _page_head(title: str) -> Iterator[str]:
         f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; "
         "form-action 'none'"
     )
+    if allows_scripts:
+        policy += "; script-src 'self' file:"
     yield '<!doctype html><html><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="referrer" content="no-referrer">'

@@ -23,6 +23,13 @@ _FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".j
 
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
     config = context.config()
+    if arguments.site is not None:
+        from ccgrep.cli.site_export import export_site  # noqa: PLC0415 - slow to import
+
+        finish_refresh(refresh)
+        return export_site(arguments, context, config)
+    if not arguments.ref:
+        raise UsageError("no REF: pass session ids, - for those on standard input, or --site DIR")
     format = _format(arguments)
     finish_refresh(refresh)
     # A conversation that appears on the terminal shows by itself how far it is.

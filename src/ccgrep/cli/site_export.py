@@ -1,0 +1,77 @@
+"""`ccgrep export --site DIR`: a static site of sessions that is kept up to date."""
+
+from hashlib import sha256
+from types import SimpleNamespace
+
+from ccgrep.cli.context import Context
+from ccgrep.cli.progress import shared_bar
+from ccgrep.config import Config
+from ccgrep.model import ObjectId
+from ccgrep.ops.list import ListedSession, list_sessions
+from ccgrep.ops.save_file import write_file
+from ccgrep.ops.show import Conversation, read_blob, show
+from ccgrep.ops.site import SiteFolder
+from ccgrep.output.conversation_html import html_lines
+from ccgrep.output.formatting import local_time, pluralize
+from ccgrep.output.site_pages import session_page, site_pages
+from ccgrep.output.site_search import SearchData
+from ccgrep.output.turn_parts import Include
+from ccgrep.search.request import Filters
+
+_FORMAT = 1  # Another number makes every page anew.
+
+
+def export_site(arguments: SimpleNamespace, context: Context, config: Config) -> int:
+    folder = SiteFolder(arguments.site, write_file)
+    listed = _list(config, arguments.ref)
+    include = Include(arguments.tools, arguments.thinking)
+    options = f"{_FORMAT} {include} {context.shows_secrets(arguments.no_redact)}"
+    search = SearchData()
+    seen: set[ObjectId] = set()
+    bar = shared_bar() if context.is_error_terminal else None
+
+    def read(sha256: str) -> bytes | None:
+        return read_blob(config, f"@{sha256}")
+
+    for done, one in enumerate(listed):
+        if bar is not None:
+            bar.count(done, len(listed), f"{done:,}/{len(listed):,} sessions")
+        conversation = show(config, one.row.session.id)
+        _add_words(search, conversation, seen)
+        name = session_page(one.row.session.id)
+        key = sha256(f"{options} {one.row.manifest.hex()}".encode()).hexdigest()
+        if not folder.keep(name, key):
+            folder.write(name, key, "\n".join(html_lines([conversation], include, read)))
+    if bar is not None:
+        bar.close()
+    for name, text in (*site_pages([one.row.session for one in listed]), *search.files()):
+        key = sha256(text.encode()).hexdigest()
+        if not folder.keep(name, key):
+            folder.write(name, key, text)
+    deleted = folder.close()
+    counts = f"{pluralize(folder.written, 'file')} written, {deleted} deleted"
+    context.warn(f"{pluralize(len(listed), 'session')}: {counts}")
+    return 0
+
+
+def _list(config: Config, refs: list[str]) -> list[ListedSession]:
+    """Return the named sessions, or all but documents, the newest first."""
+    ids = None
+    if refs:
+        shown = (show(config, ref, limit=1).session for ref in refs)
+        ids = frozenset(session.id for session in shown if session is not None)
+    listed = list_sessions(config, Filters(documents="exclude"))
+    return [one for one in listed if ids is None or one.row.session.id in ids]
+
+
+def _add_words(search: SearchData, conversation: Conversation, seen: set[ObjectId]) -> None:
+    """Add the turns that no newer session has."""
+    session = conversation.session
+    assert session is not None
+    day = local_time(session.ended).partition(" ")[0] if session.ended else ""
+    search.add_session(session.id, session.title, session.project, day)
+    for placed in conversation.turns:
+        if placed.turn is not None and placed.entry.turn not in seen:
+            seen.add(placed.entry.turn)
+            texts = [placed.turn.prompt, *placed.turn.assistant_texts()]
+            search.add_turn(placed.number, "\n".join(texts))

@@ -1,0 +1,201 @@
+"""`ccgrep export --site`: the pages, the search in a real browser, and what the next run writes."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.attacks import ATTACKS, acting
+from tests.helpers.homes import Home
+from tests.helpers.hostile_home import write_escaped
+from tests.helpers.terminal import need
+
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+def fill(home: Home) -> list[str]:
+    file = home.claude(1)
+    file.turn("why does the zebra test fail", "the clock drifts; deployed a fix", "ls", "output")
+    file.turn(f"push it with {SECRET}", "done")
+    file.write()
+    codex = home.codex(2, cwd="/home/sam/src/api")
+    codex.meta()
+    codex.turn("feed the giraffe 测试登录", "fed")
+    codex.write()
+    home.index()
+    return [file.id, codex.id]
+
+
+def names(site: Path) -> set[str]:
+    return {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+
+
+def export(home: Home, site: Path, *words: str) -> str:
+    done = home.run("export", "--site", str(site), *words)
+    assert (done.returncode, done.stdout) == (0, "")
+    return done.stderr
+
+
+def found(site: Path, query: str) -> list[str]:
+    """Return the links that the site's search shows in a browser."""
+    need("chromium")
+    done = subprocess.run(
+        [
+            *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+            *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+            f"--user-data-dir={site.parent / 'browser'}",
+            *("--virtual-time-budget=20000", "--dump-dom"),
+            f"{(site / 'index.html').as_uri()}#q={query}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    hits = done.stdout.partition('<ol id="hits">')[2].partition("</ol>")[0]
+    return re.findall(r'<li><a href="([^"]+)">', hits)
+
+
+def test_site_has_a_page_for_each_session_project_and_month(home: Home, tmp_path: Path) -> None:
+    claude, codex = fill(home)
+    site = tmp_path / "site"
+    said = export(home, site)
+    written = names(site)
+    assert {f"session/{claude}.html", f"session/{codex}.html", "index.html", "site.js"} <= written
+    assert {re.sub("[0-9a-f]{12}", "HASH", name) for name in written if "/" in name} >= {
+        "project/HASH.html",
+        "month/2026-09.html",
+        "search/turns.js",
+        "search/sessions.js",
+    }
+    assert said == f"ccgrep: 2 sessions: {len(written) - 1} files written, 0 deleted\n"
+    links = re.findall(r'href="([^"#]+)"', (site / "index.html").read_text())
+    assert links and all((site / link).is_file() for link in links)
+    for page in (*site.glob("project/*.html"), *site.glob("month/*.html")):
+        links = re.findall(r'href="([^"#]+)"', page.read_text())
+        assert links and all((page.parent / link).is_file() for link in links)
+
+
+def test_search_of_the_site_works_from_a_disk(home: Home, tmp_path: Path) -> None:
+    claude, codex = fill(home)
+    site = tmp_path / "site"
+    export(home, site)
+    assert found(site, "zebra") == [f"session/{claude}.html#s0-t0"]
+    assert found(site, "deploy clock") == [f"session/{claude}.html#s0-t0"]  # deploy: deployed
+    assert found(site, "登录") == [f"session/{codex}.html#s0-t0"]
+    assert found(site, "nonsense") == []
+    page = (site / "session" / f"{claude}.html").read_text()
+    assert 'id="s0-t0"' in page
+
+
+def test_next_run_writes_only_what_changed(home: Home, tmp_path: Path) -> None:
+    claude, codex = fill(home)
+    site = tmp_path / "site"
+    export(home, site)
+    assert export(home, site) == "ccgrep: 2 sessions: 0 files written, 0 deleted\n"
+    before = {name: (site / name).stat().st_mtime_ns for name in names(site)}
+    file = home.claude(3)
+    file.turn("a new question", "a new answer")
+    file.write()
+    export(home, site)
+    changed = {name for name in names(site) if (site / name).stat().st_mtime_ns != before.get(name)}
+    assert f"session/{file.id}.html" in changed
+    assert not changed & {f"session/{claude}.html", f"session/{codex}.html"}
+    assert home.run("forget", file.id).returncode == 0
+    assert "deleted" in export(home, site)
+    assert f"session/{file.id}.html" not in names(site)
+
+
+def test_site_of_some_sessions(home: Home, tmp_path: Path) -> None:
+    claude, codex = fill(home)
+    site = tmp_path / "site"
+    export(home, site, claude[:8])
+    assert {name for name in names(site) if "session/" in name} == {f"session/{claude}.html"}
+    done = home.run("export", "--site", str(site), "-", input=f"{codex}:0:1.000:text\n")
+    assert done.returncode == 0
+    assert {name for name in names(site) if "session/" in name} == {f"session/{codex}.html"}
+
+
+def test_secrets_are_redacted_unless_asked_for(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    site = tmp_path / "site"
+    export(home, site)
+    everything = b"".join((site / name).read_bytes() for name in names(site)).decode()
+    assert SECRET not in everything and SECRET.lower() not in everything.lower()
+    export(home, site, "--no-redact")
+    everything = b"".join((site / name).read_bytes() for name in names(site)).decode()
+    assert SECRET in everything
+
+
+def test_text_of_transcripts_stays_text(home: Home, tmp_path: Path) -> None:
+    file = home.claude(1, cwd="/home/sam/</script><script>alert(1)</script>")
+    file.turn("</script><script>alert(1)</script> \u2028 <img src=x onerror=alert(1)>", "yes")
+    for attack in ATTACKS.values():
+        file.turn(f"zebra {attack}", "answer")
+    write_escaped(file)
+    home.index()
+    site = tmp_path / "site"
+    export(home, site)
+    for name in names(site):
+        text = (site / name).read_text()
+        assert not acting(text, "\n\t"), name
+        is_page = name.endswith(".html")
+        assert not is_page or ("<script>" not in text and "<img src=x" not in text), name
+    assert found(site, "zebra")
+
+
+@pytest.mark.parametrize("option", ["-f", "-o", "-n"])
+def test_options_without_effect_are_errors(home: Home, tmp_path: Path, option: str) -> None:
+    value = {"-f": "md", "-o": "x.md", "-n": "1"}[option]
+    done = home.run("export", "--site", str(tmp_path / "site"), option, value)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--site" in done.stderr and option in done.stderr
+    assert not (tmp_path / "site").exists()
+
+
+def test_folder_with_other_files_is_left_alone(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "thesis.txt").write_text("mine")
+    done = home.run("export", "--site", str(site))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"ccgrep: '{site}' has other files: choose an empty or a new directory\n"
+    )
+    assert names(site) == {"thesis.txt"}
+
+
+def test_state_file_cannot_delete_files_elsewhere(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    site = tmp_path / "site"
+    export(home, site)
+    other = tmp_path / "other.txt"
+    other.write_text("mine")
+    state = json.loads((site / ".ccgrep-site.json").read_text())
+    state["keys"] |= {"../other.txt": "x", str(other): "x"}
+    (site / ".ccgrep-site.json").write_text(json.dumps(state))
+    export(home, site)
+    assert other.read_text() == "mine"
+
+
+def test_lost_page_is_written_again(home: Home, tmp_path: Path) -> None:
+    claude, _ = fill(home)
+    site = tmp_path / "site"
+    export(home, site)
+    (site / "session" / f"{claude}.html").unlink()
+    shutil.rmtree(site / "search")
+    export(home, site)
+    assert os.path.exists(site / "session" / f"{claude}.html")
+    assert found(site, "zebra")
+
+
+def test_export_needs_a_ref_or_a_site(home: Home) -> None:
+    fill(home)
+    done = home.run("export")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no REF: pass session ids" in done.stderr
