@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ccgrep.blame.commits import MadeCommit, made_commits
+from ccgrep.blame.recorded_commits import RecordedCommit, recorded_commits
 from ccgrep.model import Message, ToolCall, ToolResult, Turn
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
@@ -84,7 +84,7 @@ def test_report_as_markdown(shop: Home) -> None:
 def test_report_as_json(shop: Home) -> None:
     cart, login = shop.json("log", "--day", *SINCE)["days"]
     assert (cart["day"], cart["project"], cart["usd"]) == ("2026-09-22", "cart", 0.000175)
-    assert login["commits"] == [{"id": "1234abc", "subject": "Fix the login"}]
+    assert login["commits"] == [{"sha": "1234abc", "subject": "Fix the login"}]
     assert login["files"][0] == {"path": "/home/sam/src/shop/a.ts", "actions": ["edited"]}
     assert (login["usd"], login["agent_turns"], len(login["asked"])) == (6.000875, 1, 1)
 
@@ -130,9 +130,9 @@ def test_report_of_hostile_text_is_inert(home: Home) -> None:
     ],
 )
 def test_commits_of_a_script(script: str, output: str, found: list[tuple[str, str]]) -> None:
-    def commits(is_error: bool) -> list[MadeCommit]:
+    def commits(is_error: bool) -> list[RecordedCommit]:
         call = ToolCall("Bash", {"command": script}, ToolResult(output, is_error))
-        return list(made_commits(Turn("go", steps=(Message((call,)),))))
+        return list(recorded_commits(Turn("go", steps=(Message((call,)),))))
 
     assert commits(is_error=False) == found
-    assert commits(is_error=True) == []
+    assert commits(is_error=True) == [one for one in found if one[0]]

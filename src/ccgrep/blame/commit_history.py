@@ -57,7 +57,8 @@ class CommitHistory:
         prefixes = [commit.sha[:length] for length in range(7, len(commit.sha) + 1)]
 
         def is_wanted(found: FoundTurn) -> bool:
-            if any(commit.sha.startswith(made.hash) for made in recorded_commits(found.turn)):
+            reported = (made.sha for made in recorded_commits(found.turn) if made.sha)
+            if any(map(commit.sha.startswith, reported)):
                 return True
             # `git commit -q && git log` prints hashes of older commits, too.
             return _contains(found, commit.committer_ms) and any(

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from ccgrep.blame.commits import MadeCommit, made_commits
 from ccgrep.blame.file_access import file_accesses
+from ccgrep.blame.recorded_commits import RecordedCommit, recorded_commits
 from ccgrep.search.turn_log import LoggedTurn
 from ccgrep.search.turn_reader import TurnReader
 
@@ -24,7 +24,7 @@ class DayReport(Struct, frozen=True):
     project: str
     asked: tuple[LoggedTurn, ...]
     files: tuple[ChangedFile, ...]
-    commits: tuple[MadeCommit, ...]
+    commits: tuple[RecordedCommit, ...]
     agent_turns: int = 0  # of sub-agents
     cost: int | None = None
 
@@ -68,9 +68,9 @@ def _oldest_first(turn: LoggedTurn) -> tuple[int, str, int]:
 
 def _changes(
     turns: Iterable[LoggedTurn], reader: TurnReader
-) -> tuple[tuple[ChangedFile, ...], tuple[MadeCommit, ...]]:
+) -> tuple[tuple[ChangedFile, ...], tuple[RecordedCommit, ...]]:
     actions: dict[str, dict[str, None]] = {}
-    commits: dict[MadeCommit, None] = {}
+    commits: dict[RecordedCommit, None] = {}
     for logged in turns:
         turn = reader.turn(*logged.place)
         if turn is None:
@@ -79,6 +79,6 @@ def _changes(
         for access in file_accesses(turn, entry.cwd if entry is not None else ""):
             if access.action != "read":
                 actions.setdefault(access.path, {})[access.action] = None
-        commits.update(dict.fromkeys(made_commits(turn)))
+        commits.update(dict.fromkeys(recorded_commits(turn)))
     files = tuple(ChangedFile(path, tuple(done)) for path, done in sorted(actions.items()))
     return files, tuple(commits)

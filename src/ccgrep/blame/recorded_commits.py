@@ -1,47 +1,60 @@
-"""Finds the commits that a turn made, by what git printed. Pure."""
+"""Finds the commits that a turn made, by its shell commands and what git printed. Pure."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ccgrep.blame.file_access import base_name, strings
-from ccgrep.model import Turn
+from ccgrep.model import ToolResult, Turn
 from ccgrep.sources.file_tools import SHELL_TOOLS
 
-_COMMITTING = re.compile(r"\bgit\b[^\n]*\b(?:commit|merge|rebase|cherry-pick|revert|am)\b")
-_REPORT = re.compile(r"^\[[^\]\n]{1,250} ([0-9a-f]{7,40})\] (.*)$", re.MULTILINE)
+_COMMITTING = re.compile(r"\bgit\b[^\n;&|]*\b(?:commit|merge|rebase|cherry-pick|revert|am)\b")
+_REPORT = re.compile(r"^\[[^\]\n]{1,250} ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_MESSAGE = re.compile(
+    r"\bcommit\b[^\n]*?\s-[a-zA-Z]*m\s*"
+    r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*([^\n]+)|\"([^\"\n]+)|'([^'\n]+))"
+)
 _HASH = re.compile(r"\b[0-9a-f]{7,40}\b")
 
 
 class RecordedCommit(NamedTuple):
-    """A commit as git reported it: the beginning of its hash, and its subject."""
+    """A commit: the beginning of its hash, or "" if git did not report it, and its subject."""
 
-    hash: str
+    sha: str
     subject: str
 
 
 def recorded_commits(turn: Turn) -> Iterator[RecordedCommit]:
-    """Yield the commits in reports such as `[main 4be71d0] Fix the login test`."""
-    for _, output in _committing_calls(turn):
-        for hash, subject in _REPORT.findall(output):
-            yield RecordedCommit(hash, subject.strip())
+    """Yield the commits of a turn, in order.
+
+    A report such as `[main 4be71d0] Fix the login test` counts even if a later command of the
+    script failed. Without a report, the message in the script counts if nothing failed.
+    """
+    for script, result in _committing_calls(turn):
+        reports = [RecordedCommit(*found) for found in _REPORT.findall(result.text)]
+        yield from reports
+        if not reports and not result.is_error:
+            for groups in _MESSAGE.findall(script):
+                yield RecordedCommit("", next(filter(None, groups)).strip())
 
 
 def mentions_subject(turn: Turn, subject: str) -> bool:
     """Return whether a command that commits, or its output, has a subject."""
     return bool(subject) and any(
-        subject in text for command, output in _committing_calls(turn) for text in (command, output)
+        subject in text
+        for script, result in _committing_calls(turn)
+        for text in (script, result.text)
     )
 
 
 def printed_hashes(turn: Turn) -> set[str]:
     """Return what looks like a hash in the output of commands that commit."""
-    return {hash for _, output in _committing_calls(turn) for hash in _HASH.findall(output)}
+    return {hash for _, result in _committing_calls(turn) for hash in _HASH.findall(result.text)}
 
 
-def _committing_calls(turn: Turn) -> Iterator[tuple[str, str]]:
-    """Yield the commands that commit, with their output."""
+def _committing_calls(turn: Turn) -> Iterator[tuple[str, ToolResult]]:
+    """Yield the scripts that commit, with their results."""
     for call in turn.calls():
-        command = " ".join(strings(call.input)) if base_name(call.name) in SHELL_TOOLS else ""
-        if call.result is not None and _COMMITTING.search(command):
-            yield command, call.result.text
+        script = "\n".join(strings(call.input)) if base_name(call.name) in SHELL_TOOLS else ""
+        if call.result is not None and _COMMITTING.search(script):
+            yield script, call.result

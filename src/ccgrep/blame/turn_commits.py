@@ -53,7 +53,7 @@ def _open_repository(directory: str) -> Repository | None:
 
 def _printed_commits(turn: Turn) -> Iterator[MadeCommit]:
     for made in recorded_commits(turn):
-        yield MadeCommit(made.hash, made.subject, Evidence("committed"))
+        yield MadeCommit(made.sha, made.subject, Evidence("committed"))
 
 
 def _candidates(repository: Repository, turns: Turns) -> list[Commit]:

@@ -44,7 +44,7 @@ def report_lines(reports: Iterable[DayReport], width: int | None, style: Style) 
                 yield f"{style.dim('    changed')}  {_clip(path, room - 30)}{actions}"
             for commit in report.commits:
                 text = _clip(commit.subject, room - 24)
-                yield f"{style.dim('    commit')}   {style.cyan(commit.id or '-')} {text}"
+                yield f"{style.dim('    commit')}   {style.cyan(commit.sha or '-')} {text}"
 
 
 def markdown_lines(reports: Iterable[DayReport]) -> Iterator[str]:
@@ -59,7 +59,7 @@ def markdown_lines(reports: Iterable[DayReport]) -> Iterator[str]:
             yield from _list("Asked", [f"{_inline(text)} (`{ref}`)" for text, ref in asked])
             yield from _list("Changed", [f"{_code(p)}{actions}" for p, actions in _files(report)])
             commits = [
-                f"{f'`{commit.id}` ' if commit.id else ''}{_inline(_clip(commit.subject, 120))}"
+                f"{f'`{commit.sha}` ' if commit.sha else ''}{_inline(_clip(commit.subject, 120))}"
                 for commit in report.commits
             ]
             yield from _list("Committed", commits)
