@@ -5,7 +5,7 @@
 
 _ccgrep_is_command() {
     case "$1" in
-        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | stats | prune | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | sources | import | forget | remote | push | pull | sync | team) return 0 ;;
+        search | pick | index | status | list | log | mark | unmark | brief | show | export | blame | notes | stats | prune | restore | resume | mcp | model | settings | setup | completions | fsck | gc | secrets | sources | import | forget | remote | push | pull | sync | team) return 0 ;;
     esac
     return 1
 }
@@ -23,7 +23,8 @@ _ccgrep_commands() {
         brief$'\t''print what was worked on, decided and left open'
         show$'\t''print a session or a turn as a conversation'
         export$'\t''export sessions as Markdown, HTML or JSON'
-        blame$'\t''list the turns that read or changed a file'
+        blame$'\t''list the turns that changed a file or made a commit'
+        notes$'\t''show or write git notes that name the turns behind commits'
         stats$'\t''count sessions, tools and tokens; suggest permissions'
         prune$'\t''delete transcripts that the store can restore'
         restore$'\t''write deleted transcripts back to disk'
@@ -329,6 +330,7 @@ _ccgrep_options() {
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
                 --full$'\t''print the complete output of each tool instead of its first lines'
+                --commits$'\t''also print the commits that each turn made'
                 -A$'\t''also print the next N turns'
                 --after-context$'\t''also print the next N turns'
                 -B$'\t''also print the previous N turns'
@@ -358,6 +360,7 @@ _ccgrep_options() {
                 --format$'\t''choose the format'
                 -o$'\t''write to FILE instead of standard output'
                 --output$'\t''write to FILE instead of standard output'
+                --site$'\t''write a site of all sessions, or of those that REF names, to the directory DIR'
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
                 -n$'\t''print at most N turns of each REF'
@@ -370,6 +373,7 @@ _ccgrep_options() {
             ;;
         blame)
             candidates=(
+                --commit$'\t''print the turns that made a commit of this repository'
                 -L$'\t''print only the turn that wrote line N'
                 --line$'\t''print only the turn that wrote line N'
                 -p$'\t''limit to projects whose path contains STR'
@@ -394,6 +398,18 @@ _ccgrep_options() {
                 --colour$'\t''choose when to use colors'
                 --no-refresh$'\t''do not ingest changed transcripts first'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --json$'\t''print one JSON object'
+                -h$'\t''print help'
+                --help$'\t''print help'
+            )
+            ;;
+        notes)
+            candidates=(
+                --write$'\t''write the notes'
+                -n$'\t''look at no more than N commits'
+                --limit$'\t''look at no more than N commits'
+                --no-redact$'\t''print secrets instead of [redacted:NAME]'
+                --no-refresh$'\t''do not ingest changed transcripts first'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
                 --help$'\t''print help'
@@ -665,7 +681,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:--owner | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:--owner | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | prune:--older-than | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:-p | remote:--project | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate | team:-p | team:--project | team:--partitions)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:--owner | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:--owner | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | notes:-n | notes:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | prune:--older-than | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:-p | remote:--project | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate | team:-p | team:--project | team:--partitions)
             kind=
             ;;
         search:--surface)
@@ -675,7 +691,7 @@ _ccgrep_values() {
                 full
             )
             ;;
-        search:--model | index:--model | index:--root | status:--root | restore:--to | resume:--in | model:--model | fsck:--root | sources:--root)
+        search:--model | index:--model | index:--root | status:--root | export:--site | restore:--to | resume:--in | model:--model | fsck:--root | sources:--root)
             kind=dir
             ;;
         search:-t | search:--type | pick:-t | pick:--type)
@@ -767,6 +783,9 @@ _ccgrep_values() {
         export:-o | export:--output | stats:--html | remote:--key)
             kind=file
             ;;
+        blame:--commit)
+            kind=commit
+            ;;
         stats:--by)
             candidates=(
                 project
@@ -803,6 +822,9 @@ _ccgrep_arguments() {
             ;;
         blame)
             kind=file
+            ;;
+        notes)
+            kind=commit
             ;;
         stats)
             candidates=(

@@ -3,7 +3,7 @@
 function __ccgrep_is -d 'Test whether the command line runs this command'
     set -l words (commandline -opc)
     set -l command search
-    if set -q words[2]; and contains -- $words[2] search pick index status list log mark unmark brief show export blame stats prune restore resume mcp model settings setup completions fsck gc secrets sources import forget remote push pull sync team
+    if set -q words[2]; and contains -- $words[2] search pick index status list log mark unmark brief show export blame notes stats prune restore resume mcp model settings setup completions fsck gc secrets sources import forget remote push pull sync team
         set command $words[2]
     end
     test $command = $argv[1]
@@ -30,7 +30,8 @@ complete -c ccgrep -n __ccgrep_is_first -a unmark -d 'remove tags, or whole mark
 complete -c ccgrep -n __ccgrep_is_first -a brief -d 'print what was worked on, decided and left open'
 complete -c ccgrep -n __ccgrep_is_first -a show -d 'print a session or a turn as a conversation'
 complete -c ccgrep -n __ccgrep_is_first -a export -d 'export sessions as Markdown, HTML or JSON'
-complete -c ccgrep -n __ccgrep_is_first -a blame -d 'list the turns that read or changed a file'
+complete -c ccgrep -n __ccgrep_is_first -a blame -d 'list the turns that changed a file or made a commit'
+complete -c ccgrep -n __ccgrep_is_first -a notes -d 'show or write git notes that name the turns behind commits'
 complete -c ccgrep -n __ccgrep_is_first -a stats -d 'count sessions, tools and tokens; suggest permissions'
 complete -c ccgrep -n __ccgrep_is_first -a prune -d 'delete transcripts that the store can restore'
 complete -c ccgrep -n __ccgrep_is_first -a restore -d 'write deleted transcripts back to disk'
@@ -237,6 +238,7 @@ complete -c ccgrep -n '__ccgrep_is brief' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is show' -l tools -d 'include tool calls'
 complete -c ccgrep -n '__ccgrep_is show' -l thinking -d 'include thinking'
 complete -c ccgrep -n '__ccgrep_is show' -l full -d 'print the complete output of each tool instead of its first lines'
+complete -c ccgrep -n '__ccgrep_is show' -l commits -d 'also print the commits that each turn made'
 complete -c ccgrep -n '__ccgrep_is show' -s A -l after-context -x -d 'also print the next N turns'
 complete -c ccgrep -n '__ccgrep_is show' -s B -l before-context -x -d 'also print the previous N turns'
 complete -c ccgrep -n '__ccgrep_is show' -s C -l context -x -d 'also print N turns before and after'
@@ -254,6 +256,7 @@ complete -c ccgrep -n '__ccgrep_is show' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is show' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live ref)'
 complete -c ccgrep -n '__ccgrep_is export' -s f -l format -x -a 'md html json' -d 'choose the format'
 complete -c ccgrep -n '__ccgrep_is export' -s o -l output -r -F -d 'write to FILE instead of standard output'
+complete -c ccgrep -n '__ccgrep_is export' -l site -x -a '(__fish_complete_directories)' -d 'write a site of all sessions, or of those that REF names, to the directory DIR'
 complete -c ccgrep -n '__ccgrep_is export' -l tools -d 'include tool calls'
 complete -c ccgrep -n '__ccgrep_is export' -l thinking -d 'include thinking'
 complete -c ccgrep -n '__ccgrep_is export' -s n -l limit -x -d 'print at most N turns of each REF'
@@ -261,6 +264,7 @@ complete -c ccgrep -n '__ccgrep_is export' -l no-redact -d 'print secrets instea
 complete -c ccgrep -n '__ccgrep_is export' -l no-refresh -d 'do not ingest changed transcripts first'
 complete -c ccgrep -n '__ccgrep_is export' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is export' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live ref)'
+complete -c ccgrep -n '__ccgrep_is blame' -l commit -x -k -a '(__ccgrep_live commit)' -d 'print the turns that made a commit of this repository'
 complete -c ccgrep -n '__ccgrep_is blame' -s L -l line -x -d 'print only the turn that wrote line N'
 complete -c ccgrep -n '__ccgrep_is blame' -s p -l project -x -k -a '(__ccgrep_live project)' -d 'limit to projects whose path contains STR'
 complete -c ccgrep -n '__ccgrep_is blame' -l here -d 'limit to the project of the current directory'
@@ -283,6 +287,13 @@ complete -c ccgrep -n '__ccgrep_is blame' -l no-redact -d 'print secrets instead
 complete -c ccgrep -n '__ccgrep_is blame' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is blame' -s h -l help -d 'print help'
 complete -c ccgrep -n '__ccgrep_is blame' -n 'not __ccgrep_is_first' -r -F
+complete -c ccgrep -n '__ccgrep_is notes' -l write -d 'write the notes'
+complete -c ccgrep -n '__ccgrep_is notes' -s n -l limit -x -d 'look at no more than N commits'
+complete -c ccgrep -n '__ccgrep_is notes' -l no-redact -d 'print secrets instead of [redacted:NAME]'
+complete -c ccgrep -n '__ccgrep_is notes' -l no-refresh -d 'do not ingest changed transcripts first'
+complete -c ccgrep -n '__ccgrep_is notes' -l json -d 'print one JSON object'
+complete -c ccgrep -n '__ccgrep_is notes' -s h -l help -d 'print help'
+complete -c ccgrep -n '__ccgrep_is notes' -n 'not __ccgrep_is_first' -x -k -a '(__ccgrep_live commit)'
 complete -c ccgrep -n '__ccgrep_is stats' -s p -l project -x -k -a '(__ccgrep_live project)' -d 'limit to projects whose path contains STR'
 complete -c ccgrep -n '__ccgrep_is stats' -l here -d 'limit to the project of the current directory'
 complete -c ccgrep -n '__ccgrep_is stats' -s s -l since -x -d 'limit to turns that started at TIME or later'
