@@ -54,7 +54,7 @@ def test_architecture_names_every_room_and_only_modules_that_exist() -> None:
 
 def test_architecture_fits_on_a_few_screens() -> None:
     lines = text("ARCHITECTURE.md").splitlines()
-    assert len(lines) <= 160 and max(map(len, lines)) <= 100
+    assert len(lines) <= 170 and max(map(len, lines)) <= 100
 
 
 def described(key: Key) -> str:
