@@ -18,7 +18,11 @@ _VARIABLES = (
     ("CCGREP_CONFIG", "The configuration file."),
 )
 _FILES = (
-    ("~/.claude/projects, ~/.codex/sessions", "The transcripts. ccgrep never writes to them."),
+    (
+        "~/.claude/projects, ~/.codex/sessions",
+        "Transcripts. Only restore, resume and prune change anything there. `ccgrep sources` prints "
+        "the directories of other agents.",
+    ),
     ("~/.local/share/ccgrep", "The store, or $XDG_DATA_HOME/ccgrep."),
     ("~/.config/ccgrep/config.toml", "The configuration file, or below $XDG_CONFIG_HOME."),
 )

@@ -1,8 +1,8 @@
-"""Reads SQLite databases of a client that may be running, without locking or writing anything.
+"""Reads SQLite databases of a client that may be running, without writing or making it wait.
 
-SQLite itself would lock the file and create files beside it. So a database is read into memory,
-together with its write-ahead log (WAL), which often holds most of the rows. The database is
-untrusted: a query that takes too long is aborted, and any error means that there are no rows.
+SQLite itself would lock the file and create files beside it. So a database of up to 64 MB is read
+into memory, with its write-ahead log (WAL), which often holds most of the rows. A larger one is
+read in place. The database is untrusted: a query that takes too long is aborted, and any error means that there are no rows.
 """
 
 import os
