@@ -23,7 +23,7 @@ _ccgrep_commands() {
         brief$'\t''print what was worked on, decided and left open'
         show$'\t''print a session or a turn as a conversation'
         export$'\t''export sessions as Markdown, HTML or JSON'
-        blame$'\t''list the turns that changed a file or made a commit'
+        blame$'\t''list the turns that read or changed a file, or made a commit'
         notes$'\t''show or write git notes that name the turns behind commits'
         stats$'\t''count sessions, tools and tokens; suggest permissions'
         prune$'\t''delete transcripts that the store can restore'
@@ -272,7 +272,7 @@ _ccgrep_options() {
             ;;
         mark)
             candidates=(
-                --note$'\t''keep TEXT with the mark, instead of its note so far'
+                --note$'\t''store TEXT with the mark'
                 --full-id$'\t''print whole session ids'
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'
@@ -433,7 +433,7 @@ _ccgrep_options() {
                 --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
                 --by$'\t''group by project, model, day, week, month or session'
-                --budget$'\t''compare the cost with this many dollars'
+                --budget$'\t''print how much of a budget of USD dollars is left'
                 --html$'\t''write a page with charts to FILE, and print its path'
                 --suggest$'\t''suggest permission rules that are safe to allow'
                 --settings$'\t''print the rules for Claude Code'"'"'s settings.json'
@@ -667,8 +667,8 @@ _ccgrep_options() {
             ;;
         team)
             candidates=(
-                -p$'\t''the projects of a grant, by name'
-                --project$'\t''the projects of a grant, by name'
+                -p$'\t''grant or revoke projects of this name'
+                --project$'\t''grant or revoke projects of this name'
                 --read-only$'\t''do not allow pushing'
                 --partitions$'\t''split the turns into N tables'
                 --json$'\t''print one JSON object'

@@ -253,7 +253,7 @@ def test_notes_are_printed_and_written_on_request(
     done = run(home, repository, "notes", "--write")
     assert (done.stdout, done.stderr) == (
         expected,
-        "ccgrep: wrote 1 note: git log --notes=ccgrep shows them\n",
+        "ccgrep: wrote 1 note: run `git log --notes=ccgrep`\n",
     )
     assert repository.git("notes", "--ref=ccgrep", "show", "HEAD") == f"{note}\n"
     assert run(home, repository, "notes", "--write").stdout == expected  # again, no error

@@ -74,7 +74,7 @@ def test_tag_limits_searches_lists_logs_and_counts(home: Home, login: ClaudeFile
     assert missed.stderr == "ccgrep: 0 of 1 turn that passes --tag matches\n"
     unknown = home.run("login", "--tag", "nope")
     assert (unknown.returncode, unknown.stderr) == (
-        1, "ccgrep: nothing has the tag 'nope': `ccgrep mark` lists the marks\n",
+        1, "ccgrep: nothing has the tag 'nope': run `ccgrep mark` to list the marks\n",
     )  # fmt: skip
 
 

@@ -212,8 +212,8 @@ DOCUMENTS = Option(
 )
 SEARCHED = Option(
     ("-R", "--remote"),
-    "search a team's server instead of this machine's store. NAME is one that `ccgrep remote add` "
-    "gave it. `local` is this machine's store, so that `-R local -R NAME` searches both.",
+    "search a team's server instead of this machine's store. NAME is the name that `ccgrep "
+    "remote add` gave it. `local` is this machine's store: `-R local -R NAME` searches both.",
     "NAME…",
     completion="remote",
 )
@@ -469,8 +469,8 @@ _TABLE = (
         "list",
         "list sessions, most recent first",
         "Prints one session per line: id, age, project, number of turns, title. If standard "
-        "output is not a terminal, tabs separate the fields. If a listed session is of another "
-        "machine, there is a field with the machine. Filters select turns: a session is "
+        "output is not a terminal, tabs separate the fields. If a listed session is from another "
+        "machine, a last field names the machine. Filters select turns: a session is "
         "listed if it has a turn that passes them. Sub-agents are counted with the session that "
         "started them (`+3 sub-agents`), unless --subagents or --tree is given.",
         (
@@ -523,7 +523,7 @@ _TABLE = (
                 ("--day",),
                 "print a stand-up report instead. For each day and project: what was asked, which "
                 "files changed, which commits were made and what it cost. Sub-agents are included. "
-                "Starts yesterday unless --since or --until is given.",
+                "It starts yesterday unless --since or --until is given.",
             ),
             Option(("--markdown",), "print the report as Markdown. For --day."),
             Option(("--reverse",), "print the oldest turns first. -n still chooses the newest."),
@@ -558,7 +558,7 @@ _TABLE = (
         "tags and note, separated by tabs. `--tag` limits other commands to what has a tag, and "
         "`list` and `pick` show a star. A mark of a turn holds for every fork and copy of it.",
         (
-            Option(("--note",), "keep TEXT with the mark, instead of its note so far", "TEXT"),
+            Option(("--note",), "store TEXT with the mark. It replaces an earlier note.", "TEXT"),
             *MARK_OPTIONS,
         ),
         (
@@ -705,7 +705,7 @@ _TABLE = (
     ),
     Command(
         "blame",
-        "list the turns that changed a file or made a commit",
+        "list the turns that read or changed a file, or made a commit",
         "Prints a record line for each turn that read, wrote or edited a file, the newest first. "
         "blame looks at the arguments of tool calls. It does not know which files a shell command "
         "changed. With --commit, it prints the turns that made a commit, and the score tells how "
@@ -784,9 +784,8 @@ _TABLE = (
         "stats",
         "count sessions, tools and tokens; suggest permissions",
         "Counts sessions, turns, tool calls and tokens. `stats tools`, `stats bash` and `stats "
-        "tokens` show details, `stats cost` shows money at list prices. If standard output is not "
-        "a terminal, tabs separate the columns. A "
-        "turn that several sessions share counts once, and so do the tokens of a message.",
+        "tokens` show details, and `stats cost` shows dollars at list prices. If standard output "
+        "is not a terminal, tabs separate the columns. A turn that several sessions share counts once, and so do the tokens of a message.",
         (
             *FILTERS,
             Option(
@@ -798,7 +797,7 @@ _TABLE = (
             ),
             Option(
                 ("--budget",),
-                "compare the cost with this many dollars. For `stats cost`, with --since.",
+                "print how much of a budget of USD dollars is left. For `stats cost` with --since.",
                 "USD",
             ),
             Option(
@@ -856,8 +855,8 @@ _TABLE = (
         "prune",
         "delete transcripts that the store can restore",
         "Deletes old transcripts of Claude Code and Codex from disk, but only those that the "
-        "store can write back byte for byte: just before it deletes one, ccgrep reads it and "
-        "what the store has, and compares size and SHA-256. Asks first. Prints STATE, SIZE and "
+        "store can write back byte for byte. Just before it deletes one, ccgrep reads it and the "
+        "stored copy, and compares size and SHA-256. Asks first. Prints STATE, SIZE and "
         "PATH of each transcript that is old enough. Everything stays searchable, and `ccgrep "
         "restore` or `resume` brings a transcript back.",
         (
@@ -1180,7 +1179,7 @@ _TABLE = (
             Option(
                 ("-R", "--remote"),
                 "delete your sessions from a team's server, and keep them here. The server "
-                "refuses them from then on.",
+                "refuses later pushes of them.",
                 "NAME",
                 completion="remote",
             ),
@@ -1202,8 +1201,9 @@ _TABLE = (
         "`remote key export [FILE]` the whole key for the next machine, and `remote key import "
         "FILE` replaces the key. `remote serve DIR` answers a machine that uses an ssh:// address. "
         "Everything in a remote is encrypted by default. Needs `pip "
-        "install 'ccgrep[remote]'`. A URL such as postgres://host/cc is a team's server: it is "
-        "searched with -R, needs `pip install 'ccgrep[team]'`, and gets only --project.",
+        "install 'ccgrep[remote]'`. A URL such as postgres://host/cc is a team's server: -R "
+        "searches it, and `push` sends it only the projects that --project names. It needs `pip install "
+        "'ccgrep[team]'`.",
         (
             Option(
                 ("-p", "--project"),
@@ -1310,17 +1310,17 @@ _TABLE = (
         "team",
         "run a team's server on PostgreSQL",
         "For whoever runs the server. PLACE is an address such as postgres://postgres@host/cc, or "
-        "the name of a remote. `team init PLACE` makes the tables and functions, or migrates them. "
-        "`team grant PLACE PERSON` lets a database role push to and search the projects that "
-        "--project names, and makes the role if there is none. `team revoke PLACE PERSON` takes "
+        "the name of a remote. `team init PLACE` creates the tables and functions, or migrates "
+        "them. `team grant PLACE PERSON` lets a database role push to and search the projects that "
+        "--project names, and creates the role if there is none. `team revoke PLACE PERSON` takes "
         "that back. `team status PLACE` prints what the server has, who may see it, and how many "
-        "forgotten sessions may still have bytes on disk. `team purge PLACE` writes the tables "
-        "again without these bytes. Needs `pip install 'ccgrep[team]'`.",
+        "forgotten sessions may still have bytes on disk. `team purge PLACE` rewrites the "
+        "tables without these bytes. Needs `pip install 'ccgrep[team]'`.",
         (
             Option(
                 ("-p", "--project"),
-                "the projects of a grant, by name. `*` matches any text. `team revoke` takes all "
-                "of them if none is named.",
+                "grant or revoke projects of this name. `*` matches any text. `team revoke` "
+                "without it revokes all of them.",
                 "GLOB…",
             ),
             Option(("--read-only",), "do not allow pushing. For `grant`."),

@@ -20,8 +20,8 @@ _VARIABLES = (
 _FILES = (
     (
         "~/.claude/projects, ~/.codex/sessions",
-        "Transcripts. Only restore, resume and prune change anything there. `ccgrep sources` prints "
-        "the directories of other agents.",
+        "Transcripts. Only restore, resume and prune change anything there. `ccgrep sources` "
+        "prints the directories of other agents.",
     ),
     ("~/.local/share/ccgrep", "The store, or $XDG_DATA_HOME/ccgrep."),
     ("~/.config/ccgrep/config.toml", "The configuration file, or below $XDG_CONFIG_HOME."),

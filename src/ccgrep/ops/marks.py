@@ -108,7 +108,7 @@ def _select(store_dir: str, tags: Sequence[str]) -> Marked:
     unknown = [tag for tag in tags if tag not in known]
     if len(unknown) == len(tags):
         raise NotFoundError(
-            f"nothing has the tag '{one_line(unknown[0])}': `ccgrep mark` lists the marks"
+            f"nothing has the tag '{one_line(unknown[0])}': run `ccgrep mark` to list the marks"
         )
     return select_marked(marks, tags)
 

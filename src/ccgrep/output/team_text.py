@@ -13,7 +13,6 @@ from ccgrep.text import one_line
 _MISSING = {
     "pg_textsearch": "of many matches, only the newest are ranked",
     "pg_trgm": "-F and -E compare only the newest 20,000 turns",
-    "vector": "no search by meaning",
 }
 
 

@@ -40,7 +40,7 @@ def rebuild_transcript(store: Store, row: Row) -> Transcript:
         return Transcript(session, claude_path(session), write_claude(session, entries, turns))
     if session.source != "codex":
         raise NotFoundError(
-            f"cannot rebuild {row.session.id}, ccgrep does not write the form of "
+            f"cannot rebuild {row.session.id}, ccgrep writes no transcripts of "
             f"{find_source(session.source).title}: use `ccgrep resume --with claude`"
         )
     content = write_codex(session, entries, turns, "", _read_inherited(store, row))

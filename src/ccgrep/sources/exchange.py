@@ -140,7 +140,7 @@ def _decode(line: bytes, place: str, has_header: bool) -> _Value:
 def _check(session: ExchangeSession, place: str) -> None:
     for id in filter(None, (session.id or " ", session.parent)):
         if safe_id(id) != id:
-            raise UsageError(f"{place}: '{id}' is no id: use up to 61 of A-Z a-z 0-9 . _ -")
+            raise UsageError(f"{place}: invalid id '{id}': use up to 61 of A-Z a-z 0-9 . _ -")
     if find_any_source(session.source).title == session.source and session.source != "imported":
         raise UsageError(f"{place}: unknown source '{session.source}': see `ccgrep sources`")
 
@@ -151,7 +151,7 @@ def _make_entry(
     times = [parse_time(value) for value in (turn.started, turn.ended)]
     for value, time in zip((turn.started, turn.ended), times, strict=True):
         if value is not None and time is None:
-            raise UsageError(f"{place}: '{value}' is no time: use ISO 8601 or milliseconds")
+            raise UsageError(f"{place}: invalid time '{value}': use ISO 8601 or milliseconds")
     made = Turn(turn.prompt, (), tuple(_make_steps(turn)))
     return Entry(
         sink(made),

@@ -2,7 +2,8 @@
 
 SQLite itself would lock the file and create files beside it. So a database of up to 64 MB is read
 into memory, with its write-ahead log (WAL), which often holds most of the rows. A larger one is
-read in place. The database is untrusted: a query that takes too long is aborted, and any error means that there are no rows.
+read in place. The database is untrusted: a query that takes too long is aborted, and any error
+means that there are no rows.
 """
 
 import os

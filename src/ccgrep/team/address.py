@@ -35,7 +35,7 @@ def parse_address(url: str) -> Address:
     user, _, password = user.partition(":")
     options = dict(part.partition("=")[::2] for part in query.split("&") if part)
     if "password" in options:
-        raise UsageError("do not put the password behind the ?: use postgres://USER:PASSWORD@HOST")
+        raise UsageError("an address cannot have ?password=: use postgres://USER:PASSWORD@HOST")
     hosts = [host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
              for host in place.partition("/")[0].split(",")]  # fmt: skip
     hosts = [options.get("host", host) or host for host in hosts]

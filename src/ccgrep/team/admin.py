@@ -15,7 +15,7 @@ from ccgrep.text import one_line
 
 _SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
 _ROLE = r"[A-Za-z_][A-Za-z0-9_.@-]{0,62}"
-_EXTENSIONS = ("pg_textsearch", "pg_trgm", "vector")
+_EXTENSIONS = ("pg_textsearch", "pg_trgm")
 _MAX_PARTITIONS = 256
 _STATUS = """
 select json_build_object(

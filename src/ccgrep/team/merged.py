@@ -45,7 +45,9 @@ class MergedSearcher(Searcher):
 
     def run(self, request: Request) -> tuple[Answer, MatchFinder]:
         if request.mode in SEMANTIC_MODES:
-            raise UsageError("several places are searched by words, -F or -E: drop --semantic")
+            raise UsageError(
+                "-R searches by words, -F or -E, not by meaning: drop --semantic or --hybrid"
+            )
         answers = self._run_each(request)
         tiers = [answer.tier for _, answer, _ in answers if answer.hits]
         best = min(tiers, key=_TIERS.index, default=answers[0][1].tier)
@@ -78,7 +80,7 @@ class MergedSearcher(Searcher):
         if not answers:
             raise errors[0]
         for problem in errors:
-            self._warn(f"{problem}: the answer lacks what is there")
+            self._warn(f"{problem}: its turns are missing from the answer")
         return answers
 
     def _searcher(self, session: str) -> Searcher:

@@ -60,7 +60,9 @@ class TeamSearcher(Searcher):
 
     def _run(self, request: Request) -> tuple[Answer, MatchFinder]:
         if request.mode in SEMANTIC_MODES:
-            raise UsageError("a team's server is searched by words, -F or -E: drop --semantic")
+            raise UsageError(
+                "-R searches by words, -F or -E, not by meaning: drop --semantic or --hybrid"
+            )
         if request.mode == "words":
             words = split_words(self._reader, request.patterns)
             if words.groups:

@@ -136,10 +136,13 @@ class Server:
         poll.register(connection.socket, events)
         left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
         if not poll.poll(left):
-            raise TeamError(
-                f"{self.url} did not answer within {self._timeout_s:g} s: search without -R, or "
-                "raise the setting `team_timeout_s`"
-            )
+            raise self._timeout()
+
+    def _timeout(self) -> TeamError:
+        return TeamError(
+            f"{self.url} did not answer within {self._timeout_s:g} s: search without -R, or "
+            "raise the setting `team_timeout_s`"
+        )
 
     def _error(self, message: str) -> TeamError:
         lines = hide_password(message).strip().splitlines()
@@ -149,7 +152,7 @@ class Server:
         code = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
         text = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode()
         if code == "57014":
-            return TeamError(f"{self.url} did not answer within {self._timeout_s:g} s")
+            return self._timeout()
         if code in ("3F000", "42883", "42501", "42P01"):
             return TeamError(
                 f"{self.url} is not a team's server for you: ask for `ccgrep team init` and "

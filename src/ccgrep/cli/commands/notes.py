@@ -30,7 +30,7 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
         fields = [{**commit_fields(blamed), "note": note_text(blamed)} for blamed in commits]
         context.write(encode_document({"commits": fields}))
     if arguments.write:
-        context.warn(f"wrote {pluralize(len(commits), 'note')}: git log --notes=ccgrep shows them")
+        context.warn(f"wrote {pluralize(len(commits), 'note')}: run `git log --notes=ccgrep`")
     elif not commits:
         context.warn("no turn is known to have made one of these commits")
     return 0 if commits else 1

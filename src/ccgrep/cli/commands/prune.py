@@ -70,7 +70,7 @@ def _print(found: list[Candidate], arguments: SimpleNamespace, context: Context)
 
 def _is_confirmed(chosen: list[Candidate], context: Context) -> bool:
     if not sys.stdin.isatty() or not context.is_error_terminal:
-        raise UsageError("prune asks before it deletes: use --yes, or first --dry-run")
+        raise UsageError("prune asks before it deletes: use --yes, or --dry-run to look first")
     size = byte_size(sum(one.size for one in chosen))
     sys.stderr.write(
         f"Delete {pluralize(len(chosen), 'transcript')} ({size})? The store has every byte; "

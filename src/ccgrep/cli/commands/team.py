@@ -80,4 +80,4 @@ def _status(arguments: SimpleNamespace, context: Context, server: Server, _: lis
 
 def _purge(_: SimpleNamespace, context: Context, server: Server, __: list[str]) -> None:
     admin.purge(server)
-    context.write("wrote all tables again, without what was forgotten")
+    context.write("rewrote all tables without the forgotten sessions")
