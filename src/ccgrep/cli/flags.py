@@ -785,7 +785,8 @@ _TABLE = (
         "count sessions, tools and tokens; suggest permissions",
         "Counts sessions, turns, tool calls and tokens. `stats tools`, `stats bash` and `stats "
         "tokens` show details, and `stats cost` shows dollars at list prices. If standard output "
-        "is not a terminal, tabs separate the columns. A turn that several sessions share counts once, and so do the tokens of a message.",
+        "is not a terminal, tabs separate the columns. A turn that several sessions share counts "
+        "once, and so do the tokens of a message.",
         (
             *FILTERS,
             Option(
@@ -1202,8 +1203,8 @@ _TABLE = (
         "FILE` replaces the key. `remote serve DIR` answers a machine that uses an ssh:// address. "
         "Everything in a remote is encrypted by default. Needs `pip "
         "install 'ccgrep[remote]'`. A URL such as postgres://host/cc is a team's server: -R "
-        "searches it, and `push` sends it only the projects that --project names. It needs `pip install "
-        "'ccgrep[team]'`.",
+        "searches it, and `push` sends it only the projects that --project names. It needs `pip "
+        "install 'ccgrep[team]'`.",
         (
             Option(
                 ("-p", "--project"),
