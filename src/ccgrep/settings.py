@@ -104,7 +104,7 @@ _TABLE = (
     Key("surfaces", "words", ("prompt", "answer"), "which text of a turn is embedded",
         "--surface", words=("prompt", "answer", "full")),
     Key("prices", "path", "~/.config/ccgrep/prices.toml",
-        "file with prices of models, over the public list prices that ccgrep knows"),
+        "file with prices of models, which override the list prices that ccgrep knows"),
     Key("alpha", "number", 0.5,
         "weight of semantic search in hybrid search; word search has the rest",
         "--alpha", maximum=1.0),
