@@ -708,9 +708,10 @@ _TABLE = (
         "list the turns that read or changed a file, or made a commit",
         "Prints a record line for each turn that read, wrote or edited a file, the newest first. "
         "blame looks at the arguments of tool calls. It does not know which files a shell command "
-        "changed. With --commit, it prints the turns that made a commit, and the score tells how "
-        "sure it is: 1.000 if git printed the commit's hash in the turn, and at most 0.900 times "
-        "the share of the commit's lines that the turn wrote.",
+        "changed. With --commit, it prints the turns that made a commit. The score then tells how "
+        "sure ccgrep is. It is 1.000 if git printed the commit's hash in the turn, and 0.950 if "
+        "the hash has changed since. Otherwise it is at most 0.900 times the share of the commit's "
+        "lines that the turn wrote.",
         (
             Option(
                 ("--commit",),
@@ -1149,7 +1150,8 @@ _TABLE = (
         "sources",
         "list the agents that ccgrep reads",
         "Prints every known agent: its name for `--source`, the number of its sessions in the "
-        "store, where its history is on this machine, and what ccgrep does not read of it. "
+        "store, and where its history is on this machine. Also prints what ccgrep does not read "
+        "of it. "
         "Agents of installed plug-ins are listed too.",
         (ROOT, JSON),
         examples=(

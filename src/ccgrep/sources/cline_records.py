@@ -1,8 +1,8 @@
 """The messages of Cline and Roo Code, and functions that extract their content.
 
 Any field of a message may hold any value, so every field is checked. Versions before 2026 had no
-tool calls of the API: the model wrote them as XML into its text, and the client answered with a
-text that begins with `[tool for 'argument'] Result:`.
+tool calls of the API: the model wrote them as XML into its text. The client answered with a text
+that begins with `[tool for 'argument'] Result:`.
 """
 
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
 """Reads the chat recordings of Gemini CLI, and those of early versions of Qwen Code.
 
 A recording is a list of messages in one JSON document, or since 0.39 a log of JSON lines. In the
-log, a message is written again under its id when its calls or tokens change, `$set` changes the
+log, a message is written again under its id when its calls or tokens change. `$set` changes the
 metadata, and `$rewindTo` removes a message and all after it. `$set.messages` is what the model
 sees: a compression replaces the messages there, and the conversation goes on in this file.
 """

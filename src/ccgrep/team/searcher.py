@@ -1,7 +1,8 @@
 """Answers requests from a team's server: fetches candidates, then ranks them as a store does.
 
-A word search is one call. What it shows is among its answer, but for turns that match only outside
-of the discussion, or that the server's first guess of the order put far back.
+A word search is one call. Its answer has the texts of the turns that come first. A further call
+fetches each shown turn that it lacks: one that matches only outside of the discussion, or that the
+server ranked far back.
 """
 
 from __future__ import annotations
