@@ -85,7 +85,7 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
     yield f"Turns      {status.turns:,} in {pluralize(status.objects, 'object')}"
     for name, source in status.sources.items():
         yield (
-            f"  {name.replace('_', '-'):<12}{pluralize(source.files, 'file')}, "
+            f"  {name.replace('_', '-'):<11} {pluralize(source.files, 'file')}, "
             f"{pluralize(source.sessions, 'session')}, {pluralize(source.turns, 'turn')}"
         )
     share = f" ({status.store_bytes / status.source_bytes:.0%})" if status.source_bytes else ""

@@ -1,8 +1,8 @@
 """Reads the chat sessions of VS Code: `workspaceStorage/<hash>/chatSessions/<id>.json[l]`.
 
 A session is a document, or since 1.109 a log of changes to it. A request has what the user saw in
-`response`. What the model said and called is in the rounds of its `result`, with the names and inputs of
-calls. So the rounds are read if there are any.
+`response`. What the model said and called, with names and inputs, is in the rounds of its
+`result`. So the rounds are read if there are any.
 """
 
 import os
