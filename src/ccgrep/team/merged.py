@@ -80,7 +80,7 @@ class MergedSearcher(Searcher):
         if not answers:
             raise errors[0]
         for problem in errors:
-            self._warn(f"{problem}: its turns are missing from the answer")
+            self._warn(f"the answer is incomplete: {problem}")
         return answers
 
     def _searcher(self, session: str) -> Searcher:
