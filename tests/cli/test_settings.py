@@ -141,7 +141,7 @@ def test_configured_roots_are_read_in_addition_to_the_defaults(home: Home, tmp_p
     assert len(home.run("zebra").stdout.splitlines()) == 2
     configure(home, f'roots = ["{tmp_path}"]\n')
     done = home.run("zebra")
-    assert (done.returncode, "neither projects/" in done.stderr) == (2, True)
+    assert (done.returncode, "has no history of an agent" in done.stderr) == (2, True)
 
 
 def test_subagents_setting_excludes_sub_agents(home: Home) -> None:
@@ -193,4 +193,5 @@ def test_config_has_a_field_for_each_key() -> None:
         "recalls_dir",
         "temp_dirs",
         "model_variables",
+        "plugin_variables",
     }

@@ -17,12 +17,13 @@ from tests.helpers.embedded_home import Done, run_many, vectors_dir
 from tests.helpers.homes import Home, assert_same_as_fresh
 
 STORES = sorted(path.name.partition(".")[0] for path in HERE.glob("*.tar.xz"))
-WITHOUT_STORE = {"completions", "model", "settings", "setup"}
+WITHOUT_STORE = {"completions", "model", "settings", "setup", "team"}
 ARGUMENTS = {
     "search": ["login"],
     "blame": ["x.py"],
     "export": ["cd613e30"],
     "forget": ["cd613e30"],
+    "import": [__file__],
     "restore": ["cd613e30"],
     "resume": ["cd613e30"],
     "prune": ["--older-than", "1d", "--dry-run"],
