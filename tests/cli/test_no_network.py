@@ -21,7 +21,9 @@ CALLS = (
     "stats tokens", "resume {id}", "settings", "model", "completions bash", "completions zsh",
     "completions fish", "setup shell", "setup claude", "setup codex",
     "__complete session", "__complete ref @", "fsck", "gc", "index --full", "--help", "--version",
-    "secrets", "forget {id}",
+    "secrets", "log", "log --day", "brief", "mark {id} kept", "unmark {id}", "stats cost",
+    "stats --html {directory}/stats.html", "sources", "show {id} --commits",
+    "prune --older-than 1d --dry-run", "export --site {directory}/site", "forget {id}",
 )  # fmt: skip
 MCP = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
@@ -88,14 +90,17 @@ def test_strace_sees_sockets(home: Home, tracer: Tracer, tmp_path: Path) -> None
 def test_no_command_opens_a_network_socket(
     home: Home,
     tracer: Tracer,
+    tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
     figure: Callable[[str], None],
 ) -> None:
+    (tmp_path / "made").mkdir()
     id = next(iter(home.projects.rglob("*.jsonl"))).stem
     assert tracer.run("index").returncode == 0
     ask_server(home, tracer)
     pick(home, tracer, tmp_path_factory.mktemp("t"))
-    chosen = [CALLS[number].replace("{id}", id) for number in scale.some(range(len(CALLS)), 12)]
+    numbers = scale.some(range(len(CALLS)), 14)
+    chosen = [CALLS[number].format(id=id, directory=tmp_path / "made") for number in numbers]
     ends = {typed: tracer.run(*typed.split()) for typed in chosen}
     failed = {typed: done.stderr for typed, done in ends.items() if done.returncode not in (0, 1)}
     assert failed == {}
