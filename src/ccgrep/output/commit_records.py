@@ -4,16 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ccgrep.blame.access_log import BlamedTurn
-from ccgrep.blame.evidence import Evidence, MadeCommit
-from ccgrep.blame.git import Commit
+from ccgrep.blame.evidence import Evidence
 from ccgrep.ops.commits import BlamedCommit
 from ccgrep.output import record_line
+from ccgrep.output.commit_names import MAX_SUBJECT_COLUMNS, evidence_fields, name_commit
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.style import Style
 from ccgrep.text import clip, one_line
-
-_HASH_CHARS = 10
-_MAX_SUBJECT_COLUMNS = 72
 
 
 def commit_lines(blamed: BlamedCommit, is_full_id: bool, style: Style) -> Iterator[str]:
@@ -24,12 +21,6 @@ def commit_lines(blamed: BlamedCommit, is_full_id: bool, style: Style) -> Iterat
         id = turn.place.session if is_full_id else turn.short_id
         snippet = record_line.plain_snippet(text, record_line.WIDTH)
         yield record_line.format_record(id, turn.place.turn, evidence.score, snippet, style)
-
-
-def name_commit(commit: Commit | MadeCommit) -> str:
-    """Return the hash and the subject of a commit in one line."""
-    subject = clip(one_line(commit.subject), _MAX_SUBJECT_COLUMNS)
-    return f"{commit.sha[:_HASH_CHARS]} {subject}".rstrip()
 
 
 def commit_fields(blamed: BlamedCommit) -> dict[str, Any]:
@@ -57,20 +48,11 @@ def _author_fields(turn: BlamedTurn, evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def evidence_fields(evidence: Evidence) -> dict[str, Any]:
-    return {
-        "evidence": evidence.kind,
-        "score": round(evidence.score, 3),
-        "lines": evidence.lines or None,
-        "total_lines": evidence.total or None,
-    }
-
-
 def note_text(blamed: BlamedCommit) -> str:
     """Return the text of a commit's note: a line for each turn that made it."""
     lines = []
     for turn, evidence in blamed.authors:
         title = turn.session.title if turn.session is not None else ""
         ref = f"{turn.short_id}:{turn.place.turn}"
-        lines.append(f"{ref} {evidence.describe()}: {clip(one_line(title), _MAX_SUBJECT_COLUMNS)}")
+        lines.append(f"{ref} {evidence.describe()}: {clip(one_line(title), MAX_SUBJECT_COLUMNS)}")
     return "\n".join(f"ccgrep show {line}".rstrip(": ") for line in lines)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from ccgrep.model import Note, Session, Text, Thinking, ToolResult, Turn
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.commit_records import name_commit
+from ccgrep.output.commit_names import name_commit
 from ccgrep.output.formatting import local_time, pluralize
 from ccgrep.output.indented_text import hang, indent
 from ccgrep.output.style import Style

@@ -8,7 +8,7 @@ from ccgrep.blame.evidence import MadeCommit
 from ccgrep.model import Message, Session, Text, Thinking, Turn
 from ccgrep.ops.list import ListedSession
 from ccgrep.ops.show import Conversation, PlacedTurn
-from ccgrep.output.commit_records import evidence_fields
+from ccgrep.output.commit_names import evidence_fields
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.turn_parts import Include, summarize
 

@@ -10,7 +10,8 @@ from ccgrep.errors import UsageError
 from ccgrep.ops.blame import blame, blame_line
 from ccgrep.ops.commits import BlamedCommit, blame_commits
 from ccgrep.output.blame_records import blame_fields, format_blame
-from ccgrep.output.commit_records import commit_fields, commit_lines, name_commit
+from ccgrep.output.commit_names import name_commit
+from ccgrep.output.commit_records import commit_fields, commit_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.text import one_line

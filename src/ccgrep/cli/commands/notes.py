@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.ops.commits import blame_commits, write_note
-from ccgrep.output.commit_records import commit_fields, name_commit, note_text
+from ccgrep.output.commit_names import name_commit
+from ccgrep.output.commit_records import commit_fields, note_text
 from ccgrep.output.formatting import pluralize
 from ccgrep.output.json_document import encode_document
 from ccgrep.refresh.background import BackgroundRefresh
