@@ -360,7 +360,7 @@ _ccgrep_options() {
                 --format$'\t''choose the format'
                 -o$'\t''write to FILE instead of standard output'
                 --output$'\t''write to FILE instead of standard output'
-                --site$'\t''write a site of all sessions, or of those that REF names, to the directory DIR'
+                --site$'\t''write a site of all sessions to the directory DIR'
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
                 -n$'\t''print at most N turns of each REF'
@@ -602,9 +602,9 @@ _ccgrep_options() {
             ;;
         forget)
             candidates=(
-                --forks$'\t''also delete the forks and copies that hold turns of the session'
-                -R$'\t''delete your sessions from a team'"'"'s server, and keep them here'
-                --remote$'\t''delete your sessions from a team'"'"'s server, and keep them here'
+                --forks$'\t''also delete forks and copies that hold turns of it'
+                -R$'\t''delete your sessions from a team'"'"'s server instead'
+                --remote$'\t''delete your sessions from a team'"'"'s server instead'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'

@@ -97,6 +97,7 @@ OTHERS = (
 def test_output_of_other_commands_is_inert(hostile: Home, typed: str) -> None:
     done = hostile.run(*typed.split())
     has_tabs = typed.split(maxsplit=1)[0] in ("list", "stats", "completions", "settings")
+    has_tabs = has_tabs or typed == "status --by project"
     also = "\n\t" if has_tabs else "\n"
     assert (done.returncode, acting(done.stdout, also), acting(done.stderr)) == (0, [], [])
     assert done.stdout or done.stderr

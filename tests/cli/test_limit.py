@@ -50,7 +50,7 @@ def test_commands_that_print_lists_have_the_option() -> None:
     names = {name for name, command in COMMANDS.items() for o in command.options if "-n" in o.names}
     assert names == {
         "search", "pick", "list", "show", "export", "blame", "brief", "stats", "secrets", "restore",
-        "log", "prune",
+        "log", "notes", "prune",
     }  # fmt: skip
 
 

@@ -45,8 +45,8 @@ def file(home: Home) -> ClaudeFile:
 
 def test_every_reading_command_is_tried_here() -> None:
     refreshing = {name for name, command in COMMANDS.items() if NO_REFRESH in command.options}
-    # tests/remote tries the last two, test_mark.py and test_prune.py those that also write.
-    writing = {"mark", "unmark", "prune"}
+    # tests/remote tries the last two, and tests of their own those that also write.
+    writing = {"mark", "notes", "prune", "unmark"}
     assert refreshing == {*READING, *writing, "search", "pick", "push", "sync"}
 
 

@@ -140,7 +140,7 @@ def test_empty_query_is_exit_2(shop: Home, arguments: tuple[str, ...]) -> None:
         (("-E", "-F", "x"), "-E and -F cannot be combined"),
         (("--since", "soon", "x"), "invalid time 'soon'"),
         (("--type", "song", "x"), "invalid value 'song' for --type: use one of user, "),
-        (("--source", "cursor", "x"), "invalid value 'cursor' for --source"),
+        (("--source", "vim", "x"), "invalid value 'vim' for --source"),
         (("--nonsense", "x"), "unknown option '--nonsense'"),
         (("-n", "many", "x"), "invalid value 'many' for --limit: use a number"),
         (("x", "-n"), "--limit needs a value: use --limit N"),

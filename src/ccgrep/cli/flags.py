@@ -685,7 +685,7 @@ _TABLE = (
             ),
             Option(
                 ("--site",),
-                "write a site of all sessions, or of those that REF names, to the directory DIR. "
+                "write a site of all sessions to the directory DIR. With REF, of these sessions. "
                 "It lists them by day and project, and its search needs no server. The next run "
                 "writes only what has changed.",
                 "DIR",
@@ -1178,10 +1178,10 @@ _TABLE = (
         "The transcript itself is not deleted. The next `ccgrep sync` deletes the session from "
         "remotes, and every other machine forgets it too.",
         (
-            Option(("--forks",), "also delete the forks and copies that hold turns of the session"),
+            Option(("--forks",), "also delete forks and copies that hold turns of it"),
             Option(
                 ("-R", "--remote"),
-                "delete your sessions from a team's server, and keep them here. The server "
+                "delete your sessions from a team's server instead. They stay here. The server "
                 "refuses later pushes of them.",
                 "NAME",
                 completion="remote",

@@ -138,8 +138,8 @@ def _decode(line: bytes, place: str, has_header: bool) -> _Value:
 
 
 def _check(session: ExchangeSession, place: str) -> None:
-    for id in filter(None, (session.id or " ", session.parent)):
-        if safe_id(id) != id:
+    for id in (session.id, session.parent) if session.parent else (session.id,):
+        if not id or safe_id(id) != id:
             raise UsageError(f"{place}: invalid id '{id}': use up to 61 of A-Z a-z 0-9 . _ -")
     if find_any_source(session.source).title == session.source and session.source != "imported":
         raise UsageError(f"{place}: unknown source '{session.source}': see `ccgrep sources`")
