@@ -96,7 +96,7 @@ def report(home: Path, store: Path, rounds: int) -> None:
 
 
 def _build(command: list[str], environment: Mapping[str, str], store: Path) -> Build:
-    """Build the store anew."""
+    """Build the store from scratch."""
     shutil.rmtree(store, ignore_errors=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = measure.run([*command, "index", "-q"], environment)

@@ -151,7 +151,7 @@ class Server:
     def _refusal(self, pq: Any, result: Any) -> TeamError:
         code = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
         text = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode()
-        if code == "57014":
+        if code == "57014" and self._timeout_s is not None:
             return self._timeout()
         if code in ("3F000", "42883", "42501", "42P01"):
             return TeamError(
