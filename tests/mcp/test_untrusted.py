@@ -115,13 +115,15 @@ def test_ordinary_text_is_unchanged(home: Home) -> None:
 
 
 def test_parts_of_a_long_turn_add_up_to_the_whole(home: Home) -> None:
-    prompt = "".join(f"p{number}\n" for number in range(20_000))
-    answer = "".join(f'\u3042{number} "q" \\ ' for number in range(5_000)).strip()
+    """Each text is longer than a reply."""
+    calls = 300
+    prompt = "".join(f"p{number}\n" for number in range(8_000))
+    answer = "".join(f'\u3042{number} "q" \\ ' for number in range(4_000)).strip()
     file = home.claude()
     file.prompt(prompt)
-    for number in range(900):
+    for number in range(calls):
         file.result(file.call("Bash", {"command": f"echo {number} " + "x" * 150}), "ok")
-    output = "".join(f'{number}: "\\ \u3042"\n' for number in range(9_000))
+    output = "".join(f'{number}: "\\ \u3042"\n' for number in range(4_000))
     file.result(file.call("Bash", {"command": "cat log"}), output)
     file.call("n" * 9_000, {})
     file.call("Grep", {"pattern": {"y" * 9_000: 1}})
@@ -156,8 +158,8 @@ def test_parts_of_a_long_turn_add_up_to_the_whole(home: Home) -> None:
         assert "".join(part["user_text"] for part in whole) == prompt
         assert "".join(part["assistant_text"] for part in whole) == answer
         tools = [tool for part in whole for tool in part["tools_used"]]
-        assert [tool["command"].split()[1] for tool in tools[:900]] == [*map(str, range(900))]
-        assert len(tools) == 903
+        assert [tool["command"].split()[1] for tool in tools[:calls]] == [*map(str, range(calls))]
+        assert len(tools) == calls + 3
     for parts in (with_outputs, [part for reply in all_outputs for part in reply["turns"]]):
         assert "".join(part["user_text"] for part in parts) == prompt + "short" * (
             parts is not with_outputs
@@ -165,9 +167,9 @@ def test_parts_of_a_long_turn_add_up_to_the_whole(home: Home) -> None:
         joined: dict[int, str] = {}
         for tool in (tool for part in parts for tool in part["tools_used"]):
             joined[tool["call"]] = joined.get(tool["call"], "") + tool["output"]
-        assert list(joined) == list(range(903))
-        assert joined[900] == output.rstrip("\n") or joined[900] == output
-        assert set(joined.values()) == {"ok", joined[900], ""}
+        assert list(joined) == list(range(calls + 3))
+        assert joined[calls] == output.rstrip("\n") or joined[calls] == output
+        assert set(joined.values()) == {"ok", joined[calls], ""}
 
 
 def test_tools_are_described_as_read_only_and_replies_as_untrusted(home: Home) -> None:

@@ -109,7 +109,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [list(CHANGES)[n] for n in scale.some(range(len(CHANGES)), 6)])
+@pytest.mark.parametrize("name", [list(CHANGES)[n] for n in scale.some(range(len(CHANGES)), 3)])
 def test_encoder_follows_the_configuration(
     tmp_path: Path, encoder: LightEncoder, name: str
 ) -> None:

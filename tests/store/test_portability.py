@@ -19,7 +19,7 @@ from tests.helpers.homes import SOURCE, Home
 ROOT = Path(SOURCE).parent
 SITE = ROOT / "tests" / "helpers" / "site"
 
-SUITES = ["tests/store/test_store.py", "tests/ingest/test_incremental.py"]
+SUITES = ["tests/store/test_store.py"]
 if scale.IS_LONG:
     SUITES = ["tests/store", "tests/sources", "tests/ingest", "tests/refresh", "tests/search"]
     SUITES += ["tests/stats", "tests/cli/test_search.py", "tests/cli/test_show.py"]
