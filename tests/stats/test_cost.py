@@ -128,6 +128,9 @@ def test_unknown_models_are_listed_and_not_guessed(home: Home) -> None:
     assert [line for line in lines if line.startswith("unpriced")] == [
         "unpriced\tclaude-opus-99\t-\t123\t4\t5\t6\t1"
     ]
+    assert "model\tclaude-opus-99\t-\t123\t4\t5\t6\t1" in lines
+    models = {row["model"]: row["usd"] for row in home.json("stats", "tokens")["models"]}
+    assert (models["claude-opus-99"], models["claude-haiku-4-5"]) == (None, 1.0)
     assert "No price   claude-opus-99: 138 tokens are not in the cost" in on_terminal(
         home, "stats", "cost", NO_COLOR="1"
     )

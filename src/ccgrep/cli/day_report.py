@@ -3,10 +3,12 @@
 Importing this module imports numpy, for the costs.
 """
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 from msgspec.structs import replace
 
+from ccgrep.blame.day_report import DayReport
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
@@ -16,7 +18,7 @@ from ccgrep.output.day_report import day_fields, day_of, markdown_lines, report_
 from ccgrep.output.json_document import encode_document
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.stats.prices import read_prices
-from ccgrep.stats.report import Report
+from ccgrep.stats.report import DayCost, Report
 
 
 def print_report(
@@ -24,7 +26,8 @@ def print_report(
 ) -> int:
     """Print what was done on each day, since yesterday unless the user says otherwise."""
     config = context.config()
-    if not arguments.since and not arguments.until:
+    is_default = not arguments.since and not arguments.until
+    if is_default:
         arguments.since = "yesterday"
     filters = parse_filters(arguments, context, config, documents="exclude")
     finish_refresh(refresh)
@@ -34,7 +37,9 @@ def print_report(
         costs, _ = make_report(request, Report.cost_by_day_and_project)
         # A pattern chooses turns that the tallies cannot tell.
         if not arguments.pattern:
-            reports = [replace(one, cost=costs.get((one.day, one.project), 0)) for one in reports]
+            reports = [_add_cost(one, costs) for one in reports]
+    if not reports:
+        context.warn("no turn since yesterday: use --since" if is_default else "no turn matches")
     if arguments.json:
         context.write(encode_document(day_fields(reports)))
     elif arguments.markdown:
@@ -43,3 +48,8 @@ def print_report(
         width = context.width if context.is_terminal else None
         context.write_lines(report_lines(reports, width, context.style_for(arguments.color)))
     return 0 if reports else 1
+
+
+def _add_cost(report: DayReport, costs: Mapping[tuple[str, str], DayCost]) -> DayReport:
+    spent = costs.get((report.day, report.project), DayCost())
+    return replace(report, cost=spent.cost, unpriced=spent.unpriced)

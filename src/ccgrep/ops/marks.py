@@ -63,13 +63,16 @@ def unmark(
     wait_s: float = 10.0,
     warn: Warn = lambda _: None,
 ) -> list[ListedMark]:
-    """Remove tags from what the REFs name, or the whole mark without tags. Return what was so."""
+    """Remove tags from what the REFs name, or whole marks. Return what changed.
+
+    Without its last tag, a mark goes, too, unless it has a note.
+    """
 
     def change(old: Mark) -> Mark | None:
         left = tuple(tag for tag in old.tags if tag not in tags)
-        return replace(old, tags=left) if tags and left else None
+        return replace(old, tags=left) if tags and (left or old.note) else None
 
-    return _change(config, refs, change, wait_s, warn, is_removal=True)
+    return _change(config, refs, change, wait_s, warn, removed=frozenset(tags))
 
 
 def toggle(config: Config, ref: str) -> None:
@@ -128,9 +131,12 @@ def _change(
     change: Callable[[Mark], Mark | None],
     wait_s: float,
     warn: Warn,
-    is_removal: bool = False,
+    removed: frozenset[str] | None = None,
 ) -> list[ListedMark]:
-    """Replace the marks of what the REFs name, and return the new ones, or those removed."""
+    """Replace the marks of what the REFs name, and return the new ones, or those removed.
+
+    With `removed`, only marks that have one of these tags change; if it is empty, all do.
+    """
     store = open_store(config.store_dir)
     changed: list[Mark] = []
     with store.lock(wait_s, warn):
@@ -140,7 +146,7 @@ def _change(
             marks = list(commit.snapshot.marks)
             for target in targets:
                 known = next((mark for mark in marks if _is_same(mark, target)), None)
-                if known is None and is_removal:
+                if removed is not None and not _can_lose(known, removed):
                     continue
                 new = change(known or target)
                 marks = [mark for mark in marks if mark is not known]
@@ -151,6 +157,11 @@ def _change(
             commit.commit(time.time_ns() // 1_000_000, marks=tuple(marks))
         sync(store)
     return _listed(changed, rows)
+
+
+def _can_lose(mark: Mark | None, tags: frozenset[str]) -> bool:
+    """Return whether a mark has one of these tags; without tags, whether there is a mark."""
+    return mark is not None and (not tags or not tags.isdisjoint(mark.tags))
 
 
 def _is_same(mark: Mark, other: Mark) -> bool:
