@@ -284,28 +284,11 @@ class ScriptedRepository:
         for step in range(steps):
             name = self._random.choice(["src/cart.py", "src/auth.py", "lib/tax.py", "docs/use.md"])
             match self._random.randrange(12):
-                case 0 | 1:
-                    self.ask(f"step {step}: change {name}")
-                    self.edit(name)
-                    if self._random.random() < 0.6:
-                        self.commit_by_agent(is_quiet=self._random.random() < 0.4)
-                    self.answer()
-                case 2 | 3:
-                    self.ask(f"step {step}: change {name} a lot")
-                    self.edit(name, 9)
-                    self.edit("src/cart.py", 2)
-                    self.answer()
-                case 4:
-                    self.edit_by_hand(name)
-                case 5:
-                    self.commit_by_hand()
-                case 6 if self._random.random() < 0.4:
-                    self.discard()
-                case 7 if self._random.random() < 0.4:
-                    self.reword()
-                case 8 if self._random.random() < 0.3:
-                    self.change_agent()
-                case 9 | 10 | 11 if self._random.random() < 0.5:
+                case 0 | 1 | 2 | 3 as kind:
+                    self._work(f"step {step}: change {name}", name, is_large=kind > 1)
+                case 4 | 5 | 6 | 7 | 8 as kind:
+                    self._meddle(kind, name)
+                case _ if self._random.random() < 0.5:
                     self.commit_by_hand()
                     self._trap(name)
                 case _:
@@ -313,6 +296,32 @@ class ScriptedRepository:
         self.commit_by_hand()
         for agent in self._agents:
             agent.write()
+
+    def _work(self, prompt: str, name: str, is_large: bool) -> None:
+        self.ask(prompt)
+        if is_large:
+            self.edit(name, 9)
+            self.edit("src/cart.py", 2)
+        else:
+            self.edit(name)
+            if self._random.random() < 0.6:
+                self.commit_by_agent(is_quiet=self._random.random() < 0.4)
+        self.answer()
+
+    def _meddle(self, kind: int, name: str) -> None:
+        match kind:
+            case 4:
+                self.edit_by_hand(name)
+            case 5:
+                self.commit_by_hand()
+            case 6 if self._random.random() < 0.4:
+                self.discard()
+            case 7 if self._random.random() < 0.4:
+                self.reword()
+            case 8 if self._random.random() < 0.3:
+                self.change_agent()
+            case _:
+                pass
 
     def _trap(self, name: str) -> None:
         match self._random.randrange(6):

@@ -3,22 +3,18 @@
 Importing this module imports numpy, for the costs.
 """
 
-from collections.abc import Mapping
 from types import SimpleNamespace
 
-from msgspec.structs import replace
-
-from ccgrep.blame.day_report import DayReport
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
-from ccgrep.ops.log import report_log
+from ccgrep.ops.log import add_costs, report_log
 from ccgrep.ops.stats import StatsRequest, make_report
 from ccgrep.output.day_report import day_fields, day_of, markdown_lines, report_lines
 from ccgrep.output.json_document import encode_document
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.stats.prices import read_prices
-from ccgrep.stats.report import DayCost, Report
+from ccgrep.stats.report import Report
 
 
 def print_report(
@@ -37,7 +33,7 @@ def print_report(
         costs, _ = make_report(request, Report.cost_by_day_and_project)
         # A pattern chooses turns that the tallies cannot tell.
         if not arguments.pattern:
-            reports = [_add_cost(one, costs) for one in reports]
+            reports = add_costs(reports, costs)
     if not reports:
         context.warn("no turn since yesterday: use --since" if is_default else "no turn matches")
     if arguments.json:
@@ -48,8 +44,3 @@ def print_report(
         width = context.width if context.is_terminal else None
         context.write_lines(report_lines(reports, width, context.style_for(arguments.color)))
     return 0 if reports else 1
-
-
-def _add_cost(report: DayReport, costs: Mapping[tuple[str, str], DayCost]) -> DayReport:
-    spent = costs.get((report.day, report.project), DayCost())
-    return replace(report, cost=spent.cost, unpriced=spent.unpriced)

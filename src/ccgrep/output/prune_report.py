@@ -12,6 +12,7 @@ _REASONS = {
     "not stored": "the store does not have every byte: run `ccgrep index`",
     "changed": "changed meanwhile",
     "unreadable": "cannot be read",
+    "not deleted": "cannot be deleted: see who may write to its directory",
 }
 
 

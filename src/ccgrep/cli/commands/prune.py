@@ -5,7 +5,8 @@ from collections import Counter
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import finish_refresh, make_feedback
+from ccgrep.cli.feedback import finish_refresh, make_feedback, make_step_bar
+from ccgrep.cli.progress import shared_bar
 from ccgrep.cli.time_argument import parse_when
 from ccgrep.errors import UsageError
 from ccgrep.ops.prune import Candidate, find_candidates, list_pruned, prune
@@ -33,7 +34,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
         return 0
     before_ms = _before(arguments, context)
     finish_refresh(refresh)
-    found = find_candidates(config, before_ms)
+    with shared_bar():
+        found = find_candidates(config, before_ms, make_step_bar(context))
     chosen = [one for one in found if one.state == "deletable"]
     if chosen and not arguments.dry_run:
         if not arguments.yes and not _is_confirmed(chosen, context):
@@ -41,7 +43,9 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
             return 1
         wait_s = 0.0 if arguments.no_wait else 10.0
         warn = make_feedback(arguments, context).warn
-        done_files = prune(config, chosen, context.now_ms, wait_s, warn)
+        with shared_bar():
+            on_step = make_step_bar(context)
+            done_files = prune(config, chosen, context.now_ms, wait_s, warn, on_step)
         changed = {one.path: one for one in done_files}
         found = [changed.get(one.path, one) for one in found]
     _print(found, arguments, context)
