@@ -111,7 +111,7 @@ def test_next_run_writes_only_what_changed(home: Home, tmp_path: Path) -> None:
 
 
 def test_new_title_changes_the_page(home: Home, tmp_path: Path) -> None:
-    claude, codex = fill(home)
+    claude, _ = fill(home)
     site = tmp_path / "site"
     export(home, site)
     (path,) = home.projects.rglob(f"{claude}.jsonl")
