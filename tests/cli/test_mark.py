@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ccgrep.ops.marks import marked_places, toggle
 from ccgrep.store.lock import WriterLock
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.terminal import on_terminal
@@ -99,6 +100,16 @@ def test_mark_of_a_turn_holds_for_its_forks(home: Home, login: ClaudeFile) -> No
     assert len(sessions) == 2
     assert {one["id"]: one["is_marked"] for one in sessions}["aaaaaaaa-login"]
     assert len(tagged(home)) == 1
+
+
+def test_key_of_pick_removes_only_marks_without_text(home: Home, login: ClaudeFile) -> None:
+    home.run("mark", "aaaaaaaa:1", "--note", "keep me")
+    fork = next(id for id in home.rows() if id not in ("aaaaaaaa-login", "bbbbbbbb-cart"))
+    for ref, marked in (("aaaaaaaa:1", 1), ("aaaaaaaa:0", 2), (f"{fork}:0", 1), ("aaaaaaaa:1", 1)):
+        toggle(home.config, ref)
+        assert len(home.run("mark").stdout.splitlines()) == marked
+    toggle(home.config, "aaaaaaaa:0")
+    assert (fork, 0) in marked_places(home.config)
 
 
 def test_list_shows_a_star(home: Home, login: ClaudeFile) -> None:

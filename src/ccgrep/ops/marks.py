@@ -76,11 +76,14 @@ def unmark(
 
 
 def toggle(config: Config, ref: str) -> None:
-    """Mark a turn, or remove its mark."""
-    store = open_store(config.store_dir)
-    target = _target(config, store, list(store.rows()), ref)
-    known = any(_is_same(target, other) for other in store.snapshot().marks)
-    _change(config, [ref], (lambda _: None) if known else (lambda new: new), 10.0, lambda _: None)
+    """Mark a turn, or remove its mark. A mark with tags or a note stays: a key is pressed easily."""
+
+    def change(old: Mark) -> Mark | None:
+        if not old.marked:
+            return replace(old, marked=time.time_ns() // 1_000_000)
+        return old if old.tags or old.note else None
+
+    _change(config, [ref], change, 10.0, lambda _: None)
 
 
 def list_marks(config: Config, tags: Sequence[str] = ()) -> list[ListedMark]:
@@ -95,9 +98,15 @@ def list_marks(config: Config, tags: Sequence[str] = ()) -> list[ListedMark]:
 
 
 def marked_places(config: Config) -> set[tuple[str, int]]:
-    """Return the places of the turns that are marked."""
+    """Return the places of the turns that are marked, also in forks."""
     marks = read_consistently(config.store_dir, lambda store: store.snapshot().marks)
-    return {(mark.session, mark.number) for mark in marks if mark.turn}
+    turns = [mark for mark in marks if mark.turn]
+    places = {(mark.session, mark.number) for mark in turns}
+    reader = open_current_reader(config.store_dir) if turns else None
+    if reader is not None:
+        hits = reader.search(reader.with_turns([_key(mark.turn) for mark in turns]))
+        places |= {reader.place(hit.address) for hit in hits}
+    return places
 
 
 def tagged(config: Config, tags: Sequence[str]) -> Callable[[], Marked]:
@@ -184,11 +193,16 @@ def _target(config: Config, store: Store, rows: Sequence[Row], ref: str) -> Mark
 
 def _place_of(config: Config, turn: ObjectId) -> tuple[str, int]:
     reader = open_current_reader(config.store_dir)
-    hits = reader.search(reader.with_turns([int.from_bytes(turn[:7])])) if reader else []
+    hits = reader.search(reader.with_turns([_key(turn)])) if reader else []
     if reader is None or not hits:
         raise RefError(f"no session has the turn '@{turn.hex()[:12]}': pass SESSION:TURN")
     newest = max(hits, key=lambda hit: (hit.started, -hit.session_key))
     return reader.place(newest.address)
+
+
+def _key(turn: ObjectId) -> int:
+    """Return the key of a turn in the full-text index."""
+    return int.from_bytes(turn[:7])
 
 
 def _listed(marks: Iterable[Mark], rows: Sequence[Row]) -> list[ListedMark]:
