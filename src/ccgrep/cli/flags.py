@@ -380,8 +380,8 @@ _TABLE = (
         "Searches while you type and previews the selected turn, scrolled to the match. Enter "
         "prints the record line of the turn, so that pick can be part of a pipe. Ctrl-T switches "
         "between words and meaning, Ctrl-S marks the turn, or removes a mark without tags and "
-        "note, Ctrl-R resumes the session, Ctrl-Y copies SESSION:TURN, and Ctrl-O opens the session in the browser. Needs "
-        "fzf 0.35 or later.",
+        "note, Ctrl-R resumes the session, Ctrl-Y copies SESSION:TURN, and Ctrl-O opens the "
+        "session in the browser. Needs fzf 0.35 or later.",
         (
             Option(
                 ("--commands",),

@@ -76,7 +76,7 @@ def unmark(
 
 
 def toggle(config: Config, ref: str) -> None:
-    """Mark a turn, or remove its mark. A mark with tags or a note stays: a key is pressed easily."""
+    """Mark a turn, or remove a mark without tags and note: nobody loses text by one key."""
 
     def change(old: Mark) -> Mark | None:
         if not old.marked:
