@@ -140,6 +140,17 @@ def test_link_and_backup_stay(home: Home, old: ClaudeFile, tmp_path: Path) -> No
     assert target.exists() and old.path.is_symlink() and extra.path.exists()
 
 
+def test_hard_links_free_nothing(home: Home, old: ClaudeFile, tmp_path: Path) -> None:
+    os.link(old.path, tmp_path / "backup.jsonl")
+    (agent,) = home.projects.rglob("agent-a1b2c3d.jsonl")
+    size = agent.stat().st_size
+    assert home.json(*OLD, "--dry-run")["deletable_bytes"] == size
+    done = home.run(*OLD, "--yes")
+    assert set(states(done.stdout).values()) == {"deleted"}
+    assert "1 transcript with other hard links: this frees nothing\n" in done.stderr
+    assert home.run("restore", "aaaaaaaa").returncode == 0
+
+
 def test_asks_on_a_terminal_and_refuses_without_one(home: Home, old: ClaudeFile) -> None:
     done = home.run(*OLD)
     assert (done.returncode, done.stdout) == (2, "")

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep.config import Config
 from ccgrep.errors import StoreError, WriteError
@@ -39,6 +40,12 @@ class Candidate(Struct, frozen=True):
     state: PruneState
     sha256: str = ""
     stamp: tuple[int, int, int, int] = (0, 0, 0, 0)  # device, inode, size and mtime
+    is_linked: bool = False  # has another name, so that deleting this one frees nothing
+
+    @property
+    def freed(self) -> int:
+        """How many bytes it frees to delete the file."""
+        return 0 if self.is_linked else self.size
 
 
 def find_candidates(
@@ -118,13 +125,15 @@ def _verify(store: Store, session: str, file: SourceFile) -> Candidate:
         digest = sha256()
         while block := opened.read(_BLOCK):
             digest.update(block)
-        after = _stamp(os.fstat(opened.fileno()))
+        status = os.fstat(opened.fileno())
+        after = _stamp(status)
     state: PruneState = "deletable"
     if before != after:
         state = "changed"
     elif not _restores(store, file, after[2], digest.digest()):
         state = "not stored"
-    return Candidate(file.path, session, after[2], state, digest.hexdigest(), after)
+    is_linked = status.st_nlink > 1
+    return Candidate(file.path, session, after[2], state, digest.hexdigest(), after, is_linked)
 
 
 def _restores(store: Store, file: SourceFile, size: int, digest: bytes) -> bool:
@@ -153,7 +162,7 @@ def _delete(store: Store, one: Candidate, file: SourceFile | None) -> Candidate:
         fsio.remove(one.path)
     except WriteError:
         return Candidate(one.path, one.session, one.size, "not deleted")
-    return Candidate(one.path, one.session, one.size, "deleted", one.sha256, one.stamp)
+    return replace(now, state="deleted")
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:

@@ -64,10 +64,13 @@ def _print(found: list[Candidate], arguments: SimpleNamespace, context: Context)
         return
     context.write_lines(candidate_lines(found))
     states: Counter[str] = Counter(one.state for one in found)
-    sizes = sum(one.size for one in found if one.state in ("deletable", "deleted"))
-    count = states["deletable"] + states["deleted"]
+    chosen = [one for one in found if one.state in ("deletable", "deleted")]
+    sizes = sum(one.freed for one in chosen)
+    count = len(chosen)
     verb = "can be deleted, which frees" if arguments.dry_run else "deleted, which freed"
     context.warn(f"{pluralize(count, 'transcript')} {verb} {byte_size(sizes)}")
+    if linked := sum(one.is_linked for one in chosen):
+        context.warn(f"{pluralize(linked, 'transcript')} with other hard links: this frees nothing")
     for line in kept_lines(states):
         context.warn(line)
 
@@ -75,7 +78,7 @@ def _print(found: list[Candidate], arguments: SimpleNamespace, context: Context)
 def _is_confirmed(chosen: list[Candidate], context: Context) -> bool:
     if not sys.stdin.isatty() or not context.is_error_terminal:
         raise UsageError("prune asks before it deletes: use --yes, or --dry-run to look first")
-    size = byte_size(sum(one.size for one in chosen))
+    size = byte_size(sum(one.freed for one in chosen))
     sys.stderr.write(
         f"Delete {pluralize(len(chosen), 'transcript')} ({size})? The store has every byte; "
         "`ccgrep restore` writes them back. [y/N] "
