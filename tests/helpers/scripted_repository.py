@@ -2,7 +2,7 @@
 
 `run_at_random` sets the traps that real repositories have: commits by hand of what an agent wrote,
 edits by hand between, discarded work, `--amend`, rebase, squash, cherry-pick, merges and reverts. A
-second agent repeats discarded work, and another one commits at the same time.
+second agent repeats discarded work, and agents and the person commit at the same time.
 """
 
 import os
@@ -215,6 +215,18 @@ class ScriptedRepository:
         self.commit_by_agent(is_quiet=True)
         self.answer()
 
+    def commit_by_hand_meanwhile(self, name: str) -> None:
+        """Let the person commit during a turn, with a subject that the agent's begins with."""
+        self.ask(f"change {name}, while I take notes")
+        subject = self._subject()
+        self.write("docs/notes.md", self.new_lines(4))
+        self.git("add", "docs/notes.md")
+        self.git("commit", "-q", "-m", subject.partition(" number")[0])
+        self._credit(subject.partition(" number")[0], set())
+        self.edit(name)
+        self.commit_by_agent(subject, is_quiet=self._random.random() < 0.5)
+        self.answer()
+
     def amend(self, name: str) -> None:
         """Let a later turn of the agent add to its last commit."""
         self.ask(f"change {name} and commit")
@@ -324,9 +336,11 @@ class ScriptedRepository:
                 pass
 
     def _trap(self, name: str) -> None:
-        match self._random.randrange(6):
+        match self._random.randrange(7):
             case 0:
                 self.repeat_discarded()
+            case 6:
+                self.commit_by_hand_meanwhile(name)
             case 1:
                 self.commit_side_by_side(name)
             case 2:

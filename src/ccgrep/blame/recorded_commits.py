@@ -48,18 +48,32 @@ def quiet_commits(turn: Turn, subject: str) -> set[str]:
     return {
         hash
         for script, result in _committing_calls(turn)
-        if not _MESSAGE.search(script) or _unquote(subject) in _unquote(script)
+        if not _MESSAGE.search(script) or _has_subject(script, subject)
         for hash in _HASH.findall(result.text)
     }
 
 
 def mentions_subject(turn: Turn, subject: str) -> bool:
-    """Return whether a command that commits, or its output, has a subject."""
+    """Return whether a command that commits, or its output, has a whole subject."""
     return bool(subject) and any(
-        subject in text
+        _has_subject(text, subject)
         for script, result in _committing_calls(turn)
         for text in (script, result.text)
     )
+
+
+def _has_subject(text: str, subject: str) -> bool:
+    """Return whether a text has a subject that is not the beginning or the end of another one.
+
+    In a script it is between quotes, after `-m`, or a line of its own. git reports it after `]`.
+    """
+    if subject in text:
+        before, after = r"(?:^|[\"'\]=]|\s-\w*m)[ \t]*", r"[ \t]*(?:$|[\"';&|])"
+        if re.search(before + re.escape(subject) + after, text, re.MULTILINE):
+            return True
+    # A shell needs more quotes for a subject that has some.
+    is_quoted = _unquote(subject) != subject
+    return is_quoted and _unquote(subject) in _unquote(text)
 
 
 def _unquote(text: str) -> str:
