@@ -261,6 +261,52 @@ def test_notes_are_printed_and_written_on_request(
     assert [commit["note"] for commit in fields["commits"]] == [note]
 
 
+def test_settings_of_git_change_nothing(home: Home, repository: ScriptedRepository) -> None:
+    repository.ask("write the parser")
+    repository.edit("src/parse.py", 9)
+    repository.edit("src/other.py", 9)
+    repository.answer()
+    repository.commit_by_hand("Add a parser (#7)")
+    repository.agent.write()
+    home.index()
+    before = blamed(home, repository, "HEAD")
+    assert "(wrote 18 of 18 lines)" in before[0]
+    for name, value in (
+        ("color.ui", "always"),
+        ("diff.noprefix", "true"),
+        ("diff.mnemonicPrefix", "true"),
+        ("diff.interHunkContext", "50"),
+        ("diff.relative", "true"),
+        ("grep.patternType", "fixed"),
+        ("i18n.logOutputEncoding", "UTF-16"),
+        ("log.follow", "true"),
+        ("log.showRoot", "false"),
+    ):
+        repository.git("config", name, value)
+        assert blamed(home, repository, "HEAD") == before, name
+        assert blamed(home, repository, "#7") == before, name
+    done = home.run("blame", "--commit", "HEAD", cwd=repository.directory / "src")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_notes_are_not_pushed(home: Home, repository: ScriptedRepository) -> None:
+    repository.ask("fix the login")
+    repository.edit("src/auth.py")
+    repository.commit_by_agent("Fix the login test")
+    repository.answer()
+    repository.agent.write()
+    for name, value in (("user.name", "Sam"), ("user.email", "sam@example.org")):
+        repository.git("config", name, value)
+    home.index()
+    assert run(home, repository, "notes", "--write").returncode == 0
+    remote = home.directory / "remote.git"
+    repository.git("init", "-q", "--bare", "-b", "main", str(remote))
+    repository.git("remote", "add", "origin", str(remote))
+    repository.git("push", "-q", "--all", "origin")
+    repository.git("push", "-q", "--tags", "origin")
+    assert repository.git("ls-remote", "origin").split()[1::2] == ["HEAD", "refs/heads/main"]
+
+
 def test_subjects_and_repositories_are_untrusted(
     home: Home, repository: ScriptedRepository
 ) -> None:
@@ -290,14 +336,18 @@ def test_subjects_and_repositories_are_untrusted(
 def test_claims_are_right(home: Home, figure: Callable[[str], None]) -> None:
     """At least 95 % of the claimed turns made the commit, on repositories made at random."""
     right = claimed = known = 0
-    for seed in range(scale.of(3, 40)):
+    for seed in range(scale.of(4, 60)):
         own = Home(home.directory / str(seed))
         repository = ScriptedRepository(own, seed)
         repository.run_at_random(40)
         own.index()
         printed = run(own, repository, "notes", "-n0", "--json").stdout
         commits: list[dict[str, Any]] = json.loads(printed)["commits"]
-        claims = {(c["subject"], turn["turn"]) for c in commits for turn in c["turns"]}
+        claims = {
+            (commit["subject"], (turn["session_id"], turn["turn"]))
+            for commit in commits
+            for turn in commit["turns"]
+        }
         truth = {(subject, turn) for subject, turns in repository.made.items() for turn in turns}
         right += len(claims & truth)
         claimed += len(claims)

@@ -109,6 +109,26 @@ def test_pages_of_a_long_log_are_in_order_and_complete(home: Home) -> None:
     assert times == sorted(times, reverse=True)
 
 
+def test_log_of_words_has_what_a_search_in_time_order_has(home: Home) -> None:
+    """The log reads pages of the index, and the search ranks all matching turns."""
+    file = home.claude(1, name="aaaaaaaa-long")
+    words = ["cart", "login", "token"]
+    for number in range(700):
+        said = [word for bit, word in enumerate(words) if number >> bit & 1]
+        file.turn(f"prompt {' '.join(said)}", "the answer", "ls", "some output of the clock")
+        file.now_ms -= 4000 if number % 3 else 0
+    file.write()
+    home.index()
+    for query in ("cart", "cart login", '"cart token"', "clock token", "login.token", '"of the"'):
+        hits = home.run(query, "--all", "-n0", "--sort", "time").stdout.splitlines()
+        turns = [line.split(":")[1] for line in hits]
+        logged = home.run("log", query, "--format", "{turn}").stdout.split()
+        assert sorted(logged) == sorted(turns) and logged
+        assert home.run("log", query, "-n", "9", "--format", "{turn}").stdout.split() == logged[:9]
+    times = home.run("log", "cart", "--format", "{iso}").stdout.split()
+    assert times == sorted(times, reverse=True)
+
+
 def test_search_sorts_by_time(shop: Home) -> None:
     def found(*words: str) -> list[str]:
         done = shop.run("--subagents", "exclude", "--full-id", *words)

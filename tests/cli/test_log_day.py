@@ -96,7 +96,27 @@ def test_report_starts_yesterday_by_default(shop: Home) -> None:
     file.write()
     shown = shop.run("log", "--day").stdout
     assert "something new" in shown and "sum the cart" not in shown
-    assert shop.run("log", "--day", "--until", "2026-01-01").returncode == 1
+    none = shop.run("log", "--day", "--until", "2026-01-01")
+    assert (none.returncode, none.stderr) == (1, "ccgrep: no turn matches\n")
+
+
+def test_report_without_turns_since_yesterday_names_the_option(shop: Home) -> None:
+    none = shop.run("log", "--day")
+    assert (none.returncode, none.stdout) == (1, "")
+    assert none.stderr == "ccgrep: no turn since yesterday: use --since\n"
+
+
+def test_report_names_the_models_that_are_not_in_the_cost(home: Home) -> None:
+    file = home.claude(1)
+    for model in ("claude-haiku-4-5", "my-model"):
+        file.prompt("a")
+        file.answer("b", model=model, usage={"input_tokens": 1_000_000, "output_tokens": 0})
+    file.write()
+    home.index()
+    shown = home.run("log", "--day", *SINCE).stdout
+    assert "0 commits, $1.00 without my-model, which has no price\n" in shown
+    (day,) = home.json("log", "--day", *SINCE)["days"]
+    assert (day["usd"], day["unpriced"]) == (1.0, ["my-model"])
 
 
 def test_options_of_the_report_need_it(shop: Home) -> None:

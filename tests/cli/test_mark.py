@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ccgrep.ops.marks import marked_places, toggle
 from ccgrep.store.lock import WriterLock
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.terminal import on_terminal
@@ -41,8 +42,22 @@ def test_mark_adds_tags_and_unmark_removes_them(home: Home, login: ClaudeFile) -
     assert home.run("unmark", "aaaaaaaa:1", "login").stdout == "aaaaaaaa:1\ttodo\tcheck it\n"
     assert home.run("unmark", "bbbbbbbb").stdout == "bbbbbbbb\t-\t-\n"
     assert home.run("unmark", "bbbbbbbb").returncode == 1
-    assert home.run("unmark", "aaaaaaaa:1", "todo").returncode == 0
+    assert home.run("unmark", "aaaaaaaa:1", "todo").stdout == "aaaaaaaa:1\t-\tcheck it\n"
+    assert home.run("unmark", "aaaaaaaa:1").returncode == 0
     assert (home.run("mark").returncode, home.run("mark").stdout) == (1, "")
+
+
+def test_unmark_of_another_tag_changes_nothing(home: Home, login: ClaudeFile) -> None:
+    home.run("mark", "aaaaaaaa:0")
+    home.run("mark", "aaaaaaaa:1", "todo")
+    home.run("mark", "bbbbbbbb", "--note", "no tag")
+    before = home.run("mark").stdout
+    for ref in ("aaaaaaaa:0", "aaaaaaaa:1", "bbbbbbbb"):
+        done = home.run("unmark", ref, "typo")
+        assert (done.returncode, done.stdout) == (1, "")
+    assert home.run("mark").stdout == before
+    assert home.run("unmark", "aaaaaaaa:1", "todo", "typo").stdout == "aaaaaaaa:1\ttodo\t-\n"
+    assert len(home.run("mark").stdout.splitlines()) == 2
 
 
 def test_mark_as_json_and_from_a_pipe(home: Home, login: ClaudeFile) -> None:
@@ -72,18 +87,29 @@ def test_tag_limits_searches_lists_logs_and_counts(home: Home, login: ClaudeFile
     assert home.json("stats", "--tag", "todo", "--tag", "shop")["turns"] == 2
     missed = home.run("nowhere", "--tag", "todo")
     assert missed.stderr == "ccgrep: 0 of 1 turn that passes --tag matches\n"
-    unknown = home.run("login", "--tag", "nope")
-    assert (unknown.returncode, unknown.stderr) == (
-        1, "ccgrep: nothing has the tag 'nope': run `ccgrep mark` to list the marks\n",
-    )  # fmt: skip
+    for words in (["login"], ["list"], ["log"], ["log", "--day"]):
+        unknown = home.run(*words, "--tag", "nope")
+        assert (unknown.returncode, unknown.stdout, unknown.stderr) == (
+            1, "", "ccgrep: nothing has the tag 'nope': run `ccgrep mark` to list the marks\n",
+        )  # fmt: skip
 
 
 def test_mark_of_a_turn_holds_for_its_forks(home: Home, login: ClaudeFile) -> None:
     home.run("mark", "aaaaaaaa:0", "todo")
     sessions = home.json("list", "--tag", "todo")["sessions"]
     assert len(sessions) == 2
-    assert {one["id"]: one["is_marked"] for one in sessions}["aaaaaaaa-login"]
+    assert all(one["is_marked"] and one["tags"] == ["todo"] for one in sessions)
     assert len(tagged(home)) == 1
+
+
+def test_key_of_pick_removes_only_marks_without_text(home: Home, login: ClaudeFile) -> None:
+    home.run("mark", "aaaaaaaa:1", "--note", "keep me")
+    fork = next(id for id in home.rows() if id not in ("aaaaaaaa-login", "bbbbbbbb-cart"))
+    for ref, marked in (("aaaaaaaa:1", 1), ("aaaaaaaa:0", 2), (f"{fork}:0", 1), ("aaaaaaaa:1", 1)):
+        toggle(home.config, ref)
+        assert len(home.run("mark").stdout.splitlines()) == marked
+    toggle(home.config, "aaaaaaaa:0")
+    assert (fork, 0) in marked_places(home.config)
 
 
 def test_list_shows_a_star(home: Home, login: ClaudeFile) -> None:

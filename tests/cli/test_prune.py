@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ccgrep.errors import WriteError
 from ccgrep.ops import prune
+from ccgrep.store import fsio
+from tests.faults.injection import SEAMS, Fault, SavedHome, Seam, run, run_killed_at
+from tests.helpers import scale
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.terminal import run_on_terminal
 from tests.helpers.transcripts import ClaudeFile
@@ -136,6 +140,17 @@ def test_link_and_backup_stay(home: Home, old: ClaudeFile, tmp_path: Path) -> No
     assert target.exists() and old.path.is_symlink() and extra.path.exists()
 
 
+def test_hard_links_free_nothing(home: Home, old: ClaudeFile, tmp_path: Path) -> None:
+    os.link(old.path, tmp_path / "backup.jsonl")
+    (agent,) = home.projects.rglob("agent-a1b2c3d.jsonl")
+    size = agent.stat().st_size
+    assert home.json(*OLD, "--dry-run")["deletable_bytes"] == size
+    done = home.run(*OLD, "--yes")
+    assert set(states(done.stdout).values()) == {"deleted"}
+    assert "1 transcript with other hard links: this frees nothing\n" in done.stderr
+    assert home.run("restore", "aaaaaaaa").returncode == 0
+
+
 def test_asks_on_a_terminal_and_refuses_without_one(home: Home, old: ClaudeFile) -> None:
     done = home.run(*OLD)
     assert (done.returncode, done.stdout) == (2, "")
@@ -146,6 +161,38 @@ def test_asks_on_a_terminal_and_refuses_without_one(home: Home, old: ClaudeFile)
     assert old.path.exists()
     _, code = run_on_terminal(home, *OLD, setup=answer.replace("'n", "'y"))
     assert code == 0 and not old.path.exists()
+
+
+def test_transcript_that_cannot_be_deleted_stays(
+    home: Home, old: ClaudeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> None:
+        raise WriteError(f"cannot delete {path}")
+
+    found = prune.find_candidates(home.config, int(time.time() - 90 * DAY_S) * 1000)
+    monkeypatch.setattr(fsio, "remove", refuse)
+    assert {one.state for one in prune.prune(home.config, found, 1)} == {"not deleted"}
+    assert old.path.exists() and prune.list_pruned(home.config) == []
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_killed_prune_loses_no_byte(home: Home, old: ClaudeFile, seam: Seam) -> None:
+    """Whatever is gone can be restored, and is in the list."""
+    contents = {path: path.read_bytes() for path in home.projects.rglob("*.jsonl")}
+    saved = SavedHome(home)
+    counted = run(home, *OLD, "--yes", fault=Fault(seam))
+    assert counted.code == 0 and not old.path.exists()
+    for n in scale.some(range(1, counted.operations + 1), 4):
+        saved.restore()
+        run_killed_at(home, n, *OLD, "--yes", seam=seam)
+        gone = {path for path in contents if not path.exists()}
+        assert all(path.read_bytes() == contents[path] for path in contents.keys() - gone)
+        listed = {one["path"] for one in home.json("prune", "--list")["pruned"]}
+        assert {str(path) for path in gone} <= listed
+        if gone:
+            assert home.run("restore", "aaaaaaaa").returncode == 0
+        assert all(path.read_bytes() == content for path, content in contents.items())
+        assert home.run("fsck").returncode == 0
 
 
 def test_prune_without_an_age_is_an_error(home: Home) -> None:

@@ -110,6 +110,43 @@ def test_next_run_writes_only_what_changed(home: Home, tmp_path: Path) -> None:
     assert f"session/{file.id}.html" not in names(site)
 
 
+def test_new_title_changes_the_page(home: Home, tmp_path: Path) -> None:
+    claude, _ = fill(home)
+    site = tmp_path / "site"
+    export(home, site)
+    (path,) = home.projects.rglob(f"{claude}.jsonl")
+    title = {"type": "custom-title", "customTitle": "Zebras at last", "sessionId": claude}
+    with path.open("a") as file:
+        file.write(json.dumps(title) + "\n")
+    export(home, site)
+    assert "<h1>Zebras at last</h1>" in (site / "session" / f"{claude}.html").read_text()
+    assert "Zebras at last" in (site / "index.html").read_text()
+
+
+def test_pages_lead_back_and_subagents_are_not_on_the_front_page(
+    home: Home, tmp_path: Path
+) -> None:
+    main = home.claude(1, cwd="/home/sam/src/shop")
+    main.turn("why does the zebra test fail", "the clock")
+    agent = home.subagent(main, "agent-a1b2c3d")
+    agent.turn("look around", "nothing")
+    other = home.claude(2, cwd="/home/sam/old/shop", slug="-old")
+    other.turn("an older shop", "yes")
+    for file in (main, agent, other):
+        file.write()
+    home.index()
+    site = tmp_path / "site"
+    export(home, site)
+    front = (site / "index.html").read_text()
+    assert "agent-a1b2c3d.html" not in front
+    assert "/home/sam/src/shop" in front and "/home/sam/old/shop" in front
+    months = "".join(path.read_text() for path in site.glob("month/*.html"))
+    assert re.search(r'agent-a1b2c3d.html">look around</a>\s+<span[^>]*>[^<]*sub-agent', months)
+    page = (site / "session" / f"{main.id}.html").read_text()
+    assert '<a href="../index.html">All sessions</a>' in page
+    assert "All sessions" not in home.run("export", main.id, "--format", "html").stdout
+
+
 def test_site_of_some_sessions(home: Home, tmp_path: Path) -> None:
     claude, codex = fill(home)
     site = tmp_path / "site"

@@ -8,7 +8,7 @@ import pytest
 
 from ccgrep.errors import UsageError
 from ccgrep.stats import costs
-from ccgrep.stats.prices import find_price, list_prices, read_prices
+from ccgrep.stats.prices import Price, find_price, list_prices, read_prices
 from tests.helpers.homes import Home
 from tests.helpers.terminal import on_terminal
 from tests.helpers.transcripts import ClaudeFile
@@ -64,6 +64,26 @@ def test_message_above_the_bound_of_a_long_context_costs_more(home: Home) -> Non
     # The same tokens in one turn, but in two messages, are two short contexts.
     by_model = {row["model"]: row["usd"] for row in home.json("stats", "cost")["models"]}
     assert by_model == {"claude-sonnet-4-5": 0.21, "claude-sonnet-4-5[1m]": 0.412506}
+
+
+def test_prices_of_some_models_are_those_of_the_list() -> None:
+    """Dollars per million tokens: input, output, cache read, and cache writes."""
+    prices = list_prices()
+
+    def dollars(price: Price | None) -> list[float]:
+        assert price is not None
+        return [amount / MILLION for amount in price[:5]]
+
+    assert dollars(prices["claude-opus-5-5"]) == [4, 20, 0.2, 5, 8]
+    assert dollars(prices["claude-fable-5-1"]) == [10, 50, 0.25, 12.5, 20]
+    assert dollars(prices["claude-haiku-5-5"]) == [0.1, 0.5, 0.01, 0.125, 0.2]
+    assert dollars(prices["claude-haiku-5-5"].long) == [0.5, 2.5, 0.05, 0.625, 1]
+    assert dollars(prices["claude-3-haiku"]) == [0.25, 1.25, 0.03, 0.3, 0.5]
+    assert dollars(prices["gpt-6.1-sol"]) == [2, 10, 0.1, 2.5, 2.5]
+    assert dollars(prices["gpt-6.1-sol"].long) == [4, 15, 0.2, 5, 5]
+    assert dollars(prices["gpt-5.6-luna"]) == [0.2, 1.2, 0.02, 0.25, 0.25]
+    assert dollars(prices["gpt-5.4"].long) == [5, 22.5, 0.5, 5, 5]
+    assert dollars(prices["gpt-5-codex"]) == [1.25, 10, 0.125, 1.25, 1.25]
 
 
 def test_subagents_roll_up_and_forks_and_copies_count_once(home: Home) -> None:
@@ -128,6 +148,9 @@ def test_unknown_models_are_listed_and_not_guessed(home: Home) -> None:
     assert [line for line in lines if line.startswith("unpriced")] == [
         "unpriced\tclaude-opus-99\t-\t123\t4\t5\t6\t1"
     ]
+    assert "model\tclaude-opus-99\t-\t123\t4\t5\t6\t1" in lines
+    models = {row["model"]: row["usd"] for row in home.json("stats", "tokens")["models"]}
+    assert (models["claude-opus-99"], models["claude-haiku-4-5"]) == (None, 1.0)
     assert "No price   claude-opus-99: 138 tokens are not in the cost" in on_terminal(
         home, "stats", "cost", NO_COLOR="1"
     )

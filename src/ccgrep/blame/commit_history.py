@@ -17,7 +17,7 @@ from ccgrep.blame.git import Commit, Repository
 from ccgrep.blame.line_owners import LineOwners, distinctive_lines
 from ccgrep.blame.recorded_commits import (
     mentions_subject,
-    printed_hashes,
+    quiet_commits,
     recorded_commits,
 )
 
@@ -60,9 +60,8 @@ class CommitHistory:
             reported = (made.sha for made in recorded_commits(found.turn) if made.sha)
             if any(map(commit.sha.startswith, reported)):
                 return True
-            # `git commit -q && git log` prints hashes of older commits, too.
             return _contains(found, commit.committer_ms) and any(
-                map(commit.sha.startswith, printed_hashes(found.turn))
+                map(commit.sha.startswith, quiet_commits(found.turn, commit.subject))
             )
 
         return self._log.printing(prefixes, is_wanted)

@@ -18,7 +18,10 @@ class ChangedFile(Struct, frozen=True):
 
 
 class DayReport(Struct, frozen=True):
-    """A day in a project. `cost` is in trillionths of a dollar, or None if it is unknown."""
+    """A day in a project. `cost` is in trillionths of a dollar, or None if it is unknown.
+
+    `unpriced` are the models that are not in the cost, because they have no price.
+    """
 
     day: str
     project: str
@@ -27,6 +30,7 @@ class DayReport(Struct, frozen=True):
     commits: tuple[RecordedCommit, ...]
     agent_turns: int = 0  # of sub-agents
     cost: int | None = None
+    unpriced: tuple[str, ...] = ()
 
 
 def report_days(

@@ -18,10 +18,20 @@ _SAFE = (
     "-c", "core.hooksPath=/dev/null",
     "-c", "core.quotePath=false",
     "-c", "log.showSignature=false",
+    # What the user prefers must not change what is parsed here.
+    "-c", "diff.interHunkContext=0",
+    "-c", "diff.relative=false",
+    "-c", "grep.patternType=basic",
+    "-c", "i18n.logOutputEncoding=UTF-8",
+    "-c", "log.follow=false",
+    "-c", "log.showRoot=true",
 )  # fmt: skip
 _ENVIRONMENT = ("GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 _HEADER = "%x00%H%x00%at%x00%ct%x00%P%x00%s"
-_PATCH = ("-p", "-U0", "-M", "--no-color", "--no-ext-diff", "--no-textconv", "--full-index")
+_PATCH = (
+    *("-p", "-U0", "-M", "--no-color", "--no-ext-diff", "--no-textconv", "--full-index"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
+)
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _PULL_REQUEST = re.compile(r"(?:PR ?)?#(\d{1,9})", re.IGNORECASE)
 _NOTES_REF = "ccgrep"

@@ -43,7 +43,8 @@ class LineOwners(Generic[T]):
         for part in [part for part in self._parts if part in change.old and part not in change.new]:
             del self._parts[part]
         for line in new.keys() - old.keys():
-            self._lines.setdefault(line, owner)
+            # Whoever added it before: it is gone again, perhaps by `git checkout`.
+            self._lines[line] = owner
             if not change.is_whole_lines:
                 self._parts[line] = owner
 

@@ -14,6 +14,7 @@ _MESSAGE = re.compile(
     r"\bcommit\b[^\n]*?\s-[a-zA-Z]*m\s*"
     r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*([^\n]+)|\"([^\"\n]+)|'([^'\n]+))"
 )
+_QUOTES = str.maketrans("", "", "\\\"'")
 _HASH = re.compile(r"\b[0-9a-f]{7,40}\b")
 
 
@@ -38,18 +39,46 @@ def recorded_commits(turn: Turn) -> Iterator[RecordedCommit]:
                 yield RecordedCommit("", next(filter(None, groups)).strip())
 
 
+def quiet_commits(turn: Turn, subject: str) -> set[str]:
+    """Return what looks like the hash of a commit with this subject that git did not report.
+
+    `git commit -q && git log` prints the hashes of other commits, too, such as those that another
+    agent made meanwhile. So a message in the script has to be the commit's.
+    """
+    return {
+        hash
+        for script, result in _committing_calls(turn)
+        if not _MESSAGE.search(script) or _has_subject(script, subject)
+        for hash in _HASH.findall(result.text)
+    }
+
+
 def mentions_subject(turn: Turn, subject: str) -> bool:
-    """Return whether a command that commits, or its output, has a subject."""
+    """Return whether a command that commits, or its output, has a whole subject."""
     return bool(subject) and any(
-        subject in text
+        _has_subject(text, subject)
         for script, result in _committing_calls(turn)
         for text in (script, result.text)
     )
 
 
-def printed_hashes(turn: Turn) -> set[str]:
-    """Return what looks like a hash in the output of commands that commit."""
-    return {hash for _, result in _committing_calls(turn) for hash in _HASH.findall(result.text)}
+def _has_subject(text: str, subject: str) -> bool:
+    """Return whether a text has a subject that is not the beginning or the end of another one.
+
+    In a script it is between quotes, after `-m`, or a line of its own. git reports it after `]`.
+    """
+    if subject in text:
+        before, after = r"(?:^|[\"'\]=]|\s-\w*m)[ \t]*", r"[ \t]*(?:$|[\"';&|])"
+        if re.search(before + re.escape(subject) + after, text, re.MULTILINE):
+            return True
+    # A shell needs more quotes for a subject that has some.
+    is_quoted = _unquote(subject) != subject
+    return is_quoted and _unquote(subject) in _unquote(text)
+
+
+def _unquote(text: str) -> str:
+    """Return a text without what a shell needs to quote it."""
+    return text.translate(_QUOTES)
 
 
 def _committing_calls(turn: Turn) -> Iterator[tuple[str, ToolResult]]:

@@ -5,12 +5,10 @@ Importing this module imports numpy, for the costs.
 
 from types import SimpleNamespace
 
-from msgspec.structs import replace
-
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
-from ccgrep.ops.log import report_log
+from ccgrep.ops.log import add_costs, report_log
 from ccgrep.ops.stats import StatsRequest, make_report
 from ccgrep.output.day_report import day_fields, day_of, markdown_lines, report_lines
 from ccgrep.output.json_document import encode_document
@@ -24,7 +22,8 @@ def print_report(
 ) -> int:
     """Print what was done on each day, since yesterday unless the user says otherwise."""
     config = context.config()
-    if not arguments.since and not arguments.until:
+    is_default = not arguments.since and not arguments.until
+    if is_default:
         arguments.since = "yesterday"
     filters = parse_filters(arguments, context, config, documents="exclude")
     finish_refresh(refresh)
@@ -34,7 +33,9 @@ def print_report(
         costs, _ = make_report(request, Report.cost_by_day_and_project)
         # A pattern chooses turns that the tallies cannot tell.
         if not arguments.pattern:
-            reports = [replace(one, cost=costs.get((one.day, one.project), 0)) for one in reports]
+            reports = add_costs(reports, costs)
+    if not reports:
+        context.warn("no turn since yesterday: use --since" if is_default else "no turn matches")
     if arguments.json:
         context.write(encode_document(day_fields(reports)))
     elif arguments.markdown:

@@ -183,8 +183,8 @@ FILTERS = (
     ),
     Option(
         ("--subagents",),
-        "include or exclude sub-agents, or show only them. The default is include. A search ranks "
-        "sub-agents below other sessions.",
+        "include or exclude sub-agents, or show only them. The default is include; `log` excludes "
+        "them. A search ranks sub-agents below other sessions.",
         "WHICH",
         ("include", "only", "exclude"),
     ),
@@ -379,9 +379,9 @@ _TABLE = (
         "search interactively with fzf",
         "Searches while you type and previews the selected turn, scrolled to the match. Enter "
         "prints the record line of the turn, so that pick can be part of a pipe. Ctrl-T switches "
-        "between words and meaning, Ctrl-S marks the turn or removes its mark, Ctrl-R resumes the "
-        "session, Ctrl-Y copies SESSION:TURN, and Ctrl-O opens the session in the browser. Needs "
-        "fzf 0.35 or later.",
+        "between words and meaning, Ctrl-S marks the turn, or removes a mark without tags and "
+        "note, Ctrl-R resumes the session, Ctrl-Y copies SESSION:TURN, and Ctrl-O opens the "
+        "session in the browser. Needs fzf 0.35 or later.",
         (
             Option(
                 ("--commands",),
@@ -580,8 +580,9 @@ _TABLE = (
     Command(
         "unmark",
         "remove tags, or whole marks",
-        "Removes tags from a turn or a session. Without TAG, or if it has no other tags, removes "
-        "its mark with the note. Prints what is left of each mark, or what was removed.",
+        "Removes tags from a turn or a session. Without TAG, removes its mark with the note. A "
+        "mark that loses its last tag is removed, unless it has a note. Prints what is left of "
+        "each mark, or what was removed.",
         MARK_OPTIONS,
         (
             Argument(
@@ -595,7 +596,7 @@ _TABLE = (
             ("ccgrep unmark f8a5fac0:4 todo", "remove a tag"),
             ("ccgrep mark | grep -w auth | ccgrep unmark -", "remove all marks with the tag auth"),
         ),
-        exit_status=((0, "success"), (1, "nothing was marked")),
+        exit_status=((0, "success"), (1, "nothing had the mark or the tag")),
     ),
     Command(
         "brief",

@@ -3,6 +3,9 @@
 from hashlib import sha256
 from types import SimpleNamespace
 
+from msgspec.json import encode
+
+from ccgrep import __version__
 from ccgrep.cli.context import Context
 from ccgrep.cli.progress import shared_bar
 from ccgrep.config import Config
@@ -18,14 +21,15 @@ from ccgrep.output.site_search import SearchData
 from ccgrep.output.turn_parts import Include
 from ccgrep.search.request import Filters
 
-_FORMAT = 1  # Another number makes every page anew.
+_FORMAT = 2  # Another number makes every page anew.
 
 
 def export_site(arguments: SimpleNamespace, context: Context, config: Config) -> int:
     folder = SiteFolder(arguments.site, write_file)
     listed = _list(config, arguments.ref)
     include = Include(arguments.tools, arguments.thinking)
-    options = f"{_FORMAT} {include} {context.shows_secrets(arguments.no_redact)}"
+    # A newer version may know more secrets.
+    options = f"{_FORMAT} {__version__} {include} {context.shows_secrets(arguments.no_redact)}"
     search = SearchData()
     seen: set[ObjectId] = set()
     bar = shared_bar() if context.is_error_terminal else None
@@ -39,9 +43,10 @@ def export_site(arguments: SimpleNamespace, context: Context, config: Config) ->
         conversation = show(config, one.row.session.id)
         _add_words(search, conversation, seen)
         name = session_page(one.row.session.id)
-        key = sha256(f"{options} {one.row.manifest.hex()}".encode()).hexdigest()
+        key = sha256(options.encode() + one.row.manifest + encode(one.row.session)).hexdigest()
         if not folder.keep(name, key):
-            folder.write(name, key, "\n".join(html_lines([conversation], include, read)))
+            page = html_lines([conversation], include, read, home="../index.html")
+            folder.write(name, key, "\n".join(page))
     if bar is not None:
         bar.close()
     for name, text in (*site_pages([one.row.session for one in listed]), *search.files()):
@@ -74,4 +79,4 @@ def _add_words(search: SearchData, conversation: Conversation, seen: set[ObjectI
         if placed.turn is not None and placed.entry.turn not in seen:
             seen.add(placed.entry.turn)
             texts = [placed.turn.prompt, *placed.turn.assistant_texts()]
-            search.add_turn(placed.number, "\n".join(texts))
+            search.add_turn(placed.number, texts)

@@ -1,14 +1,16 @@
 """Lists sessions."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep import refs
 from ccgrep.config import Config
 from ccgrep.errors import NotFoundError
 from ccgrep.search.filters import passes_documents
-from ccgrep.search.index_opener import open_index, open_without_index
+from ccgrep.search.index_opener import open_current_reader, open_index, open_without_index
 from ccgrep.search.request import Filters
 from ccgrep.search.searcher import Searcher
 from ccgrep.store.lifecycle import read_consistently
@@ -48,7 +50,7 @@ def list_sessions(
     or of trees; 0 means no limit.
     """
     rows, marks = read_consistently(config.store_dir, _read_sessions)
-    tags = tags_by_session(marks)
+    tags = _tags_by_session(config, marks)
     short = refs.short_ids(row.session.id for row in rows)
     passing = _passing_sessions(config, filters)
     listed = [
@@ -86,6 +88,19 @@ def list_sessions(
 def _read_sessions(store: Store) -> tuple[list[Row], tuple[Mark, ...]]:
     snapshot = store.snapshot()
     return list(store.rows(snapshot)), snapshot.marks
+
+
+def _tags_by_session(config: Config, marks: Sequence[Mark]) -> dict[str, tuple[str, ...]]:
+    """Return the tags of the marked sessions. A mark of a turn is one of every fork that has it."""
+    turns = {int.from_bytes(mark.turn[:7]): mark for mark in marks if mark.turn}
+    reader = open_current_reader(config.store_dir) if turns else None
+    if reader is None:
+        return tags_by_session(marks)
+    elsewhere = [
+        replace(turns[hit.object_key], session=reader.place(hit.address)[0])
+        for hit in reader.search(reader.with_turns([*turns]))
+    ]
+    return tags_by_session([*marks, *elsewhere])
 
 
 def _passing_sessions(config: Config, filters: Filters) -> set[str] | None:

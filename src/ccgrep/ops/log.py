@@ -1,6 +1,11 @@
 """The log verb: the turns in time order, and a report of each day."""
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ccgrep.blame.day_report import DayReport, report_days
 from ccgrep.config import Config
@@ -12,6 +17,9 @@ from ccgrep.search.searcher import Searcher
 from ccgrep.search.turn_log import LoggedTurn, log_turns
 from ccgrep.search.turn_reader import TurnReader
 from ccgrep.store.lifecycle import open_store
+
+if TYPE_CHECKING:
+    from ccgrep.stats.report import DayCost  # imports numpy
 
 
 def read_log(
@@ -31,6 +39,17 @@ def report_log(
     worked = log_turns(searcher, texts, filters._replace(subagents="include"), pattern)
     reader = TurnReader(open_store(config.store_dir), find_key=texts.turn_key)
     return list(report_days(asked, worked, reader, day_of))
+
+
+def add_costs(
+    reports: Iterable[DayReport], costs: Mapping[tuple[str, str], DayCost]
+) -> list[DayReport]:
+    """Return the reports with what each day cost in its project."""
+    spent = ((one, costs.get((one.day, one.project))) for one in reports)
+    return [
+        replace(one, cost=own.cost if own else 0, unpriced=own.unpriced if own else ())
+        for one, own in spent
+    ]
 
 
 def _open(config: Config) -> tuple[Searcher, TextReader]:

@@ -63,21 +63,27 @@ def unmark(
     wait_s: float = 10.0,
     warn: Warn = lambda _: None,
 ) -> list[ListedMark]:
-    """Remove tags from what the REFs name, or the whole mark without tags. Return what was so."""
+    """Remove tags from what the REFs name, or whole marks. Return what changed.
+
+    Without its last tag, a mark goes, too, unless it has a note.
+    """
 
     def change(old: Mark) -> Mark | None:
         left = tuple(tag for tag in old.tags if tag not in tags)
-        return replace(old, tags=left) if tags and left else None
+        return replace(old, tags=left) if tags and (left or old.note) else None
 
-    return _change(config, refs, change, wait_s, warn, is_removal=True)
+    return _change(config, refs, change, wait_s, warn, removed=frozenset(tags))
 
 
 def toggle(config: Config, ref: str) -> None:
-    """Mark a turn, or remove its mark."""
-    store = open_store(config.store_dir)
-    target = _target(config, store, list(store.rows()), ref)
-    known = any(_is_same(target, other) for other in store.snapshot().marks)
-    _change(config, [ref], (lambda _: None) if known else (lambda new: new), 10.0, lambda _: None)
+    """Mark a turn, or remove a mark without tags and note: nobody loses text by one key."""
+
+    def change(old: Mark) -> Mark | None:
+        if not old.marked:
+            return replace(old, marked=time.time_ns() // 1_000_000)
+        return old if old.tags or old.note else None
+
+    _change(config, [ref], change, 10.0, lambda _: None)
 
 
 def list_marks(config: Config, tags: Sequence[str] = ()) -> list[ListedMark]:
@@ -92,9 +98,15 @@ def list_marks(config: Config, tags: Sequence[str] = ()) -> list[ListedMark]:
 
 
 def marked_places(config: Config) -> set[tuple[str, int]]:
-    """Return the places of the turns that are marked."""
+    """Return the places of the turns that are marked, also in forks."""
     marks = read_consistently(config.store_dir, lambda store: store.snapshot().marks)
-    return {(mark.session, mark.number) for mark in marks if mark.turn}
+    turns = [mark for mark in marks if mark.turn]
+    places = {(mark.session, mark.number) for mark in turns}
+    reader = open_current_reader(config.store_dir) if turns else None
+    if reader is not None:
+        hits = reader.search(reader.with_turns([_key(mark.turn) for mark in turns]))
+        places |= {reader.place(hit.address) for hit in hits}
+    return places
 
 
 def tagged(config: Config, tags: Sequence[str]) -> Callable[[], Marked]:
@@ -128,9 +140,12 @@ def _change(
     change: Callable[[Mark], Mark | None],
     wait_s: float,
     warn: Warn,
-    is_removal: bool = False,
+    removed: frozenset[str] | None = None,
 ) -> list[ListedMark]:
-    """Replace the marks of what the REFs name, and return the new ones, or those removed."""
+    """Replace the marks of what the REFs name, and return the new ones, or those removed.
+
+    With `removed`, only marks that have one of these tags change; if it is empty, all do.
+    """
     store = open_store(config.store_dir)
     changed: list[Mark] = []
     with store.lock(wait_s, warn):
@@ -140,7 +155,7 @@ def _change(
             marks = list(commit.snapshot.marks)
             for target in targets:
                 known = next((mark for mark in marks if _is_same(mark, target)), None)
-                if known is None and is_removal:
+                if removed is not None and not _can_lose(known, removed):
                     continue
                 new = change(known or target)
                 marks = [mark for mark in marks if mark is not known]
@@ -151,6 +166,11 @@ def _change(
             commit.commit(time.time_ns() // 1_000_000, marks=tuple(marks))
         sync(store)
     return _listed(changed, rows)
+
+
+def _can_lose(mark: Mark | None, tags: frozenset[str]) -> bool:
+    """Return whether a mark has one of these tags; without tags, whether there is a mark."""
+    return mark is not None and (not tags or not tags.isdisjoint(mark.tags))
 
 
 def _is_same(mark: Mark, other: Mark) -> bool:
@@ -173,11 +193,16 @@ def _target(config: Config, store: Store, rows: Sequence[Row], ref: str) -> Mark
 
 def _place_of(config: Config, turn: ObjectId) -> tuple[str, int]:
     reader = open_current_reader(config.store_dir)
-    hits = reader.search(reader.with_turns([int.from_bytes(turn[:7])])) if reader else []
+    hits = reader.search(reader.with_turns([_key(turn)])) if reader else []
     if reader is None or not hits:
         raise RefError(f"no session has the turn '@{turn.hex()[:12]}': pass SESSION:TURN")
     newest = max(hits, key=lambda hit: (hit.started, -hit.session_key))
     return reader.place(newest.address)
+
+
+def _key(turn: ObjectId) -> int:
+    """Return the key of a turn in the full-text index."""
+    return int.from_bytes(turn[:7])
 
 
 def _listed(marks: Iterable[Mark], rows: Sequence[Row]) -> list[ListedMark]:

@@ -8,13 +8,16 @@ those of a backup that `index --root` read.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep.config import Config
-from ccgrep.errors import StoreError
+from ccgrep.errors import StoreError, WriteError
 from ccgrep.sources.files import open_side_file
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import open_store, read_consistently
 from ccgrep.store.manifest import SourceFile
@@ -24,7 +27,8 @@ from ccgrep.store.store import Store
 
 _AGENTS = ("claude_code", "codex")
 _BLOCK = 1024 * 1024
-PruneState = Literal["deletable", "deleted", "not stored", "changed", "unreadable"]
+_GROUP = 100
+PruneState = Literal["deletable", "deleted", "not stored", "changed", "unreadable", "not deleted"]
 
 
 class Candidate(Struct, frozen=True):
@@ -36,19 +40,23 @@ class Candidate(Struct, frozen=True):
     state: PruneState
     sha256: str = ""
     stamp: tuple[int, int, int, int] = (0, 0, 0, 0)  # device, inode, size and mtime
+    is_linked: bool = False  # has another name, so that deleting this one frees nothing
+
+    @property
+    def freed(self) -> int:
+        """How many bytes it frees to delete the file."""
+        return 0 if self.is_linked else self.size
 
 
 def find_candidates(
-    config: Config, before_ms: int, on_file: Callable[[int, int], None] = lambda *_: None
+    config: Config, before_ms: int, on_step: OnStep = ignore_steps
 ) -> list[Candidate]:
     """Return the transcripts that did not change since `before_ms`, each one verified."""
 
     def find(store: Store) -> list[Candidate]:
         files = list(_old_files(config, store, before_ms))
-        found = []
-        for number, (session, file) in enumerate(files):
-            on_file(number, len(files))
-            found.append(_verify(store, session, file))
+        counted = count_steps(files, "transcripts verified", len(files), on_step)
+        found = [_verify(store, session, file) for session, file in counted]
         return sorted(found, key=lambda one: one.path)
 
     return read_consistently(config.store_dir, find)
@@ -60,19 +68,28 @@ def prune(
     now_ms: int,
     wait_s: float = 10.0,
     warn: Callable[[str], None] = lambda _: None,
+    on_step: OnStep = ignore_steps,
 ) -> list[Candidate]:
     """Delete the deletable transcripts, each verified once more just before."""
     chosen = [one for one in candidates if one.state == "deletable"]
     store = open_store(config.store_dir)
+    done: list[Candidate] = []
     with store.lock(wait_s, warn):
         listed = read_pruned(store)
         files = {(row.session.id, file.path): file for row in store.rows() for file in row.files}
-        entries = [PrunedFile(now_ms, o.session, o.size, o.sha256, o.path) for o in chosen]
-        write_pruned(store, [*listed, *entries])  # First, so that nothing is deleted silently.
-        done = [_delete(store, one, files.get((one.session, one.path))) for one in chosen]
-        kept = [entry for entry, one in zip(entries, done, strict=True) if one.state == "deleted"]
-        if len(kept) < len(entries):
-            write_pruned(store, [*listed, *kept])
+        counted = count_steps(chosen, "transcripts deleted", len(chosen), on_step)
+        while group := list(islice(counted, _GROUP)):
+            # The list comes first, so that nothing is deleted silently. A group is small, so that
+            # after a crash the list has few transcripts that are still there.
+            entries = [PrunedFile(now_ms, o.session, o.size, o.sha256, o.path) for o in group]
+            write_pruned(store, [*listed, *entries])
+            tried = [_delete(store, one, files.get((one.session, one.path))) for one in group]
+            pairs = zip(entries, tried, strict=True)
+            kept = [entry for entry, one in pairs if one.state == "deleted"]
+            listed += kept
+            done += tried
+            if len(kept) < len(entries):
+                write_pruned(store, listed)
     return done
 
 
@@ -108,13 +125,15 @@ def _verify(store: Store, session: str, file: SourceFile) -> Candidate:
         digest = sha256()
         while block := opened.read(_BLOCK):
             digest.update(block)
-        after = _stamp(os.fstat(opened.fileno()))
+        status = os.fstat(opened.fileno())
+        after = _stamp(status)
     state: PruneState = "deletable"
     if before != after:
         state = "changed"
     elif not _restores(store, file, after[2], digest.digest()):
         state = "not stored"
-    return Candidate(file.path, session, after[2], state, digest.hexdigest(), after)
+    is_linked = status.st_nlink > 1
+    return Candidate(file.path, session, after[2], state, digest.hexdigest(), after, is_linked)
 
 
 def _restores(store: Store, file: SourceFile, size: int, digest: bytes) -> bool:
@@ -139,8 +158,11 @@ def _delete(store: Store, one: Candidate, file: SourceFile | None) -> Candidate:
         return Candidate(one.path, one.session, one.size, state)
     if not os.path.exists(one.path) or _stamp(os.lstat(one.path)) != now.stamp:
         return Candidate(one.path, one.session, one.size, "changed")
-    fsio.remove(one.path)
-    return Candidate(one.path, one.session, one.size, "deleted", one.sha256, one.stamp)
+    try:
+        fsio.remove(one.path)
+    except WriteError:
+        return Candidate(one.path, one.session, one.size, "not deleted")
+    return replace(now, state="deleted")
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:

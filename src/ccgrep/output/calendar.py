@@ -11,6 +11,7 @@ _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _SHADES = "·░▒▓█"
 _LABELS = ("Mon", "", "Wed", "", "Fri", "", "")
 _LABEL_COLUMNS = 6
+_LABEL_WEEKS = 4  # as wide as the name of a month and a space
 _MAX_WEEKS = 53
 
 
@@ -23,7 +24,7 @@ class Cell(NamedTuple):
 
 
 class Week(NamedTuple):
-    """Seven cells, None beyond the first and last day, and the month that begins in them."""
+    """Seven cells, None beyond the first and last day, and the name of a month above them."""
 
     cells: tuple[Cell | None, ...]
     month: str
@@ -45,7 +46,16 @@ def layout(values: Mapping[str, int], weeks: int) -> list[Week]:
         starts = next((day for day in week if day.day == 1), None)
         found.append(Week(cells, _MONTHS[starts.month - 1] if starts else ""))
         monday += timedelta(days=7)
-    return found
+    return _name_first_month(found)
+
+
+def _name_first_month(weeks: list[Week]) -> list[Week]:
+    """Return the weeks with the month of the first one, unless the next month leaves no room."""
+    if any(week.month for week in weeks[:_LABEL_WEEKS]):
+        return weeks
+    first = next(cell for cell in weeks[0].cells if cell is not None)
+    month = _MONTHS[int(first.day[5:7]) - 1]
+    return [weeks[0]._replace(month=month), *weeks[1:]]
 
 
 def _cell(day: date, values: Mapping[str, int], most: int) -> Cell:
@@ -71,6 +81,7 @@ def heat_map(title: str, values: Mapping[str, int], width: int, style: Style) ->
 def _month_line(weeks: list[Week]) -> str:
     line = ""
     for at, week in enumerate(weeks):
-        if week.month and len(line) < max(at, 1) and at + len(week.month) <= len(weeks):
+        fits = not at or at + len(week.month) <= len(weeks)
+        if week.month and len(line) < max(at, 1) and fits:
             line = line.ljust(at) + week.month
     return line

@@ -44,10 +44,14 @@ def html_lines(
     include: Include,
     read: ReadBlob = lambda _: None,
     on_step: OnStep = ignore_steps,
+    home: str = "",
 ) -> Iterator[str]:
+    """Yield the page. `home` is the page of a site to which it links."""
     titles = [_title(conversation) for conversation in conversations]
     yield from page_head(titles[0] if len(titles) == 1 else f"{len(titles)} conversations")
     yield "<body><main>"
+    if home:
+        yield f'<p><a href="{home}">All sessions</a></p>'
     if len(conversations) > 1:
         yield from _contents("Conversations", ((f"s{at}", t) for at, t in enumerate(titles)))
     for at, conversation in enumerate(conversations):

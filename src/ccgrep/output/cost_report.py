@@ -8,7 +8,7 @@ from typing import Any
 
 from ccgrep.output.formatting import format_usd, pluralize
 from ccgrep.output.json_document import coverage_fields
-from ccgrep.output.stats_charts import Bar, chart, format_tokens, short
+from ccgrep.output.stats_charts import Bar, chart, format_tokens, short, usd_text
 from ccgrep.output.stats_json import limit_rows, spent_fields, to_usd
 from ccgrep.output.style import Style
 from ccgrep.paths import last_name
@@ -51,7 +51,7 @@ def _bar(dimension: Dimension, spent: Spent) -> Bar:
     is_counted = dimension == "model" and not any(spent.tokens[:4])
     name = spent.name or ("counted by clients" if is_counted else "")
     # A bar must not be negative.
-    return Bar(name, max(spent.cost // _CENT, 0), f"{where}{tokens}", f"${format_usd(spent.cost)}")
+    return Bar(name, max(spent.cost // _CENT, 0), f"{where}{tokens}", usd_text(spent))
 
 
 def _budget_text(cost: int, budget: int) -> str:
@@ -71,14 +71,15 @@ def lines(report: TokenReport, limit: int, budget: int | None) -> Iterator[str]:
         amounts = (clients.filled, clients.counted, clients.ours)
         yield "\t".join(("clients", "-", *map(format_usd, amounts), str(clients.sessions)))
     for spent in report.unpriced:
-        yield "\t".join(("unpriced", one_line(spent.name) or "-", "-", *map(str, spent.tokens)))
+        yield _line("unpriced", spent)
     for dimension, rows in report.by.items():
         yield from (_line(dimension, spent) for spent in limit_rows(dimension, rows, limit))
 
 
 def _line(kind: str, spent: Spent) -> str:
     name = one_line(spent.name) or "-"
-    return "\t".join((kind, name, format_usd(spent.cost), *map(str, spent.tokens)))
+    usd = format_usd(spent.cost) if spent.is_priced else "-"
+    return "\t".join((kind, name, usd, *map(str, spent.tokens)))
 
 
 def cost_fields(

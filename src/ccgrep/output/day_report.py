@@ -82,6 +82,7 @@ def day_fields(reports: Iterable[DayReport]) -> dict[str, Any]:
                 "files": [{"path": f.path, "actions": f.actions} for f in report.files],
                 "commits": [c._asdict() for c in report.commits],
                 "usd": to_usd(report.cost) if report.cost is not None else None,
+                "unpriced": report.unpriced,
             }
             for report in reports
         ]
@@ -95,8 +96,13 @@ def _facts(report: DayReport) -> str:
     facts.append(f"{pluralize(len(report.files), 'file')} changed")
     facts.append(pluralize(len(report.commits), "commit"))
     if report.cost is not None:
-        facts.append(f"${format_usd(report.cost)}")
+        facts.append(_price(report.cost, report.unpriced))
     return ", ".join(facts)
+
+
+def _price(cost: int, unpriced: Sequence[str]) -> str:
+    names = ", ".join(one_line(model) or "an unknown model" for model in unpriced)
+    return f"${format_usd(cost)}" + (f" without {names}, which has no price" if names else "")
 
 
 def _files(report: DayReport) -> Iterator[tuple[str, str]]:

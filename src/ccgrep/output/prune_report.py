@@ -12,6 +12,7 @@ _REASONS = {
     "not stored": "the store does not have every byte: run `ccgrep index`",
     "changed": "changed meanwhile",
     "unreadable": "cannot be read",
+    "not deleted": "cannot be deleted: see who may write to its directory",
 }
 
 
@@ -30,10 +31,10 @@ def kept_lines(states: Mapping[str, int]) -> Iterator[str]:
 
 def candidate_fields(found: Iterable[Candidate]) -> dict[str, Any]:
     files = list(found)
-    freed = sum(one.size for one in files if one.state == "deleted")
+    freed = sum(one.freed for one in files if one.state == "deleted")
     return {
         "freed_bytes": freed,
-        "deletable_bytes": sum(one.size for one in files if one.state == "deletable"),
+        "deletable_bytes": sum(one.freed for one in files if one.state == "deletable"),
         "files": [
             {
                 "path": one.path,

@@ -36,12 +36,13 @@ class SearchData:
     def add_session(self, id: str, title: str, project: str, day: str) -> None:
         self._sessions.append((id, one_line(title), one_line(project), day))
 
-    def add_turn(self, number: int, text: str) -> None:
-        """Add a turn of the session that was added last."""
-        redacted = redact(text)
+    def add_turn(self, number: int, texts: Sequence[str]) -> None:
+        """Add a turn of the session that was added last: its prompt, then the answers."""
+        redacted = redact("\n".join(texts))
         for word in sorted(set(split_words(redacted))):
             self._words[word].append(len(self._turns))
-        excerpt = clip(one_line(redacted), _EXCERPT_COLUMNS)
+        parts = (one_line(redact(text)).strip() for text in texts)
+        excerpt = clip(" — ".join(filter(None, parts)), _EXCERPT_COLUMNS)
         self._turns.append((len(self._sessions) - 1, number, excerpt))
 
     def files(self) -> Iterator[tuple[str, str]]:

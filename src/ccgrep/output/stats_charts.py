@@ -7,7 +7,7 @@ from ccgrep.output.calendar import heat_map
 from ccgrep.output.formatting import format_usd, local_time, pluralize
 from ccgrep.output.stats_json import limit_rows, rate
 from ccgrep.output.style import Style
-from ccgrep.stats.report import BashUse, Group, Overview, TokenReport, Tokens, ToolUse
+from ccgrep.stats.report import BashUse, Group, Overview, Spent, TokenReport, Tokens, ToolUse
 from ccgrep.stats.suggest import HIGH_USES, MEDIUM_USES, Reviewed, Suggestions
 from ccgrep.text import clip, columns, one_line
 
@@ -137,6 +137,10 @@ def bash(uses: tuple[BashUse, ...], limit: int, width: int, style: Style) -> Ite
     yield from chart("Commands (uses)", bars, width, style)
 
 
+def usd_text(spent: Spent) -> str:
+    return f"${format_usd(spent.cost)}" if spent.is_priced else "no price"
+
+
 def tokens(report: TokenReport, limit: int, width: int, style: Style) -> Iterator[str]:
     yield f"Tokens     {format_tokens(report.total.tokens)}"
     yield f"Messages   {report.total.tokens.messages:,}"
@@ -147,7 +151,7 @@ def tokens(report: TokenReport, limit: int, width: int, style: Style) -> Iterato
             Bar(
                 spent.name,
                 sum(spent.tokens[:4]),
-                f"{short(spent.tokens.output)} out, ${format_usd(spent.cost)}",
+                f"{short(spent.tokens.output)} out, {usd_text(spent)}",
             )
             for spent in visible
         ]

@@ -80,7 +80,8 @@ def tokens(report: TokenReport, coverage: Coverage, limit: int) -> dict[str, Any
 
 
 def spent_fields(spent: Spent) -> dict[str, Any]:
-    return {**spent.tokens._asdict(), "usd": to_usd(spent.cost)}
+    usd = to_usd(spent.cost) if spent.is_priced else None
+    return {**spent.tokens._asdict(), "usd": usd}
 
 
 def to_usd(cost: int) -> float:

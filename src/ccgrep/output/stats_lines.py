@@ -39,7 +39,8 @@ def tokens(report: TokenReport, limit: int) -> Iterator[str]:
     yield _line("total", "", *report.total.tokens, format_usd(report.total.cost))
     for dimension, rows in report.by.items():
         for spent in limit_rows(dimension, rows, limit):
-            yield _line(dimension, spent.name, *spent.tokens, format_usd(spent.cost))
+            usd = format_usd(spent.cost) if spent.is_priced else "-"
+            yield _line(dimension, spent.name, *spent.tokens, usd)
 
 
 def suggestions(report: Suggestions, reviewed: Iterable[Reviewed]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from transcripts is escaped here.
 import base64
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from html import escape
 
@@ -44,12 +44,11 @@ def page_lines(report: Overview, tokens: TokenReport, title: str) -> Iterator[st
     costs = [Column(s.name, max(s.cost // _CENT, 0), f"{s.name}: {_money(s.cost)}") for s in weeks]
     yield from _section("Cost", f"a week, list prices of {DATE}", columns(costs, _dollars))
     yield '<div class="pair">'
-    unpriced = {spent.name for spent in tokens.unpriced}
     by_model = [
         spent if spent.name or any(spent.tokens[:4]) else spent._replace(name="counted by clients")
         for spent in tokens.by["model"]
     ]
-    models = _spent_rows(by_model, unpriced)
+    models = _spent_rows(by_model)
     yield from _section("Models", "cost and tokens", bars(models))
     yield from _section("Projects by cost", "", bars(_spent_rows(tokens.by["project"])))
     yield from _section("Projects by turns", "", bars(_group_rows(report.projects)))
@@ -122,12 +121,12 @@ def _monday(week: str) -> date:
     return date.fromisocalendar(int(year), int(number), 1)
 
 
-def _spent_rows(rows: Sequence[Spent], unpriced: Collection[str] = ()) -> list[Column]:
+def _spent_rows(rows: Sequence[Spent]) -> list[Column]:
     return [
         Column(
             _name(spent.name),
             max(spent.cost // _CENT, 0),
-            f"{'no price' if spent.name in unpriced else _money(spent.cost)}, "
+            f"{_money(spent.cost) if spent.is_priced else 'no price'}, "
             f"{short(sum(spent.tokens[:4]))} tokens",
         )
         for spent in rows[:_MAX_ROWS]

@@ -13,6 +13,7 @@ _STEP, _CELL = 13, 10
 _LEFT, _TOP = 30, 18
 _WIDTH, _HEIGHT, _AXIS, _BOTTOM = 720, 180, 54, 22
 _LABEL, _MIN_LABEL = 60, 80
+_MIN_CALENDAR = 60
 
 
 class Column(NamedTuple):
@@ -27,7 +28,7 @@ def calendar(weeks: Sequence[Week]) -> Iterator[str]:
     """Yield a calendar with a square for each day."""
     if not weeks:
         return
-    width, height = _LEFT + _STEP * len(weeks), _TOP + _STEP * 7
+    width, height = max(_LEFT + _STEP * len(weeks), _MIN_CALENDAR), _TOP + _STEP * 7
     yield f'<div class="wide">{_svg("Turns a day", width, height, "calendar")}'
     for row, label in ((0, "Mon"), (2, "Wed"), (4, "Fri")):
         yield f'<text x="0" y="{_TOP + row * _STEP + 9}">{label}</text>'
@@ -50,7 +51,7 @@ def calendar(weeks: Sequence[Week]) -> Iterator[str]:
 
 
 def columns(values: Sequence[Column], label: Callable[[int], str]) -> Iterator[str]:
-    """Yield a chart with a column for each value, in order."""
+    """Yield a chart with a column for each value, in order. The axis is beside the newest one."""
     most = max((column.value for column in values), default=0)
     if not most:
         return
@@ -59,19 +60,19 @@ def columns(values: Sequence[Column], label: Callable[[int], str]) -> Iterator[s
     yield f'<div class="wide">{_svg("Values by week", _WIDTH, _HEIGHT, "columns")}'
     for part in range(3):
         y = 8 + (base - 8) * part // 2
-        yield f'<line x1="{_AXIS}" x2="{_WIDTH}" y1="{y}" y2="{y}"/>'
+        yield f'<line x1="0" x2="{plot}" y1="{y}" y2="{y}"/>'
         value = label(top * (2 - part) // 2)
-        yield f'<text class="y" x="{_AXIS - 6}" y="{y + 4}">{escape(value)}</text>'
+        yield f'<text x="{plot + 6}" y="{y + 4}">{escape(value)}</text>'
     last = -_MIN_LABEL
     for at, column in enumerate(values):
-        x, end = (_AXIS + plot * n // len(values) for n in (at, at + 1))
+        x, end = (plot * n // len(values) for n in (at, at + 1))
         width = max(min(end - x - 2, 40), 1)
         height = max((base - 8) * column.value // top, 1 if column.value else 0)
         yield (
             f'<rect x="{x + 1}" y="{base - height}" width="{width}" height="{height}" rx="1">'
             f"<title>{escape(column.text)}</title></rect>"
         )
-        if x - last >= _MIN_LABEL and x + _LABEL <= _WIDTH:
+        if x - last >= _MIN_LABEL and x + _LABEL <= plot:
             last = x
             yield f'<text x="{x + 1}" y="{_HEIGHT - 6}">{escape(column.name)}</text>'
     yield "</svg></div>"

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ccgrep.search.snippet import MatchFinder
     from ccgrep.search.store_scan import StoreScan
     from ccgrep.search.turn_reader import TurnReader
+    from ccgrep.search.word_candidates import CompleteTurns
     from ccgrep.semantic.embedding import EmbedProgress
 
 
@@ -251,6 +252,13 @@ class Searcher:
         from ccgrep.search.word_candidates import count_words  # noqa: PLC0415 - only without hits
 
         return count_words(self._texts, request)
+
+    def find_complete(self, request: Request) -> CompleteTurns | None:
+        """Return the turns that have all words of a request, or None if it has no words."""
+        assert isinstance(self._texts, TextReader)
+        from ccgrep.search.word_candidates import find_complete  # noqa: PLC0415 - only for the log
+
+        return find_complete(self._texts, request, self._field_text)
 
     def _scan(self, filters: Filters) -> StoreScan:
         from ccgrep.search.store_scan import StoreScan  # noqa: PLC0415 - only without an index

@@ -1,10 +1,11 @@
 """The turns of the history in time order, each once, at the most recent of its places.
 
-Without a pattern, turns are read from the full-text index in pages, so that the first ones come
-before the last ones are read.
+They are read from the full-text index in pages, so that the first ones come before the last ones
+are read. A pattern without words, such as `;`, is searched in the texts, all of them at once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -14,6 +15,7 @@ from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.search.searcher import Searcher
+from ccgrep.search.word_candidates import CompleteTurns
 
 _FIRST_PAGE = 500
 _MAX_PAGE = 64_000
@@ -35,24 +37,29 @@ def log_turns(
     searcher: Searcher, texts: TextReader, filters: Filters, pattern: str = "", limit: int = 0
 ) -> Iterator[LoggedTurn]:
     """Yield the turns that pass the filters and have all words of the pattern, newest first."""
-    if pattern:
-        request = Request((pattern,), "words", filters, limit=limit, order="time")
-        answer, _ = searcher.run(request._replace(needs_all_words=True))
+    request = Request((pattern,), "words", filters, limit=limit, needs_all_words=True)
+    matching = searcher.find_complete(request) if pattern else None
+    if pattern and matching is None:
+        answer, _ = searcher.run(request._replace(order="time"))
         yield from _logged(searcher, [(hit.place, hit.started) for hit in answer.hits])
         return
-    for page in _pages(texts, filters, limit):
+    for page in _pages(texts, filters, limit, matching):
         places = [(Place(*texts.place(hit.address)), hit.started) for hit in page]
         yield from _logged(searcher, places)
 
 
-def _pages(texts: TextReader, filters: Filters, limit: int) -> Iterator[list[DocumentHit]]:
+def _pages(
+    texts: TextReader, filters: Filters, limit: int, matching: CompleteTurns | None
+) -> Iterator[list[DocumentHit]]:
     """Yield the documents in order, each turn once.
 
     Documents that started together with the last of a page may go on in the next one. So they are
     left to it.
     """
     superseded = texts.term("kind", KINDS.index("superseded"))
-    query = filter_clauses(texts, filters).apply(texts.everything(), never=[superseded])
+    everything = CompleteTurns(texts.everything(), lambda _: True)
+    wanted, is_match = matching or everything
+    query = filter_clauses(texts, filters).apply(wanted, never=[superseded])
     size, seen = _FIRST_PAGE, set[int]()
     until: int | None = None
     while True:
@@ -61,8 +68,8 @@ def _pages(texts: TextReader, filters: Filters, limit: int) -> Iterator[list[Doc
         last = found[-1].started if found and not is_last else None
         page = [hit for hit in found if last is None or hit.started > last]
         if page or is_last:
-            kept = list(_each_once(sorted(page, key=_newest_first), seen))
-            yield kept[: limit - len(seen) + len(kept)] if limit else kept
+            each = _each_once(sorted(page, key=_newest_first), seen, is_match)
+            yield list(islice(each, limit - len(seen) if limit else None))
             until = last
         if is_last or (limit and len(seen) >= limit):
             return
@@ -73,9 +80,11 @@ def _before(texts: TextReader, query: Query, until: int | None) -> Query:
     return query if until is None else texts.combine(query, [texts.between(None, until)])
 
 
-def _each_once(documents: Iterable[DocumentHit], seen: set[int]) -> Iterator[DocumentHit]:
+def _each_once(
+    documents: Iterable[DocumentHit], seen: set[int], is_match: Callable[[DocumentHit], bool]
+) -> Iterator[DocumentHit]:
     for document in documents:
-        if document.object_key not in seen:
+        if document.object_key not in seen and is_match(document):
             seen.add(document.object_key)
             yield document
 

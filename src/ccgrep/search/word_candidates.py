@@ -4,12 +4,39 @@ from __future__ import annotations
 
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import TextReader
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.query import Requirement, content_units
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.word_search import WordSearch, parse_patterns
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ccgrep.fulltext.reader import Query
+    from ccgrep.search.word_search import LoadField
+
 _MAX_SCORED_TURNS = 1000
 _MAX_EXACT = 50  # more turns than this with the same names are not specific
+
+
+class CompleteTurns(NamedTuple):
+    """The turns that have all words: those of a query for which `is_match` is true."""
+
+    query: Query
+    is_match: Callable[[DocumentHit], bool]
+
+
+def find_complete(reader: TextReader, request: Request, load: LoadField) -> CompleteTurns | None:
+    """Return the turns that have all words of the request, or None if it has no words."""
+    queries = parse_patterns(reader, request)
+    if not queries:
+        return None
+    required = [Requirement(units, len(units)) for units in queries]
+    search = WordSearch(reader, request, load=load)
+    query = search.complete_query(required)
+    if not any(unit.is_phrase or unit.is_quoted for units in queries for unit in units):
+        return CompleteTurns(query, lambda _: True)
+    return CompleteTurns(query, lambda document: search.is_complete(document, required))
 
 
 def score_words(

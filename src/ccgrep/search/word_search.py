@@ -198,12 +198,27 @@ class WordSearch:
             return answer
         from ccgrep.search.every_place import find_every_place  # noqa: PLC0415 - only for JSON
 
-        # The last band has the hits of all others, but for those by their title in the first one.
-        ends = (self._bands[0], self._bands[-1])
-        bands = [self._reader.combine(band.query, [], band.never) for band in ends]
-        query = self.clauses.apply(self._reader.any_of(bands))
+        query = self.clauses.apply(self._query_of(self._bands))
         total, kept = find_every_place(self._reader, query, self.limit(ranked))
         return self.answer(answer.tier, kept)._replace(total=total)
+
+    def complete_query(self, required: list[Requirement]) -> Query:
+        """Return a query for the turns that have all words, if phrases are verified."""
+        return self._query_of(self.all_bands(required))
+
+    def _query_of(self, bands: Sequence[Band]) -> Query:
+        """Return a query for the hits of all bands.
+
+        The last one has the hits of all others, but for those by their title in the first one.
+        """
+        ends = (bands[0], bands[-1])
+        return self._reader.any_of([self._reader.combine(b.query, [], b.never) for b in ends])
+
+    def is_complete(self, document: DocumentHit, required: list[Requirement]) -> bool:
+        """Return whether the text of a turn has the phrases."""
+        place = Place(*self._reader.discussion_at(document.address)[0])
+        texts = Band(self._reader.everything(), (), (*_WITH_NOTES, "title"), 0.0, 1.0)
+        return self._is_verified(place, document.object_key, required, texts)
 
     def limit(self, ranked: Iterable[RankedHit]) -> list[RankedHit]:
         """Return the hits within the request's limits."""

@@ -94,6 +94,13 @@ class Costs:
             rows = rows_of(self._chosen[turn])
             yield turns, turn[rows], self._price(rate[rows], [c[rows] for c in counts])
 
+    def unpriced_uses(self) -> Iterator[tuple[int, int]]:
+        """Yield the turn and the rate of each use of a model that has no price."""
+        names = ("turn", "rate", *TOKENS)
+        for _, (turn, rate, *counts) in self._tally.by_shard("usage", *names):
+            is_use = self._counted[turn] & ~self.is_priced[rate] & np.any(counts, axis=0)
+            yield from zip(turn[is_use].tolist(), rate[is_use].tolist(), strict=True)
+
     @cached_property
     def _surplus(self) -> tuple[Array, Array]:
         """Turn and cost of what repeated messages count too much."""

@@ -13,7 +13,7 @@ from ccgrep.errors import UsageError
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.text import one_line
 
-DATE = "2026-10-07"
+DATE = "2026-10-27"
 """When the table was compared with the price lists of Anthropic and OpenAI."""
 TRILLION = 10**12
 CONTEXT_BOUNDS = (100_000, 128_000, 200_000, 256_000, 272_000, 500_000)
@@ -71,11 +71,20 @@ _ANTHROPIC: dict[str, tuple[str, ...]] = {
     "claude-sonnet-4-0": ("3", "15", "0.30", "200000", "6", "22.50", "0.60"),
     "claude-3-7-sonnet": ("3", "15", "0.30"),
     "claude-3-5-sonnet": ("3", "15", "0.30"),
+    "claude-haiku-5-5": ("0.10", "0.50", "0.01", "100000", "0.50", "2.50", "0.05"),
     "claude-haiku-4-5": ("1", "5", "0.10"),
     "claude-3-5-haiku": ("0.80", "4", "0.08"),
 }
 _OPENAI: dict[str, tuple[str, ...]] = {
-    "gpt-5.6-sol": ("5", "30", "0.50"),
+    "gpt-6.1-sol": ("2", "10", "0.10", "272000", "4", "15", "0.20"),
+    "gpt-6.1-terra": ("1", "5", "0.05", "272000", "2", "7.50", "0.10"),
+    "gpt-6-astra": ("10", "50", "1", "272000", "20", "75", "2"),
+    "gpt-6-sol": ("2", "10", "0.20", "272000", "4", "15", "0.40"),
+    "gpt-6-luna": ("0.10", "0.50", "0.01", "272000", "0.20", "0.75", "0.02"),
+    "gpt-5.6": ("4", "20", "0.40", "272000", "8", "30", "0.80"),  # another name of gpt-5.6-sol
+    "gpt-5.6-sol": ("4", "20", "0.40", "272000", "8", "30", "0.80"),
+    "gpt-5.6-terra": ("2", "12", "0.20", "272000", "4", "18", "0.40"),
+    "gpt-5.6-luna": ("0.20", "1.20", "0.02", "272000", "0.40", "1.80", "0.04"),
     "gpt-5.5": ("5", "30", "0.50", "272000", "10", "45", "1"),
     "gpt-5.4": ("2.50", "15", "0.25", "272000", "5", "22.50", "0.50"),
     "gpt-5.4-mini": ("0.75", "4.50", "0.075"),
@@ -102,8 +111,8 @@ _OPENAI: dict[str, tuple[str, ...]] = {
     "o3": ("2", "8", "0.50"),
     "o1": ("15", "60", "7.50"),
 }
-_WRITE_AS_PUBLISHED = {"gpt-5.6-sol": "6.25"}
-"""OpenAI bills what is written to a cache as input, but for these models."""
+_CHARGED_FOR_WRITES = ("gpt-5.6", "gpt-6")
+"""How the names of OpenAI's models begin whose cache writes cost 1.25 times the input, not 1."""
 
 
 def _per_token(dollars: str | int | Decimal) -> int:
@@ -123,19 +132,20 @@ def _anthropic(input: str, output: str, read: str, *long: str) -> Price:
     return price._replace(above=int(long[0]), long=_anthropic(*long[1:]))
 
 
-def _openai(write: str, input: str, output: str, read: str, *long: str) -> Price:
-    token, written = _per_token(input), _per_token(write or input)
+def _openai(model: str, input: str, output: str, read: str, *long: str) -> Price:
+    token = _per_token(input)
+    written = token * 5 // 4 if model.startswith(_CHARGED_FOR_WRITES) else token
     price = Price(token, _per_token(output), _per_token(read), written, written)
     if not long:
         return price
-    return price._replace(above=int(long[0]), long=_openai("", *long[1:]))
+    return price._replace(above=int(long[0]), long=_openai(model, *long[1:]))
 
 
 def list_prices() -> dict[str, Price]:
     """Return the public list prices by model."""
     prices = {model: _anthropic(*fields) for model, fields in _ANTHROPIC.items()}
     for model, fields in _OPENAI.items():
-        prices[model] = _openai(_WRITE_AS_PUBLISHED.get(model, ""), *fields)
+        prices[model] = _openai(model, *fields)
     haiku = map(_per_token, ("0.25", "1.25", "0.03", "0.30", "0.50"))  # rounded multiples
     return prices | {"claude-3-haiku": _make_price(haiku)}
 

@@ -83,12 +83,23 @@ class Overview(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """The tokens of a group and what they cost, in trillionths of a dollar."""
+    """The tokens of a group and what they cost, in trillionths of a dollar.
+
+    `is_priced` is false for a model that has tokens but no price.
+    """
 
     name: str
     tokens: Tokens
     cost: int
     project: str = ""  # of a session
+    is_priced: bool = True
+
+
+class DayCost(NamedTuple):
+    """What was spent in trillionths of a dollar, without the models that have no price."""
+
+    cost: int = 0
+    unpriced: tuple[str, ...] = ()
 
 
 class TokenReport(NamedTuple):
@@ -188,19 +199,23 @@ class Report:
         total = Spent("", _total(self._tokens), int(costs.by_turn.sum()))
         return TokenReport(total, by, self._unpriced(), costs.clients)
 
-    def cost_by_day_and_project(self) -> dict[tuple[str, str], int]:
-        """Return what was spent, in trillionths of a dollar."""
+    def cost_by_day_and_project(self) -> dict[tuple[str, str], DayCost]:
+        """Return what was spent, and on which models without a price."""
         days_of_turns = self._days
         projects = self._tally.words("project")
         project = self._tally["session.project"][self._tally["turn.session"]].astype(np.int64)
         pairs = days_of_turns.codes * max(len(projects), 1) + project
         distinct, at = np.unique(pairs, return_inverse=True)
         costs = sum_whole(at, self._costs.by_turn, len(distinct))
-        found: dict[tuple[str, str], int] = {}
+        models: dict[int, set[str]] = {}
+        for turn, rate in self._costs.unpriced_uses():
+            models.setdefault(int(pairs[turn]), set()).add(self._costs.rates[rate].model)
+        found: dict[tuple[str, str], DayCost] = {}
         for pair, cost in zip(distinct.tolist(), costs.tolist(), strict=True):
             day, number = divmod(pair, len(projects))
-            if cost:
-                found[days_of_turns.name(day), projects[number]] = cost
+            if cost or pair in models:
+                spent = DayCost(cost, tuple(sorted(models.get(pair, ()))))
+                found[days_of_turns.name(day), projects[number]] = spent
         return found
 
     def _spent(self, dimension: Dimension) -> list[Spent]:
@@ -231,8 +246,11 @@ class Report:
         found: dict[str, Spent] = {}
         for spent in self._spent_by_rate(np.ones(len(self._costs.rates), dtype=bool)):
             known = found.get(spent.name, Spent(spent.name, Tokens(), 0))
-            tokens = Tokens(*map(add, known.tokens, spent.tokens))
-            found[spent.name] = Spent(spent.name, tokens, known.cost + spent.cost)
+            found[spent.name] = known._replace(
+                tokens=Tokens(*map(add, known.tokens, spent.tokens)),
+                cost=known.cost + spent.cost,
+                is_priced=known.is_priced and spent.is_priced,
+            )
         filled = self._costs.clients.filled
         known = found.get("", Spent("", Tokens(), 0))
         rows = {**found, "": known._replace(cost=known.cost + filled)} if filled else found
@@ -249,7 +267,9 @@ class Report:
         for i in np.flatnonzero(totals[-1]).tolist():
             *tokens, messages = _at(totals, i)
             used = Tokens(*tokens[:4])._replace(messages=messages)
-            found.append((i, Spent(costs.rates[i].model, used, costs.of_rate(i, tokens))))
+            is_priced = bool(costs.is_priced[i]) or not any(used[:4])
+            cost = costs.of_rate(i, tokens)
+            found.append((i, Spent(costs.rates[i].model, used, cost, is_priced=is_priced)))
         return found
 
     def _unpriced(self) -> tuple[Spent, ...]:
@@ -259,7 +279,7 @@ class Report:
             if sum(spent.tokens[:4]):
                 known = found.get(spent.name, Tokens())
                 found[spent.name] = Tokens(*map(add, known, spent.tokens))
-        rows = (Spent(name, tokens, 0) for name, tokens in found.items())
+        rows = (Spent(name, tokens, 0, is_priced=False) for name, tokens in found.items())
         return tuple(sorted(rows, key=_sort_key("model")))
 
     @cached_property

@@ -38,6 +38,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
         context.write(encode_document(list_fields(sessions)))
         return 0
     if not sessions:
+        if filters.marked is not None:
+            filters.marked()  # An unknown tag is an error.
         context.warn("no session matches: see `ccgrep status` for how many there are")
     if arguments.full_id:
         sessions = [replace(one, short_id=one.row.session.id) for one in sessions]

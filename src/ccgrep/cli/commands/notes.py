@@ -30,8 +30,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     if arguments.json:
         fields = [{**commit_fields(blamed), "note": note_text(blamed)} for blamed in commits]
         context.write(encode_document({"commits": fields}))
-    if arguments.write:
-        context.warn(f"wrote {pluralize(len(commits), 'note')}: run `git log --notes=ccgrep`")
-    elif not commits:
+    if not commits:
         context.warn("no turn is known to have made one of these commits")
+    elif arguments.write:
+        context.warn(f"wrote {pluralize(len(commits), 'note')}: run `git log --notes=ccgrep`")
     return 0 if commits else 1

@@ -5,7 +5,8 @@ from collections import Counter
 from types import SimpleNamespace
 
 from ccgrep.cli.context import Context
-from ccgrep.cli.feedback import finish_refresh, make_feedback
+from ccgrep.cli.feedback import finish_refresh, make_feedback, make_step_bar
+from ccgrep.cli.progress import shared_bar
 from ccgrep.cli.time_argument import parse_when
 from ccgrep.errors import UsageError
 from ccgrep.ops.prune import Candidate, find_candidates, list_pruned, prune
@@ -33,7 +34,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
         return 0
     before_ms = _before(arguments, context)
     finish_refresh(refresh)
-    found = find_candidates(config, before_ms)
+    with shared_bar():
+        found = find_candidates(config, before_ms, make_step_bar(context))
     chosen = [one for one in found if one.state == "deletable"]
     if chosen and not arguments.dry_run:
         if not arguments.yes and not _is_confirmed(chosen, context):
@@ -41,7 +43,9 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
             return 1
         wait_s = 0.0 if arguments.no_wait else 10.0
         warn = make_feedback(arguments, context).warn
-        done_files = prune(config, chosen, context.now_ms, wait_s, warn)
+        with shared_bar():
+            on_step = make_step_bar(context)
+            done_files = prune(config, chosen, context.now_ms, wait_s, warn, on_step)
         changed = {one.path: one for one in done_files}
         found = [changed.get(one.path, one) for one in found]
     _print(found, arguments, context)
@@ -60,10 +64,13 @@ def _print(found: list[Candidate], arguments: SimpleNamespace, context: Context)
         return
     context.write_lines(candidate_lines(found))
     states: Counter[str] = Counter(one.state for one in found)
-    sizes = sum(one.size for one in found if one.state in ("deletable", "deleted"))
-    count = states["deletable"] + states["deleted"]
+    chosen = [one for one in found if one.state in ("deletable", "deleted")]
+    sizes = sum(one.freed for one in chosen)
+    count = len(chosen)
     verb = "can be deleted, which frees" if arguments.dry_run else "deleted, which freed"
     context.warn(f"{pluralize(count, 'transcript')} {verb} {byte_size(sizes)}")
+    if linked := sum(one.is_linked for one in chosen):
+        context.warn(f"{pluralize(linked, 'transcript')} with other hard links: this frees nothing")
     for line in kept_lines(states):
         context.warn(line)
 
@@ -71,7 +78,7 @@ def _print(found: list[Candidate], arguments: SimpleNamespace, context: Context)
 def _is_confirmed(chosen: list[Candidate], context: Context) -> bool:
     if not sys.stdin.isatty() or not context.is_error_terminal:
         raise UsageError("prune asks before it deletes: use --yes, or --dry-run to look first")
-    size = byte_size(sum(one.size for one in chosen))
+    size = byte_size(sum(one.freed for one in chosen))
     sys.stderr.write(
         f"Delete {pluralize(len(chosen), 'transcript')} ({size})? The store has every byte; "
         "`ccgrep restore` writes them back. [y/N] "
