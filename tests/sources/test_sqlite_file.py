@@ -5,10 +5,12 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ccgrep.sources import sqlite_file
+from ccgrep.sources.files import read_side_file
 from ccgrep.sources.sqlite_file import open_database
 
 
@@ -104,10 +106,9 @@ def test_wal_that_moves_into_the_database_meanwhile_is_read_again(
     writer.execute("INSERT INTO lamp VALUES ('new')")
     writer.commit()
     steps = iter(["PRAGMA wal_checkpoint(TRUNCATE)"])
-    original = sqlite_file.read_side_file
 
-    def read_and_move(name: str, *arguments: object) -> bytes | None:
-        data = original(name, *arguments)  # type: ignore[arg-type]
+    def read_and_move(name: str, *arguments: Any) -> bytes | None:
+        data = read_side_file(name, *arguments)
         if not name.endswith("-wal"):
             for step in steps:
                 writer.execute(step)
@@ -126,7 +127,7 @@ def test_rows_that_were_read_while_the_client_wrote_do_not_count(
     with open_database(str(path), str(path.parent)) as database:
         changes = iter([1])
 
-        def write(name: object) -> object:
+        def write(name: str) -> str:
             for _ in changes:
                 with sqlite3.connect(path) as writer:
                     writer.execute("INSERT INTO lamp VALUES ('new')")
