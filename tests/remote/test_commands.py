@@ -160,6 +160,11 @@ def test_keys_move_with_a_passphrase_and_as_public_half(homes: tuple[Home, Home]
     assert done.returncode == 2
     assert "only the public half" in done.stderr
     assert "AGE-SECRET-KEY" not in run(laptop, "remote", "key", "show")
+    run(desktop, "remote", "remove", "nas")
+    url = run(laptop, "remote", "list").split("\t")[1]
+    assert run(desktop, "remote", "add", "nas", url, "--key", key).endswith(
+        "run `ccgrep push nas`\n"
+    )
 
 
 def test_gc_and_fsck_of_a_remote(homes: tuple[Home, Home], tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def test_history_in_the_project_of_another_agent_is_found(home: Home) -> None:
     assert (report.files_parsed, report.new_sessions) == (2, 2)
     (id,) = [id for id, row in home.rows().items() if row.session.source == "aider"]
     assert len(home.prompts(id)) == 3
+    assert f" 1 session  Aider: {shop}\n" in home.run("sources").stdout
     path.write_bytes(HISTORY + encode(LAMP))
     assert home.run("-c", "lamp", "--source", "aider").stdout.endswith(":3\n")
     assert len(home.prompts(id)) == 4, "a search notices that the history grew"
