@@ -165,6 +165,8 @@ def test_commands_work(example: Home, hub: str, command: str) -> None:
         command = prepare_team(example, command)
     elif IN_REMOTE.search(command):
         command = prepare_remote(example, command)
+    elif "unmark" in command:  # it is an error to name nothing
+        run(example, "ccgrep -l auth | ccgrep mark - auth")
     done = run(
         example, command.replace("/mnt/backup/home/me", str(example.directory)), HF_ENDPOINT=hub
     )

@@ -10,7 +10,13 @@ import os
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.settings import Setting, home_dir, read_settings
-from ccgrep.sources.registry import Root, find_default_roots, find_roots, is_desktop_dir
+from ccgrep.sources.registry import (
+    SOURCES,
+    Root,
+    find_default_roots,
+    find_roots,
+    is_desktop_dir,
+)
 from ccgrep.text import one_line
 
 if TYPE_CHECKING:
@@ -55,6 +61,7 @@ class Config(NamedTuple):
     prices: str
     model_variables: Mapping[str, str]  # The environment that tells where models are.
     plugin_variables: Mapping[str, str]  # The same for the agents of plug-ins; empty: read none.
+    project_sources: tuple[SourceName, ...]  # The agents to look for in known projects.
 
 
 def make_config(
@@ -77,9 +84,15 @@ def make_config(
         recalls_dir=_recalls_dir(environment, home),
         temp_dirs=_temp_dirs(environment),
         plugin_variables={} if roots or sources else environment,
+        project_sources=() if roots else _project_sources(sources),
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
         **values,
     )
+
+
+def _project_sources(sources: tuple[SourceName, ...]) -> tuple[SourceName, ...]:
+    names = (source.name for source in SOURCES if source.is_in_projects)
+    return tuple(name for name in names if not sources or name in sources)
 
 
 def client_root(config: Config, source: SourceName) -> str | None:

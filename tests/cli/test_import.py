@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from ccgrep.errors import UsageError
 from ccgrep.ops.import_sessions import read_sessions
+from ccgrep.sources import json_array
+from ccgrep.sources.json_array import read_array
 from tests.helpers import scale
 from tests.helpers.homes import Home
 from tests.helpers.readers import turn_id
@@ -191,7 +193,72 @@ def test_chatgpt_export_is_imported_with_its_branches(home: Home, tmp_path: Path
     assert done.returncode == 2 or "no command" in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 damaged", b"[1, 2", b"[]", b'[{"a": 1}]'])
+EXCHANGE = b"".join(json.dumps(line).encode() + b"\n" for line in (HEADER, SESSION, TURN))
+
+
+def zipped(*files: tuple[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+CHAT = {"uuid": "u", "name": "Tea", "chat_messages": [{"sender": "human", "text": "hello tea"}]}
+CHATS = json.dumps([CHAT]).encode()
+_WHOLE_ZIP = zipped(("conversations.json", CHATS * 100))
+DAMAGED_ZIP = _WHOLE_ZIP[:60] + b"\xff" * 30 + _WHOLE_ZIP[90:]
+
+
+def test_lone_surrogate_does_not_make_an_export_invalid(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_bytes(CHATS.replace(b"hello tea", rb"hello \ud83d tea"))
+    assert home.run("import", str(path)).returncode == 0
+    assert home.prompts("u") == ["hello \ufffd tea"]
+
+
+@pytest.mark.parametrize("data", [CHATS, EXCHANGE])
+def test_file_may_be_a_pipe(home: Home, data: bytes) -> None:
+    done = home.run("import", "/dev/stdin", input=data.decode(), env={})
+    assert (done.returncode, done.stderr) == (0, "1 session, 1 of them new: 1 turn\n")
+
+
+def test_paths_in_a_zip_name_no_file(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(
+        zipped(("../../conversations.json", CHATS), ("/x/conversations-2.json", CHATS))
+    )
+    assert home.run("import", str(path)).returncode == 0
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["a.zip"]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_array_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(json_array, "_CHUNK_BYTES", size)
+    items = [CHAT, 12, -1.5, "é€😀", [], {}, None, [[1, 2], {"a": [3]}]]
+    for text in (json.dumps(items), json.dumps(items, indent=2, ensure_ascii=False), " [ ] "):
+        found = list(read_array(io.BytesIO(text.encode()), 1 << 20))
+        assert found == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("_MAX_ITEMS", 3), ("_MAX_ITEM_VALUES", 3), ("_MAX_ITEM_CHARS", 3)],
+)
+def test_array_that_would_take_much_memory_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, limit: int
+) -> None:
+    monkeypatch.setattr(json_array, "_CHUNK_BYTES", 8)
+    monkeypatch.setattr(json_array, name, limit)
+    with pytest.raises(ValueError, match="too"):
+        list(read_array(io.BytesIO(json.dumps([[1, 2, 3, 4, 5, 6, 7]] * 5).encode()), 1 << 20))
+    with pytest.raises(ValueError, match="too large"):
+        list(read_array(io.BytesIO(b" " * 100), 99))
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"PK\x03\x04 damaged", DAMAGED_ZIP, b"[1, 2", b"[]", b'[{"a": 1}]']
+)
 def test_other_files_are_errors(home: Home, tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "other"
     path.write_bytes(data)

@@ -19,7 +19,7 @@ def test_sources_lists_every_agent_and_counts_its_sessions(home: Home) -> None:
     assert second.split() == ["JSON", "lines"]
     assert third.split() == ["codex", "0", "sessions", "Codex:", str(home.directory / ".codex")]
     assert "Gemini CLI: not on this machine" in done.stdout
-    assert "ChatGPT: imported" in done.stdout
+    assert "ChatGPT: nothing imported" in done.stdout
     fields = json.loads(home.run("sources", "--json").stdout)
     assert fields["schema"] == 1 and fields["problems"] == []
     assert [one["name"] for one in fields["sources"]] == [source.name for source in SOURCES]

@@ -110,12 +110,12 @@ def test_status_shows_who_has_forgotten(homes: tuple[Home, Home]) -> None:
     assert "desktop: pushed 0m ago, 2 sessions\n" in status
     assert "forgotten sessions: confirmed by laptop, not yet by desktop\n" in status
     assert "nas: 1 session forgotten\n" in run(desktop, "sync")
-    run(laptop, "sync")
-    run(desktop, "sync")
     machines = json.loads(run(laptop, "remote", "status", "nas", "--json"))["machines"]
     assert [one["missing_forgets"] for one in machines] == [0, 0]
     status = run(laptop, "remote", "status")
     assert "forgotten sessions: confirmed by laptop, desktop\n" in status
+    assert desktop.run("index", "--full").returncode == 0
+    assert "desktop" not in run(desktop, "list"), "its own transcript is still there"
 
 
 def test_renamed_machine_and_removed_remote(homes: tuple[Home, Home]) -> None:
@@ -160,6 +160,11 @@ def test_keys_move_with_a_passphrase_and_as_public_half(homes: tuple[Home, Home]
     assert done.returncode == 2
     assert "only the public half" in done.stderr
     assert "AGE-SECRET-KEY" not in run(laptop, "remote", "key", "show")
+    run(desktop, "remote", "remove", "nas")
+    url = run(laptop, "remote", "list").split("\t")[1]
+    assert run(desktop, "remote", "add", "nas", url, "--key", key).endswith(
+        "run `ccgrep push nas`\n"
+    )
 
 
 def test_gc_and_fsck_of_a_remote(homes: tuple[Home, Home], tmp_path: Path) -> None:

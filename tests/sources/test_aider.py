@@ -155,3 +155,49 @@ def test_line_that_is_not_complete_waits() -> None:
     whole = read("aider", "/p/.aider.chat.history.md", encode(GREETING, LAMP))
     part = encode(GREETING, LAMP, "#### half a pro")
     assert read("aider", "/p/.aider.chat.history.md", part).end == whole.end
+
+
+def test_history_in_the_project_of_another_agent_is_found(home: Home) -> None:
+    shop = home.directory / "src" / "shop"
+    shop.mkdir(parents=True)
+    claude = home.claude(cwd=str(shop))
+    claude.turn("hello", "hi")
+    claude.write()
+    path = write(shop, HISTORY)
+    report = home.index()
+    assert (report.files_parsed, report.new_sessions) == (2, 2)
+    (id,) = [id for id, row in home.rows().items() if row.session.source == "aider"]
+    assert len(home.prompts(id)) == 3
+    assert f" 1 session  Aider: {shop}\n" in home.run("sources").stdout
+    path.write_bytes(HISTORY + encode(LAMP))
+    assert home.run("-c", "lamp", "--source", "aider").stdout.endswith(":3\n")
+    assert len(home.prompts(id)) == 4, "a search notices that the history grew"
+    assert_same_as_fresh(home)
+    path.unlink()
+    home.index()
+    assert home.rows()[id].is_gone
+    assert home.run("index", "--recreate").returncode == 0
+    assert len(home.prompts(id)) == 4
+
+
+def test_history_that_appears_in_a_known_project_is_found_by_the_next_scan(home: Home) -> None:
+    shop = home.directory / "src" / "shop"
+    shop.mkdir(parents=True)
+    for number in (1, 2):
+        claude = home.claude(number, cwd=str(shop))
+        claude.turn("hello", "hi")
+        claude.write()
+        home.index()
+        write(shop, HISTORY)
+    assert [row.session.source for row in home.rows().values()].count("aider") == 1
+
+
+def test_only_named_directories_are_read_with_an_option(home: Home) -> None:
+    shop = home.directory / "src" / "shop"
+    shop.mkdir(parents=True)
+    claude = home.claude(cwd=str(shop))
+    claude.turn("hello", "hi")
+    claude.write()
+    write(shop, HISTORY)
+    assert home.run("index", "--root", str(home.directory / ".claude")).returncode == 0
+    assert {row.session.source for row in home.rows().values()} == {"claude_code"}

@@ -1,5 +1,6 @@
 """Sessions of Cline, and tasks of Roo Code and of Cline's earlier versions."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -253,6 +254,52 @@ def test_task_of_roo_code_with_calls_of_the_api(home: Home, roo: Path) -> None:
     assert first.calls() == [ToolCall("read_file", {"path": "lamp.py"}, ToolResult("1 | lamp"))]
     assert first.assistant_texts() == ["A lamp."]
     assert second.steps == (Note("summary", "Conversation so far."),)
+
+
+def test_calls_of_the_api_whose_results_are_texts(home: Home, root: Path) -> None:
+    task = ClineTask(root)
+    task.prompt("look at the lamps")
+    lamps = [use(f"t{n}", "read_file", path=f"{n}.py") for n in (1, 2)]
+    command = use("t3", "execute_command", command="ls\nls lamps")
+    task.answer(*lamps, command, use("t4", "use_subagents"))
+    refusal = "Tool [read_file] was not executed because a tool has already been used."
+    task.user(
+        "[read_file for '1.py'] Result:\n1 | lamp",
+        refusal,
+        "[execute_command for 'ls\nls lamps'] Result:\nlamp.py",
+        "[subagents] Result:\nTotal: 1",
+        "\n\n\t# TODO LIST UPDATE REQUIRED - include it",
+        ENVIRONMENT,
+    )
+    task.answer("Lamps.")
+    task.write()
+    home.index()
+    (turn,) = home.turns(task.id)
+    results = [call.result for call in turn.calls()]
+    assert results == [
+        ToolResult("1 | lamp"),
+        ToolResult(refusal, True),
+        ToolResult("lamp.py"),
+        ToolResult("Total: 1"),
+    ]
+    assert Note("context", "# TODO LIST UPDATE REQUIRED - include it") in turn.steps
+
+
+def test_tokens_model_and_version_of_a_task_without_what_was_displayed(
+    home: Home, root: Path
+) -> None:
+    task = ClineTask(root)
+    task.prompt("look at the lamp")
+    tokens = {"prompt": 10, "completion": 2, "cached": 300}
+    task.answer("A lamp.", metrics={"tokens": tokens}, modelInfo={"modelId": "wombat-1"})
+    task.shown = []
+    task.write()
+    history = [{"cline_version": "3.51.0"}, "song", {"cline_version": "3.51.0"}, {}]
+    (task.folder / "task_metadata.json").write_text(json.dumps({"environment_history": history}))
+    home.index()
+    session = home.rows()[task.id].session
+    assert (session.input_tokens, session.output_tokens) == (10, 2)
+    assert (session.models, session.versions) == (("wombat-1",), ("3.51.0",))
 
 
 def test_requests_that_match_no_answer_are_counted_as_a_whole(home: Home, root: Path) -> None:

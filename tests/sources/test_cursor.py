@@ -87,6 +87,32 @@ def test_sub_agent_is_in_the_folder_of_its_session(file: CursorFile) -> None:
     assert (session.id, session.kind, session.parent) == (agent.id, "subagent", file.id)
 
 
+def test_prompt_of_cursor_itself_begins_no_turn(file: CursorFile) -> None:
+    file.turn("hello", "hi")
+    own = "Briefly inform the user about the task result and perform any follow-up actions."
+    file.turn(own, "It is done.")
+    found = read(file)
+    assert found.prompts == ["hello"]
+    assert found.texts == [["hi", "It is done."]]
+    assert found.notes == [("notification", own)]
+
+
+def test_sub_agent_that_goes_on_in_a_file_of_its_own_is_one_session(home: Home) -> None:
+    parent = CursorFile(home.directory / ".cursor")
+    parent.turn("hello", "hi")
+    parent.write()
+    agent = CursorFile(parent.root, 2, parent=parent.id)
+    agent.turn("find it", "found")
+    agent.write()
+    agent.path = parent.path.parents[1] / agent.id / agent.path.name
+    agent.turn("and now", "found again")
+    agent.write()
+    home.index()
+    assert sorted(home.rows()) == sorted([parent.id, agent.id])
+    assert home.prompts(agent.id) == ["find it", "and now"]
+    assert_same_as_fresh(home)
+
+
 def test_session_without_a_path_is_named_after_its_folder(home: Home) -> None:
     file = CursorFile(home.directory / ".cursor")
     file.turn("hello", "hi")

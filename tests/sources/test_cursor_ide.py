@@ -12,6 +12,7 @@ from ccgrep.sources.scan import scan_paths
 from tests.helpers.cursor_database import CursorChat
 from tests.helpers.cursor_file import CursorFile
 from tests.helpers.homes import Home, assert_same_as_fresh
+from tests.helpers.transcripts import EPOCH_MS
 
 
 @pytest.fixture
@@ -65,6 +66,31 @@ def test_calls_have_their_input_and_result_in_several_forms(home: Home, folder: 
         ToolResult('{"files": ["a.py"]}'),
         None,
     ]
+
+
+def test_chat_of_2025_has_its_times_and_directory_in_other_fields(home: Home, folder: Path) -> None:
+    chat = CursorChat(folder, workspaceIdentifier=None, createdAt=EPOCH_MS + 1)
+    chat.prompt("hello", createdAt=None)
+    chat.answer("thinking", createdAt=None, toolFormerData={"additionalData": {}})
+    timing = {"clientStartTime": 1136746.9, "clientRpcSendTime": EPOCH_MS + 5}
+    chat.answer("hi", createdAt=None, timingInfo=timing, lastTerminalCwd="/home/sam/src/lamp")
+    chat.write()
+    home.index()
+    session = home.rows()[chat.id].session
+    assert (session.cwd, session.started, session.ended) == (
+        "/home/sam/src/lamp",
+        EPOCH_MS + 1,
+        EPOCH_MS + 5,
+    )
+    assert home.turns(chat.id)[0].calls() == []
+
+
+def test_database_without_any_chat_is_no_problem(home: Home, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    with sqlite3.connect(folder / "state.vscdb") as database:
+        database.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
+    database.close()
+    assert home.index().troubles == []
 
 
 def test_messages_that_cursor_emptied_are_skipped(home: Home, folder: Path) -> None:

@@ -1,9 +1,12 @@
 """The options of an ingest, its progress, and the report it ends with."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ccgrep.kinds import SourceName
 from ccgrep.sources.registry import Root
 
 
@@ -22,6 +25,7 @@ class Options(Struct, frozen=True):
     kinds: tuple[str, ...] | None = None  # text kinds to index; None keeps the present choice
     is_archived: bool = True  # store the bytes of the files too
     plugin_variables: Mapping[str, str] = {}  # where the agents of plug-ins are
+    project_sources: tuple[SourceName, ...] = ()  # the agents to look for in known projects
 
 
 class Progress(Struct, frozen=True):
@@ -51,3 +55,12 @@ class IndexReport(Struct):
     seconds: float = 0.0
     troubles: list[str] = []
     plugin_problems: list[str] = []
+
+    def add(self, later: "IndexReport") -> "IndexReport":
+        """Return what this ingest and a later one of the same roots did."""
+        counts = {name: getattr(self, name) + getattr(later, name) for name in _SUMS}
+        types = Counter(self.unknown_types) + Counter(later.unknown_types)
+        return replace(later, **counts, unknown_types=dict(types))
+
+
+_SUMS = ("files_parsed", "bytes_parsed", "turns", "new_objects", "new_sessions", "bad_lines")

@@ -72,6 +72,7 @@ class IngestRun:
         self.scan = drop_excluded(found, self._rows, self._excluded)
         self.scanned_ns = time.time_ns()
         self.is_forgotten_found = False
+        self.projects: set[str] = set()  # of the sessions that were read
         self._merge = Merge(self._commit, self._rows, self.scan.files.keys())
         self.report = IndexReport(files_seen=len(self.scan.files), troubles=scan.errors)
         self._before = self._commit.snapshot
@@ -242,6 +243,7 @@ class IngestRun:
         for part in reading.sessions:
             if part.is_inherited:
                 continue  # a copy, which the merge may drop
+            self.projects.add(part.session.project)
             report.turns += sum(entry.start >= reading.start for entry in part.entries)
             report.bad_lines += sum(spot.offset >= reading.start for spot in part.bad)
             counted = known.get(part.session.id, {}) if reading.start else {}

@@ -7,9 +7,9 @@ again, so `ccgrep index --recreate` copies them.
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from io import BufferedReader, RawIOBase
+from typing import BinaryIO, cast
 
-import msgspec
 from msgspec import Struct
 
 from ccgrep.config import Config
@@ -20,6 +20,7 @@ from ccgrep.model import ObjectId, Turn
 from ccgrep.refresh.update import build, make_options
 from ccgrep.sources.chat_exports import read_chatgpt_export, read_claude_export
 from ccgrep.sources.exchange import read_exchange
+from ccgrep.sources.json_array import read_array
 from ccgrep.sources.reading import SessionReading
 from ccgrep.sources.turns import Sink
 from ccgrep.store.commit import Commit
@@ -27,7 +28,9 @@ from ccgrep.store.gc import collect_garbage
 from ccgrep.store.lifecycle import create_store
 from ccgrep.text import one_line
 
-_MAX_EXPORT_BYTES = 1024 * 1024 * 1024
+_MAX_EXPORT_BYTES = 4 * 1024 * 1024 * 1024
+_MAX_LINE_BYTES = 512 * 1024 * 1024
+_START_BYTES = 64
 _CONVERSATIONS = "conversations"
 
 
@@ -83,28 +86,38 @@ def open_file(path: str) -> BinaryIO:
 def read_sessions(file: BinaryIO, path: str, sink: Sink) -> Iterator[SessionReading]:
     """Yield the sessions of a file in any of the forms that can be imported."""
     name = one_line(path)
-    start = file.read(4096)
-    file.seek(0)
+    # A pipe cannot go back to its start.
+    reader = file if isinstance(file, BufferedReader) else BufferedReader(cast(RawIOBase, file))
+    start = reader.peek(_START_BYTES)
     if start.startswith(b"PK"):
-        for data in _read_zip(file, name):
-            yield from _read_export(data, name, sink)
+        yield from _read_zip(reader, name, sink)
     elif start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-        yield from _read_export(file.read(_MAX_EXPORT_BYTES + 1), name, sink)
+        yield from _read_export(reader, name, sink, _MAX_EXPORT_BYTES)
     else:
-        yield from read_exchange(file, name, sink)
+        yield from read_exchange(_read_lines(reader, name), name, sink)
 
 
-def _read_zip(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the files with conversations in a ZIP. Large exports have several."""
+def _read_lines(file: BinaryIO, name: str) -> Iterator[bytes]:
+    while line := file.readline(_MAX_LINE_BYTES + 1):
+        if len(line) > _MAX_LINE_BYTES:
+            raise UsageError(f"{name} has a line of more than 512 MiB: see docs/sources.md")
+        yield line
+
+
+def _read_zip(file: BinaryIO, name: str, sink: Sink) -> Iterator[SessionReading]:
+    """Yield the sessions of all files with conversations in a ZIP. Large exports have several."""
     from zipfile import BadZipFile, ZipFile  # noqa: PLC0415 - slow to import
+    from zlib import error as ZlibError  # noqa: N812, PLC0415
 
+    left = _MAX_EXPORT_BYTES
     try:
         with ZipFile(file) as archive:
             members = [info for info in archive.infolist() if _has_conversations(info.filename)]
             for info in sorted(members, key=lambda info: info.filename):
                 with archive.open(info) as member:
-                    yield member.read(_MAX_EXPORT_BYTES + 1)
-    except (BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+                    yield from _read_export(cast(BinaryIO, member), name, sink, left)
+                left -= info.file_size
+    except (BadZipFile, EOFError, RuntimeError, OSError, ValueError, ZlibError) as error:
         raise UsageError(f"{name} is damaged ({error}): request the export again") from None
     if not members:
         raise UsageError(f"{name} has no conversations.json: use the data export of a chat")
@@ -115,19 +128,23 @@ def _has_conversations(path: str) -> bool:
     return name.startswith(_CONVERSATIONS) and name.endswith(".json")
 
 
-def _read_export(data: bytes, name: str, sink: Sink) -> Iterator[SessionReading]:
-    if len(data) > _MAX_EXPORT_BYTES:
-        raise UsageError(f"{name} is larger than 1 GiB: import parts of it")
+def _read_export(file: BinaryIO, name: str, sink: Sink, max_bytes: int) -> Iterator[SessionReading]:
+    is_export = False
     try:
-        value: Any = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{name} is not JSON ({error}): request the export again") from None
-    chats = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-    if any("chat_messages" in chat for chat in chats):
-        yield from read_claude_export(chats, sink)
-    elif any("mapping" in chat for chat in chats):
-        yield from read_chatgpt_export(chats, sink)
-    else:
+        for chat in read_array(file, max_bytes):
+            if not isinstance(chat, dict):
+                continue
+            if "chat_messages" in chat:
+                is_export = True
+                yield from read_claude_export([chat], sink)
+            elif "mapping" in chat:
+                is_export = True
+                yield from read_chatgpt_export([chat], sink)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{name} is not a JSON array ({error}): request the export again"
+        ) from None
+    if not is_export:
         raise UsageError(
             f"{name} is no export of claude.ai or ChatGPT: see docs/sources.md for other files"
         )

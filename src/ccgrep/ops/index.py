@@ -52,6 +52,8 @@ def recreate(
 
     The new store keeps forgotten sessions forgotten, and copies sessions without a transcript.
     """
+    from ccgrep.refresh.project_roots import find_project_roots  # noqa: PLC0415 - rare
+
     if not os.path.isdir(config.store_dir):
         return index(config, wait_s=wait_s, on_progress=on_progress, warn=warn), ""
     old = Store(config.store_dir)
@@ -61,9 +63,11 @@ def recreate(
             fsio.remove_tree(new_dir)
         new = create_store(new_dir)
         carry_over_forgotten(new, old)
-        report = build(new, make_options(config, wait_s), on_progress)
+        options = make_options(config, wait_s)
+        report = build(new, options, on_progress)
         with new.lock(wait_s):
-            carry_over(new, old, scan_all(make_options(config, wait_s))[0])
+            projects = find_project_roots(new.rows(), options)
+            carry_over(new, old, scan_all(options, projects)[0])
             sync(new)
         _copy_remotes(config.store_dir, new_dir)
         if pruned := read_pruned(old):

@@ -36,10 +36,11 @@ class SourceList(Struct, frozen=True):
 
 def list_sources(config: Config) -> SourceList:
     """Return every agent of the table, of plug-ins and of the store."""
-    sessions, turns = _count(config)
+    sessions, turns, projects = _count(config)
     plugins = load_plugins()
     added = {name: plugin.source for name, plugin in plugins.by_name.items()}
     roots = [*config.roots, *plugins.find_roots(config.plugin_variables)]
+    roots += [root for root in projects if root not in roots and os.path.isdir(root.path)]
     known = {source.name: source for source in SOURCES} | added
     known |= {name: find_source(name) for name in sorted(sessions) if name not in known}
     reports = [
@@ -49,18 +50,21 @@ def list_sources(config: Config) -> SourceList:
     return SourceList(reports, plugins.problems)
 
 
-def _count(config: Config) -> tuple[Counter[str], Counter[str]]:
-    """Return the number of sessions and turns in the store, by source."""
+def _count(config: Config) -> tuple[Counter[str], Counter[str], list[Root]]:
+    """Return the number of sessions and turns by source, and the projects with histories."""
     sessions: Counter[str] = Counter()
     turns: Counter[str] = Counter()
+    projects: dict[Root, None] = {}
     if not os.path.exists(os.path.join(config.store_dir, "FORMAT")):
-        return sessions, turns
+        return sessions, turns, []
     for row in read_consistently(config.store_dir, lambda store: list(store.rows())):
         session = row.session
         if session.turns and session.kind != "document":
             sessions[session.source] += 1
             turns[session.source] += session.turns
-    return sessions, turns
+            if session.source in config.project_sources and row.provenance is None:
+                projects |= {Root(file.root, session.source): None for file in row.files}
+    return sessions, turns, list(projects)
 
 
 def _report(

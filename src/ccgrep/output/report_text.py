@@ -44,13 +44,19 @@ def import_line(report: ImportReport) -> str:
     )
 
 
+_MAX_ROOTS = 4  # of an agent on one line
+
+
 def source_lines(found: SourceList, style: Style) -> Iterator[str]:
     """Yield each agent with its sessions, where its history is, and what is read of it."""
     width = max(len(source.name) for source in found.sources)
     for source in found.sources:
         name = escape(source.name.replace("_", "-"))
-        place = ", ".join(map(one_line, source.roots))
-        place = place or ("imported" if source.is_imported else "not on this machine")
+        place = ", ".join(map(one_line, source.roots[:_MAX_ROOTS]))
+        if more := len(source.roots[_MAX_ROOTS:]):
+            place += f" and {more} more"
+        nowhere = "imported" if source.sessions else "nothing imported"
+        place = place or (nowhere if source.is_imported else "not on this machine")
         sessions = pluralize(source.sessions, "session")
         yield f"{style.bold(f'{name:<{width}}')}  {sessions:>14}  {one_line(source.title)}: {place}"
         reads = one_line(source.form + (f"; lacks {source.lacks}" if source.lacks else ""))

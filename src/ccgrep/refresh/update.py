@@ -6,7 +6,7 @@ commit; the next run continues from there.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from ccgrep.ingest.run import IngestRun, find_grown_rows
 from ccgrep.refresh.background import Feedback, Refreshed
 from ccgrep.refresh.change_detector import detect_changes
 from ccgrep.refresh.seen_file import describe_locations, describe_scan, read_seen, update_seen
+from ccgrep.sources.registry import Root
 from ccgrep.sources.scan import Scan, scan, scan_paths
 from ccgrep.store.commit import Commit
 from ccgrep.store.gc import collect_garbage
@@ -115,17 +116,19 @@ def make_options(config: Config, wait_s: float) -> Options:
         kinds=config.index_kinds,
         is_archived=config.keep == "all",
         plugin_variables=config.plugin_variables,
+        project_sources=config.project_sources,
     )
 
 
-def scan_all(options: Options) -> tuple[Scan, list[str]]:
-    """List the files of all roots and plug-ins, and return what is wrong with plug-ins."""
+def scan_all(options: Options, projects: Sequence[Root]) -> tuple[Scan, list[str]]:
+    """List the files of all roots, projects and plug-ins; return what is wrong with plug-ins."""
+    roots = [*options.roots, *projects]
     if not options.plugin_variables:
-        return scan(options.roots), []
+        return scan(roots), []
     from ccgrep.sources.plugins import load_plugins  # noqa: PLC0415 - an append needs none
 
     plugins = load_plugins()
-    return scan([*options.roots, *plugins.find_roots(options.plugin_variables)]), plugins.problems
+    return scan([*roots, *plugins.find_roots(options.plugin_variables)]), plugins.problems
 
 
 def build(
@@ -148,9 +151,7 @@ def build(
         if files is not None:
             report = IndexReport(files_seen=files, documents=sync(store))
         else:
-            found, problems = scan_all(options)
-            report = _ingest(store, found, options, on_progress)
-            report.plugin_problems = problems
+            report = _scan_and_ingest(store, options, on_progress)
     report.seconds = round(time.monotonic() - started, 3)
     return report
 
@@ -185,10 +186,31 @@ def _is_unchanged(before: SourceFile) -> bool:
     return has_same_stat(before, stat) and not may_have_changed(before, time.time_ns())
 
 
-def _ingest(
-    store: Store, found: Scan, options: Options, on_progress: Callable[[Progress], None]
+def _scan_and_ingest(
+    store: Store, options: Options, on_progress: Callable[[Progress], None]
 ) -> IndexReport:
-    run = IngestRun(Commit(store), found, options, on_progress)
+    """Ingest what changed below the roots, then histories in projects that this brought up."""
+    from ccgrep.refresh.project_roots import (  # noqa: PLC0415 - an append needs none
+        find_project_roots,
+        select_roots,
+    )
+
+    commit = Commit(store)
+    rows = list(store.rows(commit.snapshot))
+    projects = find_project_roots(rows, options)
+    found, problems = scan_all(options, projects)
+    run = IngestRun(commit, found, options, on_progress, rows)
+    report = _ingest(store, run, options)
+    covered = {*projects, *options.roots}
+    new = [root for root in select_roots(run.projects, options) if root not in covered]
+    if new and not report.behind_files:
+        found, _ = scan_all(options, [*projects, *new])
+        report = report.add(_ingest(store, IngestRun(Commit(store), found, options), options))
+    report.plugin_problems = problems
+    return report
+
+
+def _ingest(store: Store, run: IngestRun, options: Options) -> IndexReport:
     report = run.ingest()
     report.documents = sync(store, run.release_contents(), options.workers)
     if run.is_store_changed or run.is_forgotten_found:

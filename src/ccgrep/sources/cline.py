@@ -115,7 +115,7 @@ def _make_session(
         title=title or identity.description,
         title_origin="client" if is_titled else "prompt",
         models=messages.models,
-        versions=tuple(filter(None, [as_string(facts.get("version"))])),
+        versions=facts.get("versions") or tuple(filter(None, [as_string(facts.get("version"))])),
         unknown_types=messages.unknown,
         cost_usd=messages.cost_usd,
     )

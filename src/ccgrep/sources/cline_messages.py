@@ -161,8 +161,8 @@ def _read_answer(
     messages.add_usage(usage, metrics.get("cost"))
 
 
-def read_answer_block(messages: Messages, block: dict[str, Any], place: str) -> None:
-    """Read a block of an answer that is no text with XML."""
+def read_answer_block(messages: Messages, block: dict[str, Any], place: str) -> str:
+    """Read a block of an answer that is no text with XML. Return the id of a call."""
     match block.get("type"):
         case "text":
             messages.add_text(as_string(block.get("text")))
@@ -172,8 +172,10 @@ def read_answer_block(messages: Messages, block: dict[str, Any], place: str) -> 
             messages.add_thought(as_string(block.get("text")))
         case "tool_use":
             id = as_string(block.get("id")) or f"#{place}"
-            messages.add_call(id, as_string(block.get("name")), block.get("input"))
+            if messages.add_call(id, as_string(block.get("name")), block.get("input")):
+                return id
         case "redacted_thinking" | "thoughtSignature" | "image":
             pass
         case kind:
             messages.count_unknown(f"block/{kind}")
+    return ""

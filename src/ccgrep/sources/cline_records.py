@@ -1,8 +1,8 @@
 """The messages of Cline and Roo Code, and functions that extract their content.
 
-Any field of a message may hold any value, so every field is checked. Versions before 2026 had no
-tool calls of the API: the model wrote them as XML into its text. The client answered with a text
-that begins with `[tool for 'argument'] Result:`.
+Any field of a message may hold any value, so every field is checked. Early versions had no tool
+calls of the API: the model wrote them as XML into its text. The client answered with a text that
+begins with `[tool for 'argument'] Result:`. Cline 3 still did so when the calls were of the API.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,9 @@ _OPENING = rf"<({'|'.join(_XML_TOOLS)})>"
 _PARAMETER = r"<([a-z_]{1,40})>"
 _LONG_PARAMETERS = frozenset(["content", "diff", "result", "arguments"])
 """Parameters whose text may have tags of its own: they end at the last closing tag."""
-_RESULT = r"(?s)\[([a-z_]{1,60})(?: (?:for|to|in|in directory)\b[^\n]*)?\] Result:\n*(.*)"
+_RESULT = r"(?s)\[([a-z_]{1,60})(?: (?:for|to|in|in directory)\b.*?)?\] Result:\n*(.*)"
+_NOT_RUN = r"(?s)Tool \[([a-z_]{1,60})\] was not executed\b.*"
+_REMINDERS = ("# TODO LIST ", "# task_progress ")
 _TYPED = r"(?s)<(task|feedback|answer|user_message)>\n?(.*?)\n?</\1>"
 _DIRECTORY = r"# Current (?:Working|Workspace) Directory \(([^\n]+?)\) Files"
 _MODEL = r"<model>([^<\n]{1,100})</model>"
@@ -42,6 +44,7 @@ _FAILURES = (
     "The tool execution failed with the following error",
     "The user denied this operation",
     "Error: ",
+    "Tool [",
 )
 
 
@@ -106,8 +109,15 @@ def parse_environment(text: str) -> tuple[str, str]:
 
 def parse_result_header(text: str) -> tuple[str, str] | None:
     """Return the tool and the text of a result, or None if the text is not the start of one."""
-    match = compile_pattern(_RESULT).fullmatch(text)
-    return (match.group(1), match.group(2)) if match else None
+    if match := compile_pattern(_RESULT).fullmatch(text):
+        return match.group(1), match.group(2)
+    match = compile_pattern(_NOT_RUN).fullmatch(text)
+    return (match.group(1), text) if match else None
+
+
+def is_reminder(text: str) -> bool:
+    """Return whether the client added a text to results to remind the model of its plan."""
+    return text.lstrip().startswith(_REMINDERS)
 
 
 def is_failure(text: str) -> bool:
@@ -205,4 +215,11 @@ def parse_request(fields: dict[str, Any], model: str, *key: Any) -> Usage | None
     """Return the tokens of a request, as the extensions note them in `ui_messages.json`."""
     names = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
     counts = [as_count(fields.get(name)) for name in names]
+    return Usage(usage_key("cline", *key), model, *counts) if any(counts) else None
+
+
+def parse_tokens(tokens: Any, model: str, *key: Any) -> Usage | None:
+    """Return the tokens of an answer as Cline 3 noted them beside it, without a cost."""
+    fields = as_dict(tokens)
+    counts = [as_count(fields.get(name)) for name in ("prompt", "completion", "cached")]
     return Usage(usage_key("cline", *key), model, *counts) if any(counts) else None

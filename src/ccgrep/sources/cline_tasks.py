@@ -21,13 +21,15 @@ from ccgrep.sources.cline_records import (
     find_typed,
     is_environment,
     is_failure,
+    is_reminder,
     parse_environment,
     parse_request,
     parse_result_header,
+    parse_tokens,
     split_calls,
 )
 from ccgrep.sources.files import read_side_file, read_side_json
-from ccgrep.sources.values import as_amount, as_string, parse_time
+from ccgrep.sources.values import append_unique, as_amount, as_string, parse_time
 
 _PROMPTS = ("task", "user_feedback", "user_feedback_diff")
 
@@ -54,7 +56,17 @@ def read_task(messages: Messages, document: Any, folder: str, root: str) -> dict
     history = document if isinstance(document, list) else []
     task = _TaskReader(messages, _read_display(folder, root))
     task.read([message for message in history if isinstance(message, dict)])
-    return {"parent": item.get("parentTaskId")}
+    return {"parent": item.get("parentTaskId"), "versions": _read_versions(folder, root)}
+
+
+def _read_versions(folder: str, root: str) -> tuple[str, ...]:
+    """Return the versions of Cline that worked on a task."""
+    metadata = read_side_json(os.path.join(folder, "task_metadata.json"), root)
+    found = metadata.get("environment_history")
+    versions: tuple[str, ...] = ()
+    for environment in found if isinstance(found, list) else []:
+        versions = append_unique(versions, as_string(as_dict(environment).get("cline_version")))
+    return versions
 
 
 def _read_display(folder: str, root: str) -> _Display:
@@ -84,7 +96,7 @@ class _TaskReader:
     def __init__(self, messages: Messages, display: _Display) -> None:
         self._messages = messages
         self._display = display
-        self._waiting: list[tuple[str, str]] = []  # calls without a result: tool, id
+        self._waiting: dict[str, str] = {}  # calls without a result: the tool by the id
         self._prompts = 0
         self._answers = 0
         self._model = ""
@@ -131,6 +143,7 @@ class _TaskReader:
         result: list[str] | None = None
         for block in blocks:
             if block.get("type") == "tool_result":
+                self._waiting.pop(as_string(block.get("tool_use_id")), None)
                 prompts += find_typed(read_result(self._messages, block))
             elif block.get("type") == "text":
                 result = self._read_text(as_string(block.get("text")), prompts, context, result)
@@ -153,7 +166,11 @@ class _TaskReader:
         header = parse_result_header(text)
         if header is not None:
             self._end_result(result)
-            return [header[0], header[1]]
+            return [*header]
+        if is_reminder(text):
+            self._end_result(result)
+            context.append(text.strip())
+            return None
         if result is not None:
             result.append(text)
             return result
@@ -166,11 +183,12 @@ class _TaskReader:
         if result is None:
             return
         name, *texts = result
-        waiting = next((call for call in self._waiting if call[0] == name), None)
+        # The result of `use_subagents` names `subagents`.
+        waiting = next((id for id, tool in self._waiting.items() if tool.endswith(name)), None)
         if waiting is not None:
-            self._waiting.remove(waiting)
+            del self._waiting[waiting]
             text = "\n".join(filter(None, texts))
-            self._messages.turns.add_result(waiting[1], ToolResult(text, is_failure(text)))
+            self._messages.turns.add_result(waiting, ToolResult(text, is_failure(text)))
 
     def _begin_turn(self, prompts: list[str], blobs: Any, time: int | None) -> None:
         prompt = "\n".join(filter(None, prompts))
@@ -186,16 +204,21 @@ class _TaskReader:
 
     def _read_answer(self, message: dict[str, Any], number: int, request: _Request | None) -> None:
         self._waiting.clear()
-        model = (request.model if request else "") or self._model
+        own = as_string(as_dict(message.get("modelInfo")).get("modelId"))
+        model = (request.model if request else "") or own or self._model
         self._messages.begin_answer(str(number), model)
         self._messages.add_thought(as_string(message.get("reasoning_content")))
         for position, block in enumerate(as_blocks(message.get("content"))):
             if block.get("type") == "text":
                 self._read_answer_text(as_string(block.get("text")), f"{number}/{position}")
-            else:
-                read_answer_block(self._messages, block, f"{number}/{position}")
+            elif call_id := read_answer_block(self._messages, block, f"{number}/{position}"):
+                self._waiting[call_id] = as_string(block.get("name"))
         if request is not None:
             self._count(request, self._answers)
+        elif not self._display.requests:
+            metrics = as_dict(message.get("metrics"))
+            usage = parse_tokens(metrics.get("tokens"), model, number, message.get("ts"))
+            self._messages.add_usage(usage, metrics.get("cost"))
 
     def _read_answer_text(self, text: str, place: str) -> None:
         for position, part in enumerate(split_calls(text)):
@@ -208,4 +231,4 @@ class _TaskReader:
 
     def _read_call(self, call: XmlCall, id: str) -> None:
         if self._messages.add_call(id, call.name, call.input):
-            self._waiting.append((call.name, id))
+            self._waiting[id] = call.name

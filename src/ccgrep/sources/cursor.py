@@ -37,6 +37,8 @@ _TIME = re.compile(
     r"(?: \(UTC([+-]\d{1,2})?(?::(\d{2}))?\))?</timestamp>\s*"
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_OWN_PROMPTS = ("Briefly inform the user about the task result and perform any follow-up actions",)
+"""How prompts begin that Cursor itself sends, after a task in the background."""
 _REDACTED = re.compile(r"\s*\[REDACTED\]\s*\Z")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _MAX_PATH_CHARS = 1024
@@ -179,7 +181,9 @@ class _Transcript:
         queries = _QUERY.findall(text)
         prompt = "\n".join(queries).strip() if queries else text.strip()
         added = _QUERY.sub("", text).strip() if queries else ""
-        if prompt:
+        if prompt.startswith(_OWN_PROMPTS) and self._turns.count:
+            self._turns.add_note("notification", prompt)
+        elif prompt:
             self._turns.begin_turn(prompt)
             first = self._state.first_prompt or prompt[:_MAX_TITLE_CHARS]
             self._update(first_prompt=first)

@@ -44,18 +44,21 @@ _LIST = """
 """
 """Reads only the index of the keys: the values of a large database are gigabytes."""
 _VALUE = "SELECT CAST(value AS TEXT) FROM cursorDiskKV WHERE key = ?"
+_TABLE = "SELECT name FROM sqlite_master WHERE name = 'cursorDiskKV'"
 _COMPOSER_FIELDS = (
     "name createdAt lastUpdatedAt workspaceIdentifier trackedGitRepos modelConfig subagentInfo"
 ).split()
 _BUBBLE_FIELDS = (
-    "bubbleId type text thinking toolFormerData createdAt modelInfo tokenCount errorDetails"
+    "bubbleId type text thinking toolFormerData createdAt timingInfo lastTerminalCwd modelInfo"
+    " tokenCount errorDetails"
 ).split()
 """What is kept of a chat and of a message: the rest is context that the client added."""
 
 
 def list_chats(listing: Listing, database: str) -> None:
     """Add each chat that has messages, with its version."""
-    if listing.add_database(database):
+    # Cursor creates the table with the first chat.
+    if listing.add_database(database) and listing.query(database, _TABLE):
         for id, row, count in listing.query(database, _LIST):
             listing.add_virtual(database, as_string(id), as_count(count) or 0, as_count(row) or 0)
 
@@ -123,6 +126,7 @@ class _Chat:
         self._id = split_virtual(found.path)[1]
         self._turns = TurnBuilder(input.sink)
         self._title = self._cwd = self._parent = self._model = self._first_prompt = ""
+        self._time: int | None = None  # of the last message that had one
         self._models: tuple[str, ...] = ()
 
     def read_composer(self, composer: dict[str, Any]) -> None:
@@ -131,15 +135,19 @@ class _Chat:
         repositories = composer.get("trackedGitRepos")
         first = repositories[0] if isinstance(repositories, list) and repositories else None
         self._cwd = as_string(workspace) or as_string(_get(first, "repoPath"))
+        self._time = parse_time(composer.get("createdAt"))
         self._model = _model_name(_get(composer, "modelConfig", "modelName"))
         self._parent = as_string(_get(composer, "subagentInfo", "parentComposerId"))
 
     def read_bubble(self, bubble: dict[str, Any], end: int) -> None:
         """Read a message. Most of the agent's have one call each, or a part of its answer."""
         id = as_string(bubble.get("bubbleId"))
-        time = parse_time(bubble.get("createdAt"))
+        # In 2025, messages had no other directory, and no time but that of some requests.
+        self._cwd = self._cwd or as_string(bubble.get("lastTerminalCwd"))
+        sent = _get(bubble, "timingInfo", "clientRpcSendTime")
+        self._time = parse_time(bubble.get("createdAt")) or parse_time(sent) or self._time
         uuid = uuid_bytes(id)
-        self._turns.record = RecordInfo(Mark(0, 0), end, None, time, self._cwd, uuid=uuid)
+        self._turns.record = RecordInfo(Mark(0, 0), end, None, self._time, self._cwd, uuid=uuid)
         text = as_string(bubble.get("text")).strip()
         self._model = _model_name(_get(bubble, "modelInfo", "modelName")) or self._model
         if bubble.get("type") == _USER:
@@ -153,7 +161,8 @@ class _Chat:
             self._turns.add_part(Thinking(thought))
         if text:
             self._turns.add_part(Text(text))
-        if isinstance(tool := bubble.get("toolFormerData"), dict):
+        tool = bubble.get("toolFormerData")
+        if isinstance(tool, dict) and (tool.get("name") or tool.get("toolCallId")):
             self._read_call(id, tool)
         if error := as_string(_get(bubble, "errorDetails", "message")):
             self._turns.add_note("error", error)

@@ -68,6 +68,7 @@ class Source(NamedTuple):
     form: str = ""  # of its files
     lacks: str = ""  # what ccgrep cannot read
     is_any_name: bool = False  # A directory of any name with a mark is a root.
+    is_in_projects: bool = False  # `watched` are in the directories of projects, too.
 
 
 _PROJECTS = ("projects",)
@@ -253,6 +254,7 @@ SOURCES = (
         form="Markdown",
         lacks="times within a run",
         is_any_name=True,
+        is_in_projects=True,
     ),
     Source(
         "claude_ai",
@@ -310,6 +312,17 @@ def find_roots_of(
             if os.path.isdir(path) and (place.is_certain or has_mark(path, place.marks)):
                 roots[Root(path, source.name)] = None
     return list(roots)
+
+
+def find_roots_in_projects(projects: Iterable[str], names: tuple[SourceName, ...]) -> list[Root]:
+    """Return the directories of projects in which an agent of these names keeps its history."""
+    return [
+        Root(project, source.name)
+        for source in SOURCES
+        if source.name in names
+        for project in projects
+        if os.path.isabs(project) and has_mark(project, source.watched)
+    ]
 
 
 def find_roots(directory: str) -> list[Root]:

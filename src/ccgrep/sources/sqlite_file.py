@@ -2,8 +2,9 @@
 
 SQLite itself would lock the file and create files beside it. So a database of up to 64 MB is read
 into memory, with its write-ahead log (WAL), which often holds most of the rows. A larger one is
-read in place. The database is untrusted: a query that takes too long is aborted, and any error
-means that there are no rows.
+read in place. Without a lock, the client may write at the same time: what was read counts only if
+the file is still the same afterwards. The database is untrusted: a query that takes too long is
+aborted, and any error means that there are no rows.
 """
 
 import os
@@ -18,6 +19,7 @@ _MAX_VALUE_BYTES = 16 * 1024 * 1024
 _MAX_STEPS = 200  # of 1,000,000 instructions each
 _WAL_HEADER = 32
 _FRAME_HEADER = 24
+_MAX_TRIES = 5
 
 Row = tuple[object, ...]
 
@@ -25,64 +27,98 @@ Row = tuple[object, ...]
 class Database:
     """A database to read from."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, unlocked: str = "") -> None:
+        self.connection = connection
+        self._unlocked = unlocked  # the path, if it is read in place without a lock
 
     def rows(self, query: str, *values: str) -> list[Row]:
         """Return the rows of a query, or none if the database is damaged or has other tables."""
         return self.try_rows(query, *values) or []
 
     def try_rows(self, query: str, *values: str) -> list[Row] | None:
-        """Return the rows of a query, or None if it fails."""
+        """Return the rows of a query, or None if it fails or the client wrote meanwhile."""
+        before = _stat(self._unlocked)
         try:
-            return self._connection.execute(query, values).fetchall()
+            rows = self.connection.execute(query, values).fetchall()
         except (sqlite3.Error, OverflowError, UnicodeDecodeError):
             return None
+        return rows if _stat(self._unlocked) == before else None
 
 
 @contextmanager
 def open_database(path: str, root: str) -> Iterator[Database]:
     """Open a database. One that is too large for memory is read in place."""
-    with _connect(path, root) as connection:
+    database = _connect(path, root)
+    connection = database.connection
+    try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         steps = iter(range(_MAX_STEPS))
         connection.set_progress_handler(lambda: next(steps, None) is None, 1_000_000)
-        database = Database(connection)
         database.rows("PRAGMA trusted_schema = OFF")
         yield database
-
-
-@contextmanager
-def _connect(path: str, root: str) -> Iterator[sqlite3.Connection]:
-    data = read_side_file(path, root, _MAX_BYTES)
-    if data is None and os.path.isfile(path) and not os.path.islink(path):
-        connection = _open_in_place(path)
-    else:
-        connection = sqlite3.connect(":memory:")
-        pages = bytearray(data or b"")
-        apply_wal(pages, read_side_file(f"{path}-wal", root, _MAX_BYTES) or b"")
-        if pages:
-            pages[18:20] = b"\1\1"  # no WAL: an in-memory database cannot have one
-            connection.deserialize(bytes(pages))
-    try:
-        yield connection
     finally:
         connection.close()
 
 
-def _open_in_place(path: str) -> sqlite3.Connection:
+def _connect(path: str, root: str) -> Database:
+    pages = _read_pages(path, root)
+    if pages is None and os.path.isfile(path) and not os.path.islink(path):
+        return _open_in_place(path)
+    connection = sqlite3.connect(":memory:")
+    if pages:
+        pages[18:20] = b"\1\1"  # no WAL: an in-memory database cannot have one
+        connection.deserialize(bytes(pages))
+    return Database(connection)
+
+
+def _read_pages(path: str, root: str) -> bytearray | None:
+    """Return a database with its WAL, or None if it is unreadable or too large.
+
+    If the client moved the WAL into the database meanwhile, that may be a mixture of both. The
+    last try is taken as it is: pages that do not fit together make the query fail.
+    """
+    pages = bytearray()
+    for _ in range(_MAX_TRIES):
+        before = _stat(path)
+        data = read_side_file(path, root, _MAX_BYTES)
+        wal = read_side_file(f"{path}-wal", root, _MAX_BYTES)
+        if data is None or (wal is None and os.path.isfile(f"{path}-wal")):
+            return None
+        pages = bytearray(data)
+        apply_wal(pages, wal or b"")
+        if _stat(path) == before:
+            break
+    return pages
+
+
+def _stat(path: str) -> tuple[int, ...]:
+    """Return what changes when a client writes to a database: of it, and of its journal."""
+    found: list[int] = []
+    for name in (path, f"{path}-journal") if path else ():
+        try:
+            info = os.stat(name)
+        except OSError:
+            found.append(-1)
+        else:
+            found += (info.st_mtime_ns, info.st_size, info.st_ino)
+    return tuple(found)
+
+
+def _open_in_place(path: str) -> Database:
     """Open a large database without writing anything.
 
     With a WAL, SQLite holds a shared lock in the client's `-shm` during a query. It makes no
-    writer wait. Without the two files, it takes no lock at all.
+    writer wait. Without the two files, it takes no lock at all: a query does not count if the
+    client has written meanwhile.
     """
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     if os.path.isfile(f"{path}-wal"):
         connection = sqlite3.connect(f"file:{quoted}?mode=ro&readonly_shm=1", uri=True)
-        if Database(connection).try_rows("SELECT 1 FROM sqlite_master") is not None:
-            return connection
+        database = Database(connection)
+        if database.try_rows("SELECT 1 FROM sqlite_master") is not None:
+            return database
         connection.close()
-    return sqlite3.connect(f"file:{quoted}?immutable=1", uri=True)
+    return Database(sqlite3.connect(f"file:{quoted}?immutable=1", uri=True), path)
 
 
 def apply_wal(pages: bytearray, wal: bytes) -> None:
@@ -97,7 +133,8 @@ def apply_wal(pages: bytearray, wal: bytes) -> None:
     uncommitted: dict[int, bytes] = {}
     for start in range(_WAL_HEADER, len(wal) - size - _FRAME_HEADER + 1, size + _FRAME_HEADER):
         number, pages_after = (int.from_bytes(wal[start + at :][:4]) for at in (0, 4))
-        if wal[start + 8 : start + 16] != salt or number * size > _MAX_BYTES:
+        is_invalid = not 0 < number * size <= _MAX_BYTES
+        if wal[start + 8 : start + 16] != salt or is_invalid:
             break
         uncommitted[number] = wal[start + _FRAME_HEADER :][:size]
         if pages_after:

@@ -5,6 +5,7 @@ a killed process leaves them twice rather than not at all. The snapshot marks a 
 until its bytes are gone, so that the next writer finishes the job.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 
@@ -140,6 +141,8 @@ def forget(
         kept_paths = {file.path for row in others for file in row.files}
         for row in rows:
             paths = {file.path for file in row.files} - kept_paths
+            if keys:
+                paths = {path for path in paths if not _is_known_by_id(row, path, forgotten)}
             forgotten.update(map(forgotten_key, paths))
             if not keys:
                 forgotten |= _make_keys(store, row, others)
@@ -150,6 +153,17 @@ def forget(
             turns = {entry.turn for row in others for entry in store.manifest(row).entries}
             changes["marks"] = drop_forgotten(commit.snapshot.marks, ids, turns.__contains__)
         commit.commit(now_ms, must_collect=True, **changes)
+
+
+def _is_known_by_id(row: Row, path: str, forgotten: Collection[bytes]) -> bool:
+    """Return whether the path names a forgotten session, so that it needs no key of its own.
+
+    Any other key is a tombstone, which all other machines have to confirm.
+    """
+    folder, name = os.path.split(path)
+    is_own = row.base_id in name and forgotten_key(row.base_id) in forgotten
+    parent = row.session.parent
+    return is_own or (parent in folder.split(os.sep) and forgotten_key(parent) in forgotten)
 
 
 def _make_keys(store: Store, row: Row, others: Iterable[Row]) -> set[bytes]:

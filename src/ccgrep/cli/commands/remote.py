@@ -77,7 +77,8 @@ def _add(arguments: SimpleNamespace, context: Context, words: list[str]) -> None
     context.write(f"{verb} the remote {one_line(name)}: this machine is '{added.machine}'")
     if added.is_new and is_encrypted:
         context.write("keep the key safe: `ccgrep remote key export FILE` copies it")
-    context.write(f"run `ccgrep sync {one_line(name)}`")
+    command = "push" if added.info.is_push_only else "sync"
+    context.write(f"run `ccgrep {command} {one_line(name)}`")
 
 
 def _add_team(arguments: SimpleNamespace, context: Context, name: str, url: str) -> None:
