@@ -133,7 +133,8 @@ class Chaos:
                 assert prompts <= kept, (id, prompts - kept)
         self._check_vectors({prompt for *_, turns in first for prompt in turns})
         for home in self.fleet.homes[: scale.of(1, len(self.fleet.homes))]:
-            shutil.rmtree(model_dir(home), ignore_errors=True)  # A fresh store has other vectors.
+            # A fresh store has other vectors, or no trace of a model at all.
+            shutil.rmtree(model_dir(home).parent, ignore_errors=True)
             assert_same_as_fresh(home, self._find_changed(home))
 
     def _check_vectors(self, kept: set[str]) -> None:
