@@ -6,6 +6,8 @@ from pathlib import Path
 from ccgrep.cli.setup_sync import _launchd
 from tests.helpers.homes import Home
 
+NO_REMOTE = "ccgrep: there is no remote yet: run `ccgrep remote add NAME URL`\n"
+
 
 def make_systemctl(home: Home) -> Path:
     """Put a systemctl on the PATH that records how it is called, and return the record."""
@@ -22,7 +24,7 @@ def test_timer_is_installed_and_removed(home: Home) -> None:
     env = {"PATH": f"{home.directory}/bin:{home.environment['PATH']}"}
     folder = home.directory / ".config" / "systemd" / "user"
     done = home.run("setup", "sync", "--every", "2h", "--dry-run", env=env)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, NO_REMOTE)
     assert not folder.exists()
     assert not calls.exists()
     done = home.run("setup", "sync", "--every", "2h", env=env)
@@ -35,6 +37,7 @@ def test_timer_is_installed_and_removed(home: Home) -> None:
     assert f'Environment="CCGREP_DIR={home.store_dir}"\n' in service
     assert '"sync" "--quiet"\n' in service
     done = home.run("setup", "sync", "--remove", env=env)
+    assert (done.returncode, done.stderr) == (0, "")
     assert list(folder.iterdir()) == []
     assert calls.read_text().splitlines() == [
         "--user daemon-reload",

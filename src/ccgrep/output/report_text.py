@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from ccgrep.ingest.report import IndexReport
 from ccgrep.ops.fsck import FsckResult
 from ccgrep.ops.gc import ForgetReport
-from ccgrep.ops.import_sessions import ImportReport
 from ccgrep.ops.restore import RestoredFile
 from ccgrep.ops.secrets import FoundSecret
 from ccgrep.ops.sources import SourceList
@@ -20,6 +19,7 @@ from ccgrep.text import columns, escape, one_line
 
 if TYPE_CHECKING:
     from ccgrep.ops.embed import EmbedReport
+    from ccgrep.ops.import_sessions import ImportReport
     from ccgrep.ops.model import ModelInfo, TriedModel
 
 
@@ -36,7 +36,7 @@ def index_lines(report: IndexReport, set_aside: str = "") -> Iterator[str]:
         yield f"the old store is in {escape(set_aside)}: delete it when you no longer need it"
 
 
-def import_line(report: ImportReport) -> str:
+def import_line(report: "ImportReport") -> str:
     forgotten = f", {report.forgotten:,} forgotten earlier" if report.forgotten else ""
     return (
         f"{pluralize(report.sessions, 'session')}, {report.new_sessions:,} of them new: "

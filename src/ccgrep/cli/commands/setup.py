@@ -30,4 +30,13 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         setups = {"claude": setup_claude, "codex": setup_codex}
         lines = setups[arguments.what](context.environment, options)
     context.write_lines(lines)
+    if arguments.what == "sync" and not options.is_removal:
+        _warn_without_remote(context)
     return 0
+
+
+def _warn_without_remote(context: Context) -> None:
+    from ccgrep.ops.remote import list_all  # noqa: PLC0415 - needs the extra `remote`
+
+    if not list_all(context.config()):
+        context.warn("there is no remote yet: run `ccgrep remote add NAME URL`")
