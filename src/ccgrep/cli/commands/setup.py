@@ -36,7 +36,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
 
 
 def _warn_without_remote(context: Context) -> None:
-    from ccgrep.ops.remote import list_all  # noqa: PLC0415 - needs the extra `remote`
+    from ccgrep.ops.remote import list_all  # noqa: PLC0415 - only for sync
 
     if not list_all(context.config()):
         context.warn("there is no remote yet: run `ccgrep remote add NAME URL`")
