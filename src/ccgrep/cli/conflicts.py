@@ -22,7 +22,7 @@ CONFLICTS = {
         "--timeout | --words --all --semantic --hybrid",
         "--no-index | --semantic --hybrid --alpha --model",
         "-o -v",
-        "-R | --semantic --hybrid --alpha --model --surface --no-index --machine --tag --sort",
+        "-R | --no-index --machine --tag",
         "--json --jsonl -l -L -c -o",
         "--json --jsonl | -0 -A -B -C",
         "-l -L -c | -A -B -C",

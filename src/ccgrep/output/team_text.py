@@ -13,6 +13,7 @@ from ccgrep.text import one_line
 _MISSING = {
     "pg_textsearch": "of many matches, only the newest are ranked",
     "pg_trgm": "-F and -E compare only the newest 20,000 turns",
+    "vector": "--semantic and --hybrid do not work",
 }
 
 

@@ -15,15 +15,17 @@ from ccgrep.text import one_line
 
 _SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
 _ROLE = r"[A-Za-z_][A-Za-z0-9_.@-]{0,62}"
-_EXTENSIONS = ("pg_textsearch", "pg_trgm")
+_EXTENSIONS = ("pg_textsearch", "pg_trgm", "vector")
 _MAX_PARTITIONS = 256
 _STATUS = """
 select json_build_object(
     'version', m.version, 'partitions', m.partitions,
-    'extensions', array(select extname from pg_extension where extname = any ($1::text[])),
+    'extensions', array(select extname from pg_extension where extname = any ($1::text[])
+        and (extname <> 'vector' or to_regclass('cc.passage') is not null)),
     'projects', (select count(*) from cc.project), 'sessions', (select count(*) from cc.session),
     'turns', (select count(*) from cc.document),
-    'bytes', (select sum(pg_total_relation_size(relid)) from pg_partition_tree('cc.document')),
+    'bytes', (select sum(pg_total_relation_size(oid)) from pg_class
+        where relnamespace = 'cc'::regnamespace and relkind = 'r'),
     'members', (select coalesce(json_agg(json_build_object('role', role, 'project', pattern,
         'can_push', can_push) order by role, pattern), '[]') from cc.member),
     'forgotten', (select count(*) from cc.forgotten),
@@ -120,8 +122,11 @@ def status(server: Server) -> TeamStatus:
 def purge(server: Server) -> None:
     """Write all partitions again, without what was deleted. Searches wait for one at a time."""
     started = server.query("select now()::text")[0][0]
-    rows = server.query("select relid::text from pg_partition_tree('cc.document') where isleaf")
-    for name in [*(row[0].decode() for row in rows), "cc.session"]:
+    rows = server.query(
+        "select oid::regclass::text from pg_class where relnamespace = 'cc'::regnamespace "
+        "and relkind = 'r' and (relispartition or relname = 'session') order by oid"
+    )
+    for name in (row[0].decode() for row in rows):
         server.query(f"vacuum (full, analyze) {name}")
     server.query("update cc.meta set purged = $1::timestamptz", [started])
 

@@ -120,6 +120,49 @@ begin
     insert into cc.meta select 1, n where not exists (select from cc.meta);
 end $do$;
 
+-- One embedded part of a text of a document. It needs pgvector 0.7 or later.
+reset role;
+do $do$
+declare
+    place text := (select extnamespace::regnamespace::text from pg_extension where extname = 'vector');
+    n int := (select partitions from cc.meta);
+begin
+    if place is null or to_regtype(place || '.halfvec') is null then
+        return;
+    end if;
+    execute format('set local search_path = pg_catalog, %s', place);
+    create table if not exists cc.passage (
+        session text not null,
+        number int not null,
+        owner name not null,
+        document bigint not null,
+        project int not null,
+        model text not null,
+        dimensions int not null,
+        surface smallint not null,  -- prompt, answer, full, title
+        key bigint not null,  -- identifies the text
+        first int not null,  -- where the part begins and ends in the text
+        past int not null,
+        vector halfvec not null,
+        primary key (session, number, owner, model, surface, key, first)
+    ) partition by hash (session);
+    alter table cc.passage owner to cc_owner;
+    for i in 0 .. n - 1 loop
+        execute format(
+            'create table if not exists cc.passage_%s partition of cc.passage '
+            'for values with (modulus %s, remainder %s)', i, n, i);
+        execute format('alter table cc.passage_%s owner to cc_owner', i);
+    end loop;
+    create index if not exists passage_document on cc.passage (document);
+    create index if not exists passage_sample on cc.passage (project) where key % 64 = 0;
+    -- Those of the models that people use. Others are compared one by one.
+    foreach n in array array[256, 384, 512, 768, 1024] loop
+        execute format('create index if not exists passage_hnsw_%s on cc.passage '
+            'using hnsw ((vector::halfvec(%s)) halfvec_ip_ops) where dimensions = %s', n, n, n);
+    end loop;
+end $do$;
+set local role cc_owner;
+
 create index if not exists document_id on cc.document (id);
 create index if not exists document_project on cc.document (project, started desc);
 create index if not exists document_sample on cc.document (project) where is_sampled;
@@ -236,20 +279,25 @@ create or replace function cc.conditions(f jsonb, mine int[]) returns text langu
     else cc.conditions(f) end
 $$;
 
--- Return what a client needs to rank and to show documents, with texts of the first `texts`.
+-- Return what a client needs to rank and to show documents, with texts of the first `texts` by their
+-- words, and of as many by meaning. `near` is what cc.compare returned.
 create or replace function cc.describe(
-    ids bigint[], stems text[], weights float8[], average float8, lexemes tsquery[], texts int
+    ids bigint[], stems text[], weights float8[], average float8, lexemes tsquery[], texts int,
+    near jsonb default '{}'
 ) returns setof jsonb language sql stable as $$
     select jsonb_build_object(
         'owner', owner, 'session', session, 'number', number, 'parent', parent, 'kind', kind,
         'started', started, 'turn', encode(turn, 'hex'), 'lengths', lengths,
         'said', at, 'titled', title_at, 'mark', array_position(said_list, '¼'),
         'words', matched, 'partial', partial,
-        'source', source, 'path', path, 'title', title,
+        'source', source, 'path', path, 'title', title, 'near', passages,
         'body', case when row_number() over (order by score desc nulls last, id) <= texts
+            or passages is not null
+                and row_number() over (order by passages #> '{0, 2}' desc nulls last, id) <= texts
             then encode(body, 'base64') end)
     from (
-        select d.*, said_words.at, said_words.score, title_words.at as title_at, other.matched
+        select d.*, said_words.at, said_words.score, title_words.at as title_at, other.matched,
+            near -> d.id::text as passages
         from (select d.*, string_to_array(d.said, ' ') as said_list,
                 string_to_array(d.titled, ' ') as title_list,
                 d.words || ''::tsvector as unpacked
@@ -280,11 +328,90 @@ create or replace function cc.similar_ids(ids bigint[], mine int[]) returns text
             array(select left(d.session, 8) from cc.document d where d.id = any (ids))))
 $$;
 
+-- Meaning. `asked` has for each model its name, the dimensions, and the vectors of the query.
+
+-- Return the parts of documents that are most similar to a query: for each document, by its id, a
+-- list of [model, surface, similarity, first, past], the most similar first.
+create or replace function cc.compare(ids bigint[], asked jsonb) returns jsonb
+language plpgsql stable as $$
+begin
+    return coalesce((
+        select jsonb_object_agg(document, parts) from (
+            select document, jsonb_agg(jsonb_build_array(model, surface, similarity, first, past)
+                order by similarity desc) as parts
+            from (
+                select distinct on (p.document, m.at, p.surface) p.document, m.at - 1 as model, p.surface,
+                    -(p.vector::vector <#> query::vector) as similarity, p.first, p.past
+                from jsonb_array_elements(asked) with ordinality as m (value, at),
+                    jsonb_array_elements_text(m.value -> 'queries') as query, cc.passage p
+                where p.document = any (ids) and p.model = m.value ->> 'model'
+                    and p.dimensions = (m.value ->> 'dimensions')::int
+                order by p.document, m.at, p.surface, similarity desc, p.first
+            ) best
+            group by document
+        ) d), '{}');
+end $$;
+
+-- Return how similar texts are to the first query of each model: their number, mean and variance.
+create or replace function cc.background(asked jsonb, mine int[], is_large boolean) returns jsonb
+language plpgsql stable as $$
+begin
+    return (select jsonb_agg(jsonb_build_array(known.n, known.mean, known.variance) order by m.at)
+        from jsonb_array_elements(asked) with ordinality as m (value, at), lateral (
+            select count(*) as n, avg(similarity) as mean, var_pop(similarity) as variance from (
+                select distinct on (p.key, p.first)
+                    -(p.vector::vector <#> (m.value #>> '{queries, 0}')::vector) as similarity
+                from cc.passage p
+                where p.project = any (mine) and p.model = m.value ->> 'model'
+                    and p.dimensions = (m.value ->> 'dimensions')::int
+                    and (not is_large or p.key % 64 = 0)
+                limit 4000
+            ) one
+        ) known);
+end $$;
+
+-- Return the documents with the most similar parts, or all that pass the filters if they are few.
+create or replace function cc.nearest(
+    asked jsonb, surfaces smallint[], mine int[], clause text, most int
+) returns bigint[] language plpgsql stable as $$
+declare
+    ids bigint[];
+    more bigint[];
+    model jsonb;
+    query text;
+begin
+    execute 'select array(select d.id from cc.document d where d.project = any ($1) and ' || clause
+        || ' limit $2)' into ids using mine, most + 1;
+    if cardinality(ids) <= most then
+        return ids;
+    end if;
+    ids := '{}';
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
+        set_config('hnsw.ef_search', '200', true);
+    for model, query in select m, q from jsonb_array_elements(asked) m,
+        jsonb_array_elements_text(m -> 'queries') q
+    loop
+        execute format('select array(select p.document from cc.passage p, lateral (select from cc.document d '
+            'where d.session = p.session and d.number = p.number and d.owner = p.owner and %1$s limit 1) d '
+            'where p.project = any ($1) and p.surface = any ($2) and p.model = %2$L and p.dimensions = %3$s '
+            'order by p.vector::halfvec(%3$s) <#> %4$L::halfvec(%3$s) limit $3)',
+            clause, model ->> 'model', (model ->> 'dimensions')::int, query)
+            into more using mine, surfaces, most;
+        ids := ids || more;
+    end loop;
+    -- A turn gains from those before and after it.
+    execute 'select array(select d.id from cc.document d, (select n.session, n.owner, n.number '
+        'from cc.document n where n.id = any ($1)) n, unnest(array[-1, 0, 1]) step '
+        'where d.session = n.session and d.owner = n.owner and d.number = n.number + step '
+        'and d.project = any ($2) and ' || clause || ')' into more using ids, mine;
+    return more;
+end $$;
+
 -- Words. The first row has statistics of what the person may see, the others are candidates.
 --   stems: words of `said` and `titled`; lexemes: words of `words`; some, all: queries of lexemes;
 --   groups: one query for each part of the pattern; most: how many candidates to return
-create or replace function cc.search(q jsonb) returns setof jsonb
-language plpgsql stable security definer as $$
+-- For cc.near also: models: what to compare, surfaces: with which texts.
+create or replace function cc.find(q jsonb) returns setof jsonb language plpgsql stable as $$
 declare
     mine int[] := cc.enter(q);
     clause text := cc.conditions(q -> 'filters', mine);
@@ -306,6 +433,8 @@ declare
     more bigint[];
     is_complete boolean := false;
     notes text[] := '{}';
+    near jsonb := '{}';
+    background jsonb := '[]';
 begin
     if is_large then
         select count(*) * 64, array[sum(lengths[1]), sum(lengths[2]), sum(lengths[3]), sum(lengths[4]),
@@ -364,13 +493,35 @@ begin
                 ids := ids || more;
             end if;
         end loop;
-        ids := array(select distinct id from unnest(ids) as id);
     end if;
+    if q ? 'models' then
+        ids := ids || cc.nearest(q -> 'models',
+            array(select value::smallint from jsonb_array_elements_text(q -> 'surfaces')), mine, clause, most);
+        ids := (array(select distinct id from unnest(ids) as id))[1:5000];
+        near := cc.compare(ids, q -> 'models');
+        background := cc.background(q -> 'models', mine, is_large);
+    end if;
+    ids := array(select distinct id from unnest(ids) as id);
     return next jsonb_build_object('ids', cc.similar_ids(ids, mine),
         'documents', documents, 'totals', totals, 'newest', newest, 'counts', counts,
-        'is_complete', is_complete, 'notes', notes);
+        'is_complete', is_complete, 'notes', notes, 'background', background);
     return query select cc.describe(ids, stems, weights, totals[1]::float8 / greatest(documents, 1),
-        lexemes, (q ->> 'texts')::int);
+        lexemes, (q ->> 'texts')::int, near);
+end $$;
+
+create or replace function cc.search(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+begin
+    return query select cc.find(q - 'models');
+end $$;
+
+create or replace function cc.near(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+begin
+    if to_regclass('cc.passage') is null then
+        raise exception 'cc: the server has no pgvector 0.7 or later: search by words, -F or -E';
+    end if;
+    return query select cc.find(q);
 end $$;
 
 -- -F and -E. Return the condition of a plan: a literal, or {"kind": "any" or "all", "parts": […]}.
@@ -511,6 +662,7 @@ declare
     refused text[] := '{}';
     written int := 0;
     n int;
+    has_passages constant boolean := to_regclass('cc.passage') is not null;
 begin
     -- A concurrent cc.forget of the same person waits, and the other way round.
     perform pg_advisory_xact_lock_shared(hashtextextended(session_user, 28));
@@ -535,6 +687,10 @@ begin
             ended = excluded.ended, is_superseded = excluded.is_superseded, data = excluded.data;
         delete from cc.document d where d.owner = session_user and d.session = one ->> 'session'
             and (d.number >= (one ->> 'turns')::int or d.project <> place);
+        if has_passages then
+            delete from cc.passage p where p.owner = session_user and p.session = one ->> 'session'
+                and (p.number >= (one ->> 'turns')::int or p.project <> place);
+        end if;
         insert into cc.document (owner, session, number, project, parent, kind, started, source, path,
             branch, models, tools, partial, turn, is_sampled, lengths, title, titled, said, words,
             folded, entry, body)
@@ -560,8 +716,27 @@ begin
             (excluded.turn, excluded.kind, excluded.started, excluded.title, excluded.path, excluded.entry);
         get diagnostics n = row_count;
         written := written + n;
+        if has_passages then
+            perform cc.put_passages(one, place);
+        end if;
     end loop;
-    return jsonb_build_object('written', written, 'refused', refused);
+    return jsonb_build_object('written', written, 'refused', refused, 'has_passages', has_passages);
+end $$;
+
+-- Store the vectors of pushed documents, and delete those of texts that they do not have any more.
+create or replace function cc.put_passages(one jsonb, place int) returns void language plpgsql as $$
+begin
+    delete from cc.passage p using jsonb_to_recordset(one -> 'documents') as d (number int, keys jsonb)
+    where p.owner = session_user and p.session = one ->> 'session' and p.number = d.number
+        and p.key is distinct from (d.keys ->> p.surface)::bigint;
+    insert into cc.passage
+    select d.session, d.number, d.owner, d.id, place, v ->> 0, (v ->> 1)::int, (v ->> 2)::smallint,
+        (v ->> 3)::bigint, (v ->> 4)::int, (v ->> 5)::int, (v ->> 6)::halfvec
+    from jsonb_to_recordset(one -> 'documents') as pushed (number int, vectors jsonb)
+    join cc.document d on d.session = one ->> 'session' and d.number = pushed.number
+        and d.owner = session_user,
+        jsonb_array_elements(pushed.vectors) as v
+    on conflict do nothing;
 end $$;
 
 -- Delete one's own sessions and their sub-agents, and refuse them from now on. One transaction.
@@ -582,6 +757,9 @@ begin
         exit when cardinality(names) = n;
     end loop;
     delete from cc.document where owner = session_user and session = any (names);
+    if to_regclass('cc.passage') is not null then
+        delete from cc.passage where owner = session_user and session = any (names);
+    end if;
     with deleted as (
         delete from cc.session where owner = session_user and session = any (names) returning session
     ) select array_agg(session) into gone from deleted;
@@ -606,6 +784,6 @@ begin
         execute format('alter function %s set jit = off', name);
     end loop;
 end $do$;
-grant execute on function cc.put(jsonb), cc.search(jsonb), cc.grep(jsonb), cc.get(jsonb), cc.list(jsonb),
-    cc.forget(jsonb) to cc_member;
+grant execute on function cc.put(jsonb), cc.search(jsonb), cc.grep(jsonb), cc.near(jsonb), cc.get(jsonb),
+    cc.list(jsonb), cc.forget(jsonb) to cc_member;
 reset role;
