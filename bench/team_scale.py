@@ -40,19 +40,21 @@ _DROPPED = "document_words", "document_sample_words", "document_said", "document
 _MAKE_UP = """
 create function pg_temp.text(words int, seed bigint) returns text language sql volatile as $$
     -- Word n is 1/n as frequent as the first.
-    select string_agg(translate(floor(exp(random() * 12.2))::int::text, '0123456789', 'bcdfghklmn'), ' ')
+    select string_agg(
+        translate(floor(exp(random() * 12.2))::int::text, '0123456789', 'bcdfghklmn'), ' ')
     from generate_series(1, words + 0 * seed)
 $$;
 create function pg_temp.turns(start bigint, past bigint) returns void language sql volatile as $$
     insert into cc.document (owner, session, number, project, parent, kind, started, source, path,
-        branch, models, tools, partial, turn, is_sampled, lengths, title, titled, said, words, folded,
-        entry, body)
+        branch, models, tools, partial, turn, is_sampled, lengths, title, titled, said, words,
+        folded, entry, body)
     select 'bob', md5((i / {per_session})::text), i % {per_session},
         1 + (i / {per_session}) % {projects}, '', 0, 1600000000000 + i * 1000, 'codex', '/src/p',
         'main', '{{model}}', '{{bash}}', '{{}}', decode(md5(i::text), 'hex'), i % 64 = 0,
         '{{40,0,0,60,0,0}}', '', '', said,
-        array_to_tsvector(array(select distinct 's' || word from unnest(string_to_array(said, ' ')) word
-            union select distinct 'o' || word from unnest(string_to_array(output, ' ')) word)),
+        array_to_tsvector(array(
+            select distinct 's' || word from unnest(string_to_array(said, ' ')) word union
+            select distinct 'o' || word from unnest(string_to_array(output, ' ')) word)),
         said, '\\x', t.body
     from (select i, pg_temp.text(40, i) as said, pg_temp.text(60, i) as output
           from generate_series(start, past - 1) i offset 0) made, template t
@@ -118,8 +120,9 @@ def add_vectors(server: Server, number: int) -> None:
     """Give some turns random vectors of 384 dimensions, into the live graph."""
     started = time.monotonic()
     server.query(
-        "insert into cc.passage select d.session, d.number, d.owner, d.id, d.project, 'model', 384, 0, "
-        "d.id, 0, 1, array(select (random() - 0.5 + 0 * d.id)::real from generate_series(1, 384))"
+        "insert into cc.passage select d.session, d.number, d.owner, d.id, d.project, 'model', "
+        "384, 0, d.id, 0, 1, array("
+        "select (random() - 0.5 + 0 * d.id)::real from generate_series(1, 384))"
         "::cc_extension.vector::cc_extension.halfvec "
         "from (select * from cc.document limit $1) d",
         [str(number).encode()],
@@ -132,8 +135,8 @@ def report(home: Home, server: Server) -> None:
     print_row("on the server", f"{status.turns:,} turns, {status.bytes / status.turns:,.0f} B each")
     for name, size in server.query(
         "select regexp_replace(relname, '[0-9]+_?', ''), sum(pg_table_size(c.oid)) from pg_class c "
-        "where relnamespace = 'cc'::regnamespace and relkind in ('r', 'i') group by 1 order by 2 desc "
-        "limit 8"
+        "where relnamespace = 'cc'::regnamespace and relkind in ('r', 'i') group by 1 "
+        "order by 2 desc limit 8"
     ):
         print_row(f"  {name.decode()}", f"{int(name and size) / 1e9:.2f} GB")
     searches = {

@@ -121,6 +121,9 @@ class Team:
         admin.grant(self.admin, person, list(projects), can_push)
         return self.connect(person)
 
+    def revoke(self, person: str) -> None:
+        admin.revoke(self.admin, person, [])
+
 
 @cache
 def wheel_postgres(settings: str = "") -> Postgres:

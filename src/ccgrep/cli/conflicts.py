@@ -45,7 +45,11 @@ CONFLICTS = {
     ),
     "list": ("-R | --tree --machine --tag",),
     "forget": ("-R | --forks",),
-    "stats": ("--settings | --json", "--html | --json -n --color --by --suggest"),
+    "stats": (
+        "-R | --machine --tag --html --by --suggest --budget --color",
+        "--settings | --json",
+        "--html | --json -n --color --by --suggest",
+    ),
     "restore": ("--versions | --version --to --dry-run --force",),
     "prune": ("--list | --older-than --dry-run --yes", "--dry-run --yes"),
     "status": ("--by -v",),

@@ -1,8 +1,8 @@
 -- The schema of a team's server. `ccgrep team init` runs this file as a superuser, in one transaction.
 -- docs/team.md describes it. Running it again migrates an older version and changes nothing else.
 --
--- Clients call seven functions, each with one JSON argument: cc.put, cc.search, cc.grep, cc.near,
--- cc.get, cc.list and cc.forget. They run as cc_owner, and show a person only the projects that
+-- Clients call eight functions, each with one JSON argument: cc.put, cc.search, cc.grep, cc.near,
+-- cc.get, cc.list, cc.stats and cc.forget. They run as cc_owner, and show a person only the projects that
 -- cc.member has for that person's login role. Nobody else has rights on a table.
 
 do $do$
@@ -651,6 +651,40 @@ begin
         using mine;
 end $$;
 
+-- Count sessions and different turns: of all, and by owner, source, project, day and tool.
+create or replace function cc.stats(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+begin
+    return query execute $sql$
+        with d as materialized (
+            select d.owner, d.session, d.turn, d.started, d.source, d.path, d.tools from cc.document d
+            where d.project = any ($1) and $sql$ || cc.conditions(q -> 'filters', mine) || $sql$
+        ), named as (
+            select owner, session, turn, kind, name from d, lateral (values
+                ('people', owner::text), ('sources', source), ('projects', path),
+                ('days', to_char(to_timestamp(nullif(started, 0) / 1000) at time zone 'UTC', 'YYYY-MM-DD'))
+            ) v (kind, name)
+            union all select owner, session, turn, 'tools', unnest(tools) from d
+        ), counted as (
+            select kind, coalesce(name, '') as name, count(distinct (owner, session)) as sessions,
+                count(distinct turn) as turns
+            from named group by 1, 2
+        )
+        select jsonb_build_object('people', '[]'::jsonb, 'sources', '[]'::jsonb, 'projects', '[]'::jsonb,
+            'days', '[]'::jsonb, 'tools', '[]'::jsonb) || coalesce((
+                select jsonb_object_agg(kind, rows) from (
+                    select kind, jsonb_agg(jsonb_build_object('name', name, 'sessions', sessions,
+                        'turns', turns) order by turns desc, name) as rows
+                    from counted group by kind) r), '{}')
+            || jsonb_build_object('sessions', count(distinct (owner, session)),
+                'turns', count(distinct turn), 'copies', count(*) - count(distinct turn),
+                'first', min(nullif(started, 0)), 'last', max(nullif(started, 0)))
+        from d
+    $sql$ using mine;
+end $$;
+
 -- Store sessions and some of their documents. What is there already is left alone.
 create or replace function cc.put(q jsonb) returns jsonb
 language plpgsql security definer as $$
@@ -785,5 +819,5 @@ begin
     end loop;
 end $do$;
 grant execute on function cc.put(jsonb), cc.search(jsonb), cc.grep(jsonb), cc.near(jsonb), cc.get(jsonb),
-    cc.list(jsonb), cc.forget(jsonb) to cc_member;
+    cc.list(jsonb), cc.stats(jsonb), cc.forget(jsonb) to cc_member;
 reset role;
