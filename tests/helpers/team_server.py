@@ -5,6 +5,7 @@ in a temporary directory.
 """
 
 import atexit
+import contextlib
 import os
 import shutil
 import signal
@@ -67,10 +68,18 @@ class Postgres:
         self._run("pg_ctl", "-D", str(self.data_dir), "-w", "-l", str(log), "start")
 
     def kill(self) -> None:
-        """Stop the server as a crash would."""
-        pid = int((self.data_dir / "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
-        self._run("pg_ctl", "-D", str(self.data_dir), "-w", "-m", "immediate", "stop")
+        """Kill all processes of the server, as a crash would."""
+        pid_file = self.data_dir / "postmaster.pid"
+        postmaster = int(pid_file.read_text().split()[0])
+        command = ["ps", "-o", "pid=", "--ppid", str(postmaster)]
+        os.kill(postmaster, signal.SIGSTOP)  # It starts no other process.
+        children = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        for pid in (postmaster, *map(int, children.split())):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # Nobody may have reaped the postmaster yet, so that it looks alive to the next one.
+        for path in (pid_file, self.directory / ".s.PGSQL.5432.lock"):
+            path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         try:
@@ -123,6 +132,59 @@ class Team:
 
     def revoke(self, person: str) -> None:
         admin.revoke(self.admin, person, [])
+
+    def projects(self) -> list[str]:
+        return [row[0].decode() for row in self.admin.query("select name from cc.project")]
+
+
+class ShardedTeam(Team):
+    """A team's history on several servers behind PL/Proxy. Its admin is that of the proxy."""
+
+    def __init__(self, proxy: "Postgres", name: str, shards: list[Team]) -> None:
+        super().__init__(proxy, name)
+        self.shards = shards
+
+    def grant(self, person: str, *projects: str, can_push: bool = True) -> Server:
+        for one in self.shards:
+            one.grant(person, *projects, can_push=can_push).close()
+        return super().grant(person, *projects, can_push=can_push)
+
+    def revoke(self, person: str) -> None:
+        for one in self.shards:
+            one.revoke(person)
+        super().revoke(person)
+
+    def projects(self) -> list[str]:
+        return sorted({name for one in self.shards for name in one.projects()})
+
+
+class Cluster:
+    """Several servers, and one with PL/Proxy before them."""
+
+    def __init__(self, proxy: Postgres, shards: list[Postgres]) -> None:
+        self._proxy = proxy
+        self._shards = shards
+        self._count = 0
+
+    def make_team(self) -> ShardedTeam:
+        self._count += 1
+        name = f"proxy{self._count}"
+        self._proxy.admin("postgres").query(f"create database {name}")
+        shards = [one.make_team() for one in self._shards]
+        team = ShardedTeam(self._proxy, name, shards)
+        addresses = [f"host={one.postgres.directory} dbname={one.name}" for one in shards]
+        admin.init_proxy(team.admin, addresses)
+        return team
+
+
+@cache
+def cluster(size: int = 3) -> Cluster:
+    """Return Debian's PL/Proxy before servers of the wheel, started once."""
+    proxy = debian_postgres()
+    found = "select from pg_available_extensions where name = 'plproxy'"
+    if not proxy.admin("postgres").query(found):
+        pytest.skip("Debian's package `postgresql-*-plproxy` is not installed")
+    return Cluster(proxy, [wheel_postgres(f"# shard {number}\n") for number in range(size)])
 
 
 @cache

@@ -15,9 +15,9 @@ from ccgrep.team.searcher import TeamSearcher
 from ccgrep.team.server import Server
 from tests.helpers import scale
 from tests.helpers.homes import Home
-from tests.helpers.team_server import Team, debian_postgres, wheel_postgres
+from tests.helpers.team_server import Team, cluster, debian_postgres, wheel_postgres
 
-SERVERS = [wheel_postgres, *([debian_postgres] if scale.IS_LONG else [])]
+SERVERS = [wheel_postgres, *([debian_postgres, cluster] if scale.IS_LONG else [])]
 SUBJECTS = (
     "water the plants in the garden", "bake bread with rye flour", "fix the flaky login test",
     "the database is locked", "translate the page into German", "deploy to the staging server",

@@ -43,6 +43,7 @@ CONFLICTS = {
         "--budget | --raw --save",
         "--full | --json --raw --save",
     ),
+    "team": ("--shard --partitions",),
     "list": ("-R | --tree --machine --tag",),
     "forget": ("-R | --forks",),
     "stats": (

@@ -1339,6 +1339,12 @@ _TABLE = (
             ),
             Option(("--read-only",), "do not allow pushing. For `grant`."),
             Option(
+                ("--shard",),
+                "pass all calls on to this server, with PL/Proxy. For `init`, for each of several "
+                "servers in an order that stays. ADDRESS is such as 'host=db1 dbname=cc'.",
+                "ADDRESS…",
+            ),
+            Option(
                 ("--partitions",),
                 "split the turns into N tables. For the first `init`. The default is 8.",
                 "N",

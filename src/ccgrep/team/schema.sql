@@ -620,7 +620,7 @@ begin
         order by s.session limit 11;
         return;
     end if;
-    return next jsonb_build_object('owner', chosen.owner, 'data', encode(chosen.data, 'base64'),
+    return next jsonb_build_object('owner', chosen.owner, 'session', chosen.session, 'data', encode(chosen.data, 'base64'),
         'is_superseded', chosen.is_superseded);
     return query select jsonb_build_object(
         'owner', d.owner, 'session', d.session, 'number', d.number, 'parent', d.parent, 'kind', d.kind,
@@ -642,7 +642,7 @@ declare
 begin
     return query execute format(
         'select jsonb_build_object(''owner'', s.owner, ''session'', s.session, ''data'', %s, '
-        '''is_superseded'', s.is_superseded) from cc.session s '
+        '''is_superseded'', s.is_superseded, ''ended'', s.ended) from cc.session s '
         'where s.project = any ($1) and not s.is_superseded and exists (select from cc.document d '
         'where d.session = s.session and d.owner = s.owner and d.project = any ($1) and %s) '
         'order by s.ended desc nulls last, s.session limit %s',

@@ -14,6 +14,7 @@ import msgspec
 
 from ccgrep.errors import RemoteError
 from ccgrep.team.address import Address, hide_password
+from ccgrep.text import one_line
 
 TIMEOUT_S = 3.0
 VERSION = 1
@@ -158,4 +159,5 @@ class Server:
                 f"{self.url} is not a team's server for you: ask for `ccgrep team init` and "
                 f"`ccgrep team grant` ({text})"
             )
-        return TeamError(f"{self.url}: {text.removeprefix('cc: ')}")
+        # Errors of ccgrep's own functions begin with `cc:`, PL/Proxy names the server before them.
+        return TeamError(f"{self.url}: {one_line(text.partition('cc: ')[2] or text)}")
