@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import select
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -46,35 +47,36 @@ class Server:
 
     def query(self, sql: str, values: list[bytes] | None = None) -> list[list[bytes]]:
         """Run one statement with parameters in text format, and return its rows."""
+        result = self._run(
+            lambda connection: connection.send_query_params(sql.encode(), values or [])
+        )
+        rows, columns = range(result.ntuples), range(result.nfields)
+        return [[result.get_value(row, column) or b"" for column in columns] for row in rows]
+
+    def run_script(self, sql: str) -> None:
+        """Run several statements without parameters as one transaction."""
+        self._run(lambda connection: connection.send_query(sql.encode()))
+
+    def _run(self, send: Callable[[Any], None]) -> Any:
+        """Return the result of what `send` sends. A connection that fails is not used again."""
         deadline = self._deadline()
         pq, connection = self._open(deadline)
         try:
-            connection.send_query_params(sql.encode(), values or [])
+            send(connection)
             result = self._wait(connection, deadline)
         except TeamError:
             self.close()
             raise
-        except pq.PQerror as error:
-            self.close()
-            raise self._error(str(error)) from error
         except Exception as error:
             self.close()
             if type(error).__module__.startswith("psycopg"):
                 raise self._error(str(error)) from error
             raise
         if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+            if connection.status == pq.ConnStatus.BAD:
+                self.close()
             raise self._refusal(pq, result)
-        rows, columns = range(result.ntuples), range(result.nfields)
-        return [[result.get_value(row, column) or b"" for column in columns] for row in rows]
-
-    def run_script(self, sql: str) -> None:
-        """Run several statements without parameters as one transaction."""
-        deadline = self._deadline()
-        pq, connection = self._open(deadline)
-        connection.send_query(sql.encode())
-        result = self._wait(connection, deadline)
-        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
-            raise self._refusal(pq, result)
+        return result
 
     def close(self) -> None:
         if self._connection is not None:
