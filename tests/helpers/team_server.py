@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,18 +66,21 @@ class Postgres:
 
     def start(self) -> None:
         log = self.directory / "log"
-        self._run("pg_ctl", "-D", str(self.data_dir), "-w", "-l", str(log), "start")
+        options = ("-w", "-t", "300", "-l", str(log))
+        self._run("pg_ctl", "-D", str(self.data_dir), *options, "start")
 
     def kill(self) -> None:
         """Kill all processes of the server, as a crash would."""
         pid_file = self.data_dir / "postmaster.pid"
         postmaster = int(pid_file.read_text().split()[0])
-        command = ["ps", "-o", "pid=", "--ppid", str(postmaster)]
         os.kill(postmaster, signal.SIGSTOP)  # It starts no other process.
-        children = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        for pid in (postmaster, *map(int, children.split())):
+        pids = [str(postmaster), *_ps("pid=", "--ppid", str(postmaster))]
+        for pid in map(int, pids):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        # The next server refuses to start while a process uses the memory of this one.
+        while any(not state.startswith("Z") for state in _ps("stat=", "-p", ",".join(pids))):
+            time.sleep(0.01)
         # Nobody may have reaped the postmaster yet, so that it looks alive to the next one.
         for path in (pid_file, self.directory / ".s.PGSQL.5432.lock"):
             path.unlink(missing_ok=True)
@@ -215,6 +219,11 @@ def debian_postgres(settings: str = "") -> Postgres:
     server = Postgres(found[-1], "", settings)
     atexit.register(server.remove)
     return server
+
+
+def _ps(column: str, *processes: str) -> list[str]:
+    command = ["ps", "-o", column, *processes]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
 
 def _is_public(path: Path) -> bool:

@@ -135,7 +135,8 @@ def is_tie(one: Answer, other: Answer) -> bool:
 def test_command_prints_what_it_prints_for_a_store(
     corpus: Corpus, bob: Server, arguments: tuple[str, ...]
 ) -> None:
-    assert bob.url
+    if "--max-sessions" in arguments and "proxy" in bob.url:
+        pytest.skip("several servers cannot find the most recent sessions")
     home = corpus.home
     ours = home.run(*arguments, "-R", "team")
     theirs = home.run(*arguments, "--no-refresh")

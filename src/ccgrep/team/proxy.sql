@@ -58,7 +58,7 @@ do $do$
 declare
     name text;
 begin
-    foreach name in array array['search', 'near', 'grep', 'get', 'list', 'stats', 'forget'] loop
+    foreach name in array array['search', 'near', 'grep', 'get', 'list', 'similar', 'stats', 'forget'] loop
         execute format('create or replace function cc.%1$s_all(q jsonb) returns setof jsonb '
             'language plproxy as ''cluster ''''cc''''; run on all; target cc.%1$s;''', name);
     end loop;
@@ -81,13 +81,21 @@ create or replace function cc.sum_of(rows jsonb[], field text) returns jsonb lan
         group by position) sums
 $$;
 
+-- Return the ids of sessions on all servers that begin like those of the rows.
+create or replace function cc.similar_ids(q jsonb, rows jsonb[]) returns jsonb language sql stable as $$
+    select coalesce(jsonb_agg(distinct id), '[]') from cc.similar_all(jsonb_build_object(
+        'version', q -> 'version', 'prefixes', (
+            select coalesce(jsonb_agg(distinct left(row ->> 'session', 8)), '[]')
+            from unnest(rows) as row where row ? 'session'))) as id
+$$;
+
 -- Merge the first rows of what all servers answered to a search.
 create or replace function cc.merge(rows jsonb[]) returns jsonb language sql immutable as $$
     select jsonb_build_object(
         'documents', sum((row ->> 'documents')::bigint), 'newest', max((row ->> 'newest')::bigint),
         'is_complete', bool_and((row ->> 'is_complete')::boolean),
         'totals', cc.sum_of(rows, 'totals'), 'counts', cc.sum_of(rows, 'counts'),
-        'ids', cc.union_of(rows, 'ids'), 'notes', cc.union_of(rows, 'notes'),
+        'notes', cc.union_of(rows, 'notes'),
         'background', (
             select coalesce(jsonb_agg(jsonb_build_array(n, mean, squares - mean * mean) order by position), '[]')
             from (
@@ -113,7 +121,8 @@ begin
             declare
                 rows jsonb[] := array(select row from cc.%1$s_all(cc.enter(q)) as row);
             begin
-                return next cc.merge(array(select row from unnest(rows) as row where row ? 'ids'));
+                return next cc.merge(array(select row from unnest(rows) as row where row ? 'ids'))
+                    || jsonb_build_object('ids', cc.similar_ids(q, rows));
                 return query select row from unnest(rows) as row where not row ? 'ids';
             end $$ $sql$, name);
     end loop;

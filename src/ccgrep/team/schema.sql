@@ -164,8 +164,9 @@ end $do$;
 set local role cc_owner;
 
 create index if not exists document_id on cc.document (id);
+create index if not exists document_started on cc.document (started desc);
 create index if not exists document_project on cc.document (project, started desc);
-create index if not exists document_sample on cc.document (project) where is_sampled;
+create index if not exists document_sample on cc.document (project) include (lengths) where is_sampled;
 create index if not exists document_words on cc.document using gin (words);
 create index if not exists document_sample_words on cc.document using gin (words) where is_sampled;
 
@@ -277,6 +278,15 @@ create or replace function cc.conditions(f jsonb, mine int[]) returns text langu
         'order by max(d.started) desc, 2 limit %3$L::int)',
         cc.conditions(f), mine, f ->> 'max_sessions')
     else cc.conditions(f) end
+$$;
+
+-- Return a condition on the project of a document `d`; the parameter is an array of projects. `+ 0`
+-- keeps the planner from the indexes on projects, which help only if they leave out much.
+create or replace function cc.scope(mine int[], parameter text) returns text language sql stable as $$
+    select format('d.project %s = any (%s)', case
+        when (select count(*) from cc.document where is_sampled and project = any (mine)) * 8
+            > (select count(*) from cc.document where is_sampled)
+        then '+ 0' else '' end, parameter)
 $$;
 
 -- Return what a client needs to rank and to show documents, with texts of the first `texts` by their
@@ -422,6 +432,7 @@ declare
     any_part tsquery := (q ->> 'some')::tsquery;
     sampled bigint := (select count(*) from cc.document where is_sampled and project = any (mine));
     is_large boolean := sampled * 64 > 20000;
+    is_mine text := cc.scope(mine, '$2');
     documents bigint;
     totals bigint[];
     newest bigint;
@@ -452,10 +463,11 @@ begin
         found := 0;
         if is_large then
             select count(*) * 64 into found from cc.document
-            where is_sampled and words @@ one and project = any (mine);
+            where is_sampled and words @@ one and project + 0 = any (mine);
         end if;
         if found < 30 * 64 then
-            select count(*) into found from cc.document where words @@ one and project = any (mine);
+            execute 'select count(*) from cc.document d where d.words @@ $1 and ' || is_mine
+                into found using one, mine;
         end if;
         counts := counts || found;
     end loop;
@@ -467,10 +479,10 @@ begin
     found := 0;
     if is_large then
         select count(*) * 64 into found from cc.document
-        where is_sampled and words @@ any_part and project = any (mine);
+        where is_sampled and words @@ any_part and project + 0 = any (mine);
     end if;
     if found <= 4 * most then
-        execute 'select array(select d.id from cc.document d where d.words @@ $1 and d.project = any ($2) and '
+        execute 'select array(select d.id from cc.document d where d.words @@ $1 and ' || is_mine || ' and '
             || clause || ' limit $3)' into ids using any_part, mine, most + 1;
         is_complete := cardinality(ids) <= most;
     end if;
@@ -482,12 +494,12 @@ begin
         else
             notes := notes || 'pg_textsearch'::text;
             execute 'select array(select id from (select d.id, d.started from cc.document d '
-                'where d.words @@ $1 and d.project = any ($2) and ' || clause
+                'where d.words @@ $1 and ' || is_mine || ' and ' || clause
                 || ' limit 5000) d order by started desc limit $3)' into ids using any_part, mine, most;
         end if;
         -- Also those with all parts anywhere, and all with a rare part.
         foreach one in array (q ->> 'all')::tsquery || groups loop
-            execute 'select array(select d.id from cc.document d where d.words @@ $1 and d.project = any ($2) and '
+            execute 'select array(select d.id from cc.document d where d.words @@ $1 and ' || is_mine || ' and '
                 || clause || ' limit $3)' into more using one, mine, most;
             if cardinality(more) < most or one = (q ->> 'all')::tsquery then
                 ids := ids || more;
@@ -569,9 +581,9 @@ begin
         notes := notes || 'pg_trgm'::text;
     end if;
     if is_scan then
-        execute format('select array(select id from (select * from cc.document d where d.project = any ($1) '
-            'and %s order by d.started desc limit %s) d where %s order by started desc, id limit %s)',
-            clause, scanned, condition, most + 1) into ids using mine;
+        execute format('select array(select id from (select * from cc.document d where %s and %s '
+            'order by d.started desc limit %s) d where %s order by started desc, id limit %s)',
+            cc.scope(mine, '$1'), clause, scanned, condition, most + 1) into ids using mine;
     else
         execute format('select array(select d.id from cc.document d where d.project = any ($1) and %s and %s '
             'order by d.started desc, d.id limit %s)', clause, condition, most + 1) into ids using mine;
@@ -649,6 +661,17 @@ begin
         case when q ? 'ids_only' then 'null' else 'encode(s.data, ''base64'')' end,
         cc.conditions(q -> 'filters', mine), coalesce(nullif((q ->> 'limit')::int, 0), 100000))
         using mine;
+end $$;
+
+-- Return the ids of sessions that begin with one of `prefixes` of 8 letters. Only a proxy calls it:
+-- to shorten an id, it must know those of all servers.
+create or replace function cc.similar(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+begin
+    return query select distinct to_jsonb(s.session) from cc.session s
+    where s.project = any (mine) and left(s.session, 8) = any (cc.strings(q -> 'prefixes'));
 end $$;
 
 -- Count sessions and different turns: of all, and by owner, source, project, day and tool.
@@ -819,5 +842,5 @@ begin
     end loop;
 end $do$;
 grant execute on function cc.put(jsonb), cc.search(jsonb), cc.grep(jsonb), cc.near(jsonb), cc.get(jsonb),
-    cc.list(jsonb), cc.stats(jsonb), cc.forget(jsonb) to cc_member;
+    cc.list(jsonb), cc.similar(jsonb), cc.stats(jsonb), cc.forget(jsonb) to cc_member;
 reset role;
