@@ -30,7 +30,7 @@ maintenance_work_mem = 1GB
 max_parallel_maintenance_workers = 2
 wal_level = minimal
 max_wal_senders = 0
-max_wal_size = 16GB
+max_wal_size = 4GB
 """
 _PROJECTS = 20
 _TURNS_PER_SESSION = 20

@@ -107,6 +107,7 @@ MAY_IMPORT = {
 ONE_IMPORTER = {
     "backports": {"store/objects.py", "store/originals.py", "sources/zst.py"},
     "compression": {"store/objects.py", "store/originals.py", "sources/zst.py"},
+    "ctypes": {"team/libpq.py"},
     "fcntl": {"store/fsio.py", "store/lock.py"},
     "huggingface_hub": {"semantic/encoder.py", "semantic/model.py"},
     "markdown_it": {"output/safe_html.py"},
@@ -119,7 +120,7 @@ ONE_IMPORTER = {
     "obstore": {"remote/object_storage.py"},
     "onnx": {"semantic/int8_bert.py"},
     "onnxruntime": {"semantic/int8_bert.py"},
-    "psycopg": {"team/server.py"},
+    "psycopg": set(),
     "pydantic": set(),
     "pygments": {"output/safe_html.py"},
     "pyrage": {"remote/keys.py"},
