@@ -73,6 +73,8 @@ def test_other_schema_version_is_named(team: Team, pushing: Home) -> None:
         (("remote", "add", "local", "postgres://h/x"), "'local' stands for this machine's store"),
         (("team", "grant", "team", "bob"), "name the projects"),
         (("team", "status", "team", "--read-only"), "--read-only has no effect"),
+        (("team", "init", "team", "--shard", "host=x user=bob"), "without user and password"),
+        (("team", "status", "team", "--shard", "host=x"), "--shard has no effect"),
         (("team", "frobnicate"), "invalid arguments 'frobnicate'"),
     ],
 )
