@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from ccgrep.search.filters import FilterClauses
     from ccgrep.search.rank import PlaceKey, RankedHit
     from ccgrep.search.request import Request
-    from ccgrep.semantic.similarity import Background, Match
-    from ccgrep.semantic.similarity_scale import SimilarityScale
+    from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale
 
 _NEAR_POSITION = 0.43
 """A text that is lower than this on the model's similarity scale is about something else."""

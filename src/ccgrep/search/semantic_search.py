@@ -27,8 +27,7 @@ from ccgrep.semantic.embedding import Pending, count_outside, find_pending, wind
 from ccgrep.semantic.encoder import OpenEncoder
 from ccgrep.semantic.languages import has_other_languages, is_english
 from ccgrep.semantic.model import Model
-from ccgrep.semantic.similarity import Background, Match
-from ccgrep.semantic.similarity_scale import SimilarityScale
+from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale
 from ccgrep.semantic.vector_files import model_dir
 from ccgrep.semantic.vectors import Vectors
 from ccgrep.store import fsio

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgrep.semantic.similarity import Background, Match, make_background
-from ccgrep.semantic.similarity_scale import SimilarityScale
+from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale, make_background
 from ccgrep.semantic.vector_files import (
     ROUGH_ERROR,
     CheckedFiles,

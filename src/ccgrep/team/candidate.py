@@ -11,7 +11,7 @@ from ccgrep.fulltext.reader import Hit, StoredTurn, make_address
 from ccgrep.fulltext.terms import trigram_text
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.model import Turn
-from ccgrep.semantic.similarity import Match
+from ccgrep.semantic.similarity_scale import Match
 from ccgrep.store import objects
 
 if TYPE_CHECKING:

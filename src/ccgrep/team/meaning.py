@@ -13,7 +13,7 @@ from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.search.semantic_rank import find_limits, search_semantic
 from ccgrep.search.semantic_search import choose_surfaces
 from ccgrep.semantic.languages import is_english
-from ccgrep.semantic.similarity import Background, Match, make_background
+from ccgrep.semantic.similarity_scale import Background, Match, make_background
 from ccgrep.semantic.stored_vectors import EmbeddedQuery, embed_queries
 
 if TYPE_CHECKING:
