@@ -134,7 +134,7 @@ REFUSED: dict[str, str] = {
             "meta",
         )
     },
-    "describe": "select cc.describe('{1,2,3}', '{}', '{}', 1, '{}', 9)",
+    "describe": "select cc.describe('{1,2,3}', '{}', '{}', 1, '{}', 9, '{}')",
     "compare": "select cc.compare('{1,2,3}', '[]')",
     "nearest": "select cc.nearest('[]', '{}', '{1}', 'true', 9)",
     "find": "select cc.find('{\"version\":1}')",

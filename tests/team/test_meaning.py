@@ -134,6 +134,12 @@ def test_command_prints_what_it_prints_for_a_store(
     assert (ours.stdout, ours.returncode) == (theirs.stdout, theirs.returncode)
 
 
+def test_several_places_are_merged(team: Team, home: Home) -> None:
+    assert team.name
+    both = home.run("--semantic", "sourdough", "-R", "local", "-R", "team", "--no-refresh")
+    assert both.stdout == home.run("--semantic", "sourdough", "--no-refresh").stdout
+
+
 def test_vectors_of_later_embeddings_follow_and_those_of_forgotten_turns_go(
     team: Team, home: Home
 ) -> None:

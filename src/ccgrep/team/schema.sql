@@ -293,7 +293,7 @@ $$;
 -- words, and of as many by meaning. `near` is what cc.compare returned.
 create or replace function cc.describe(
     ids bigint[], stems text[], weights float8[], average float8, lexemes tsquery[], texts int,
-    near jsonb default '{}'
+    near jsonb
 ) returns setof jsonb language sql stable as $$
     select jsonb_build_object(
         'owner', owner, 'session', session, 'number', number, 'parent', parent, 'kind', kind,
@@ -592,7 +592,7 @@ begin
         'is_complete', cardinality(ids) <= most and not (is_scan and (
             select count(*) from (select from cc.document where project = any (mine) limit scanned + 1) d
         ) > scanned));
-    return query select cc.describe(ids[1:most], '{}', '{}', 1, '{}', most);
+    return query select cc.describe(ids[1:most], '{}', '{}', 1, '{}', most, '{}');
 end $$;
 
 -- Return a session and some of its turns, or the sessions that a REF could mean.
