@@ -19,7 +19,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
 from bench.budget import print_memory, print_row
+from ccgrep.fulltext.reader import TextReader
+from ccgrep.search.request import Request
 from ccgrep.team import admin
+from ccgrep.team.lexemes import split_words
+from ccgrep.team.question import words_question
 from ccgrep.team.server import Server
 from tests.helpers.homes import Home
 from tests.helpers.team_server import Postgres, wheel_postgres
@@ -35,6 +39,7 @@ max_wal_size = 4GB
 _PROJECTS = 20
 _TURNS_PER_SESSION = 20
 _STEP = 50_000
+_DIMENSIONS = 384
 _ROUNDS = 5
 _DROPPED = "document_words", "document_sample_words", "document_said", "document_folded"
 _MAKE_UP = """
@@ -74,7 +79,7 @@ def main() -> None:
         home = Home(Path(scratch) / "home")
         server = load(postgres, home, int(arguments.turns), arguments.jobs, arguments.partitions)
         add_vectors(server, int(arguments.vectors))
-        report(home, server)
+        report(home, server, postgres.connect("bob", "ccscale"))
 
 
 def load(postgres: Postgres, home: Home, turns: int, jobs: int, partitions: int) -> Server:
@@ -130,7 +135,7 @@ def add_vectors(server: Server, number: int) -> None:
     print_row("vectors into the live graph", f"{number / (time.monotonic() - started):,.0f}/s")
 
 
-def report(home: Home, server: Server) -> None:
+def report(home: Home, server: Server, bob: Server) -> None:
     status = admin.status(server)
     print_row("on the server", f"{status.turns:,} turns, {status.bytes / status.turns:,.0f} B each")
     for name, size in server.query(
@@ -157,19 +162,18 @@ def report(home: Home, server: Server) -> None:
         seconds = [one.seconds for one in runs]
         print_row(label, f"{statistics.median(seconds):.2f} s, first {seconds[0]:.2f} s")
         print_memory(f"{label}, memory", max((one.peak for one in runs), key=sum), 100)
-    vector = "[" + ",".join("0.05" for _ in range(384)) + "]"
-    for label, search in (("cc.near", "near"), ("cc.search", "search")):
-        question = (
-            '{"version":1,"filters":{},"stems":["cbb"],"lexemes":["\'scbb\'"],'
-            '"groups":["\'scbb\'"],"some":"\'scbb\'","all":"\'scbb\'","most":500,"texts":20,'
-            f'"surfaces":[0],"models":[{{"model":"model","dimensions":384,"queries":["{vector}"]}}]}}'
-        )
+    vector = "[" + ",".join("0.05" for _ in range(_DIMENSIONS)) + "]"
+    model = {"model": "model", "dimensions": _DIMENSIONS, "queries": [vector]}
+    request = Request(("cbb",))
+    words = words_question(request, split_words(TextReader.analyzers(), request.patterns), ())
+    question = {**words, "surfaces": [0], "models": [model]}
+    for function in ("search", "near"):
         times = []
         for _ in range(_ROUNDS):
             started = time.monotonic()
-            server.query(f"select count(*) from cc.{search}($1)", [question.encode()])
+            bob.call(function, question)
             times.append(time.monotonic() - started)
-        print_row(f"{label} on the server", f"{statistics.median(times):.2f} s")
+        print_row(f"cc.{function}", f"{statistics.median(times):.2f} s, first {times[0]:.2f} s")
 
 
 def run(home: Home, arguments: list[str]) -> measure.Run:

@@ -15,7 +15,7 @@ from ccgrep.team.searcher import TeamSearcher
 from ccgrep.team.server import Server
 from tests.helpers import scale
 from tests.helpers.homes import Home
-from tests.helpers.team_server import Team, cluster, debian_postgres, wheel_postgres
+from tests.helpers.team_server import ShardedTeam, Team, cluster, debian_postgres, wheel_postgres
 
 SERVERS = [wheel_postgres, *([debian_postgres, cluster] if scale.IS_LONG else [])]
 SUBJECTS = (
@@ -66,7 +66,13 @@ def bob(team: Team) -> Iterator[Server]:
 
 
 def has_vectors(team: Team) -> bool:
-    return team.admin.query("select to_regclass('cc.passage') is not null") == [[b"t"]]
+    query = "select to_regclass('cc.passage') is not null"
+    return all(one.admin.query(query) == [[b"t"]] for one in with_turns(team))
+
+
+def with_turns(team: Team) -> list[Team]:
+    """Return the servers that store the turns."""
+    return list(team.shards) if isinstance(team, ShardedTeam) else [team]
 
 
 def push(home: Home, server: Server) -> None:
@@ -74,7 +80,8 @@ def push(home: Home, server: Server) -> None:
 
 
 def count(team: Team) -> int:
-    return int(team.admin.query("select count(*) from cc.passage")[0][0])
+    query = "select count(*) from cc.passage"
+    return sum(int(one.admin.query(query)[0][0]) for one in with_turns(team))
 
 
 def random_request(chance: random.Random) -> Request:
