@@ -41,6 +41,16 @@ _TURNS_PER_SESSION = 20
 _STEP = 50_000
 _DIMENSIONS = 384
 _ROUNDS = 5
+_SEARCHES = {
+    "a word in almost every turn": ("c",),
+    "a word in 1 of 30 turns": ("cbb",),
+    "a word in 1 of 3,000 turns": ("cbcbb",),
+    "three words": ("cbb", "dbb", "fbb"),
+    "three words of one branch": ("cbb", "dbb", "fbb", "--branch", "main"),
+    "a word of a day": ("cbb", "--since", "2020-09-14"),
+    "-F of a rare word": ("-F", "cbcbb"),
+    "list": ("list",),
+}
 _DROPPED = "document_words", "document_sample_words", "document_said", "document_folded"
 _MAKE_UP = """
 create function pg_temp.text(words int, seed bigint) returns text language sql volatile as $$
@@ -136,6 +146,12 @@ def add_vectors(server: Server, number: int) -> None:
 
 
 def report(home: Home, server: Server, bob: Server) -> None:
+    report_sizes(server)
+    report_commands(home)
+    report_functions(bob)
+
+
+def report_sizes(server: Server) -> None:
     status = admin.status(server)
     print_row("on the server", f"{status.turns:,} turns, {status.bytes / status.turns:,.0f} B each")
     for name, size in server.query(
@@ -143,37 +159,33 @@ def report(home: Home, server: Server, bob: Server) -> None:
         "where relnamespace = 'cc'::regnamespace and relkind in ('r', 'i') group by 1 "
         "order by 2 desc limit 8"
     ):
-        print_row(f"  {name.decode()}", f"{int(name and size) / 1e9:.2f} GB")
-    searches = {
-        "a word in every turn": ("c",),
-        "a word in 1 of 30 turns": ("cbb",),
-        "a word in 1 of 3,000 turns": ("cbcbb",),
-        "three words": ("cbb", "dbb", "fbb"),
-        "three words of one project": ("cbb", "dbb", "fbb", "--branch", "main"),
-        "a word of the last day": ("cbb", "--since", "2020-09-13"),
-        "-F of a rare word": ("-F", "cbcbb"),
-        "list": ("list",),
-    }
-    for label, words in searches.items():
-        runs = []
-        for _ in range(_ROUNDS):
-            command = [*words, "-n", "10", "-R", "team"]
-            runs.append(run(home, command))
+        print_row(f"  {name.decode()}", f"{int(size) / 1e9:.2f} GB")
+
+
+def report_commands(home: Home) -> None:
+    for label, words in _SEARCHES.items():
+        runs = [run(home, [*words, "-n", "10", "-R", "team"]) for _ in range(_ROUNDS)]
         seconds = [one.seconds for one in runs]
         print_row(label, f"{statistics.median(seconds):.2f} s, first {seconds[0]:.2f} s")
         print_memory(f"{label}, memory", max((one.peak for one in runs), key=sum), 100)
+
+
+def report_functions(bob: Server) -> None:
+    """Print how long the functions take without starting a command."""
     vector = "[" + ",".join("0.05" for _ in range(_DIMENSIONS)) + "]"
     model = {"model": "model", "dimensions": _DIMENSIONS, "queries": [vector]}
-    request = Request(("cbb",))
-    words = words_question(request, split_words(TextReader.analyzers(), request.patterns), ())
-    question = {**words, "surfaces": [0], "models": [model]}
-    for function in ("search", "near"):
-        times = []
-        for _ in range(_ROUNDS):
-            started = time.monotonic()
-            bob.call(function, question)
-            times.append(time.monotonic() - started)
-        print_row(f"cc.{function}", f"{statistics.median(times):.2f} s, first {times[0]:.2f} s")
+    for text in ("c", "cbb", "cbcbb", "cbb dbb fbb"):
+        words = split_words(TextReader.analyzers(), (text,))
+        question = words_question(Request((text,)), words, ())
+        meaning = {**question, "surfaces": [0], "models": [model]}
+        for function, asked in (("search", question), ("near", meaning)):
+            times = []
+            for _ in range(_ROUNDS):
+                started = time.monotonic()
+                bob.call(function, asked)
+                times.append(time.monotonic() - started)
+            shown = f"{statistics.median(times):.2f} s, first {times[0]:.2f} s"
+            print_row(f"cc.{function}: {text}", shown)
 
 
 def run(home: Home, arguments: list[str]) -> measure.Run:
