@@ -37,9 +37,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     chance = random.Random(5)
     for seed in range(12):
         file = home.claude(seed + 1, cwd=f"/src/{'shop' if seed % 2 else 'tools'}")
-        for _ in range(chance.randint(1, 6)):
+        for number in range(chance.randint(1, 6)):
             subject, answer = chance.choices(SUBJECTS, k=2)
-            file.turn(f"{subject} {chance.choice(DETAILS)}", f"{answer}, {chance.choice(DETAILS)}.")
+            # No text occurs twice: several servers would count it twice.
+            place = f"in room {10 * seed + number}"
+            prompt = f"{subject} {chance.choice(DETAILS)} {place}"
+            file.turn(prompt, f"{answer}, {chance.choice(DETAILS)} {place}.")
         file.write()
     home.rest()
     home.index()
