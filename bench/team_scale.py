@@ -142,6 +142,7 @@ def add_vectors(server: Server, number: int) -> None:
         "from (select * from cc.document limit $1) d",
         [str(number).encode()],
     )
+    server.query("analyze cc.passage")
     print_row("vectors into the live graph", f"{number / (time.monotonic() - started):,.0f}/s")
 
 
