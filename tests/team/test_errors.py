@@ -62,8 +62,8 @@ def test_other_schema_version_is_named(team: Team, pushing: Home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-R", "team", "x", "--semantic"), "-R and --semantic cannot be combined"),
-        (("-R", "team", "x", "--sort", "time"), "-R and --sort cannot be combined"),
+        (("-R", "team", "x", "--no-index"), "-R and --no-index cannot be combined"),
+        (("-R", "team", "x", "--machine", "y"), "-R and --machine cannot be combined"),
         (("x", "--owner", "bob"), "--owner needs -R"),
         (("list", "--owner", "bob"), "--owner needs -R"),
         (("pull", "team"), "a team's server is not pulled"),
@@ -73,6 +73,8 @@ def test_other_schema_version_is_named(team: Team, pushing: Home) -> None:
         (("remote", "add", "local", "postgres://h/x"), "'local' stands for this machine's store"),
         (("team", "grant", "team", "bob"), "name the projects"),
         (("team", "status", "team", "--read-only"), "--read-only has no effect"),
+        (("team", "init", "team", "--shard", "host=x user=bob"), "without user and password"),
+        (("team", "status", "team", "--shard", "host=x"), "--shard has no effect"),
         (("team", "frobnicate"), "invalid arguments 'frobnicate'"),
     ],
 )

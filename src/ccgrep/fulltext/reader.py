@@ -238,6 +238,10 @@ class TextReader:
     def _numbers(self, field: str, addresses: Sequence[tantivy.DocAddress]) -> list[int]:
         return list(call_tantivy(self._searcher.fast_field_values, field, addresses))
 
+    def object_keys(self, addresses: Sequence[tantivy.DocAddress]) -> list[int]:
+        """Return the keys of the documents' turns."""
+        return self._numbers("object_key", addresses)
+
     def keys(self, addresses: Sequence[tantivy.DocAddress], surface: str) -> list[int]:
         """Return the keys of the documents' texts on a surface."""
         return self._numbers(f"{surface}_key", addresses)
@@ -250,6 +254,10 @@ class TextReader:
     @property
     def is_empty(self) -> bool:
         return not self._searcher.num_docs
+
+    def has_any(self, query: Query) -> bool:
+        """Return whether any document matches, whatever the filters of a request."""
+        return bool(self.search(query, 1))
 
     def count(self, query: Query) -> int:
         return int(call_tantivy(self._searcher.search, query, 1, True).count or 0)

@@ -18,16 +18,16 @@ from ccgrep.mcp.arguments import (
     ReadTurnArguments,
     SearchArguments,
 )
+from ccgrep.mcp.history import History
 from ccgrep.mcp.project_filter import find_project_sessions
 from ccgrep.mcp.turn_fields import turn_fields
-from ccgrep.ops.list import ListedSession, list_sessions
-from ccgrep.ops.search import Result, search
-from ccgrep.ops.show import Conversation, show_range
+from ccgrep.ops.list import ListedSession
+from ccgrep.ops.search import Result
+from ccgrep.ops.show import Conversation
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.near_miss_text import near_miss_text
 from ccgrep.output.record_line import snippet_parts
 from ccgrep.paths import last_name
-from ccgrep.search.default_mode import set_best_mode
 from ccgrep.search.near_miss import find_near_miss
 from ccgrep.search.request import Filters, Request
 from ccgrep.search.searcher import FoundHit, SearchOptions
@@ -73,6 +73,7 @@ class Tools(NamedTuple):
     """The tools, with what they need to know about the server."""
 
     config: Config
+    history: History
     glob: str | None  # of project directories to serve; None serves every session
     parse_time: Callable[[str], int]
     calling_sessions: Callable[[], frozenset[str]]
@@ -96,7 +97,7 @@ class Tools(NamedTuple):
             needs_total=False,
         )
         wanted = _MODES.get(asked.mode, self.config.mode)
-        request = set_best_mode(request, wanted, self.config.store_dir)
+        request = self.history.set_mode(request, wanted)
         options = SearchOptions(embed_pending=True, warn=warn)
 
         def search_in(session_id: str | None) -> tuple[list[FoundHit], str]:
@@ -121,14 +122,15 @@ class Tools(NamedTuple):
 
     def _search(self, request: Request, options: SearchOptions) -> tuple[Result, str]:
         """Search; without a hit, search for the rarest word alone, and note what would match."""
-        result = search(self.config, request, options)
+        result = self.history.search(request, options)
         if result.answer.hits:
             return result, result.answer.tier
         miss = find_near_miss(result.searcher, request, result.answer, result.coverage.embedded)
         options.warn(near_miss_text(miss, _SPELLING))
         if miss.change != "one_word":
             return result, result.answer.tier
-        return search(self.config, request._replace(patterns=miss.names), options), "some"
+        wide = request._replace(patterns=miss.names)
+        return self.history.search(wide, options), "some"
 
     def list_conversations(self, asked: ListArguments) -> Fields:
         (start,) = _parse_cursor(asked.cursor)
@@ -139,7 +141,7 @@ class Tools(NamedTuple):
             documents="exclude",
             except_ids=frozenset() if asked.include_self else self.calling_sessions(),
         )
-        listed = list_sessions(self.config, filters, is_folded=subagents == "fold")
+        listed = self.history.list_sessions(filters, is_folded=subagents == "fold")
         items = [_listed_fields(item) for item in listed[start : start + asked.limit]]
         total = len(listed)
         fitting, rest = reply.fit_items(items, start, total)
@@ -208,7 +210,7 @@ class Tools(NamedTuple):
 
     def _show_range(self, session_id: str, start: int, count: int) -> Conversation:
         def show(id: str) -> Conversation:
-            return show_range(self.config, id, start, count)
+            return self.history.show_range(id, start, count)
 
         conversation = self._resolving(session_id, show)
         served = self._served_sessions()

@@ -80,6 +80,18 @@ def show(
     return history.read_conversation(_open(config, name), ref, before, after, limit)
 
 
+def show_range(
+    config: Config, name: str, session_id: str, start: int, count: int
+) -> history.TeamConversation:
+    return history.read_range(_open(config, name), session_id, start, count)
+
+
+def stats(
+    config: Config, name: str, owners: tuple[str, ...], filters: Filters
+) -> history.TeamStats:
+    return history.count(_open(config, name), filters, owners)
+
+
 def push(
     config: Config,
     name: str,

@@ -7,12 +7,14 @@ import msgspec
 
 from ccgrep.output.formatting import byte_size, iso_time, pluralize, short_age
 from ccgrep.team.admin import TeamStatus
+from ccgrep.team.history import TeamCount, TeamStats
 from ccgrep.team.push import TeamReport
 from ccgrep.text import one_line
 
 _MISSING = {
     "pg_textsearch": "of many matches, only the newest are ranked",
     "pg_trgm": "-F and -E compare only the newest 20,000 turns",
+    "vector": "--semantic and --hybrid do not work",
 }
 
 
@@ -69,3 +71,39 @@ def push_lines(name: str, report: TeamReport, is_dry_run: bool) -> Iterator[str]
 
 def push_fields(name: str, report: TeamReport) -> dict[str, Any]:
     return {"remote": name, **msgspec.to_builtins(report)}
+
+
+def stats_lines(stats: TeamStats, limit: int) -> Iterator[str]:
+    """Yield KIND, NAME, SESSIONS, TURNS."""
+    yield f"total\t-\t{stats.sessions}\t{stats.turns}"
+    for kind, counts in _groups(stats).items():
+        for one in counts[: limit or None]:
+            yield f"{kind}\t{one_line(one.name) or '-'}\t{one.sessions}\t{one.turns}"
+
+
+def stats_fields(stats: TeamStats, limit: int) -> dict[str, Any]:
+    groups = {
+        f"{kind}s": [
+            {kind: one.name or None, "sessions": one.sessions, "turns": one.turns}
+            for one in counts[: limit or None]
+        ]
+        for kind, counts in _groups(stats).items()
+    }
+    return {
+        "sessions": stats.sessions,
+        "turns": stats.turns,
+        "copies": stats.copies,
+        "first_turn": iso_time(stats.first),
+        "last_turn": iso_time(stats.last),
+        **groups,
+    }
+
+
+def _groups(stats: TeamStats) -> dict[str, list[TeamCount]]:
+    return {
+        "owner": stats.people,
+        "source": stats.sources,
+        "project": stats.projects,
+        "day": stats.days,
+        "tool": stats.tools,
+    }

@@ -16,7 +16,7 @@ with the query; otherwise the nearest texts are fetched, more and more of them u
 
 from __future__ import annotations
 
-from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.light_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.query import STOP_WORDS
 from ccgrep.search.rank import (
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from ccgrep.search.filters import FilterClauses
     from ccgrep.search.rank import PlaceKey, RankedHit
     from ccgrep.search.request import Request
-    from ccgrep.search.semantic_search import Query
-    from ccgrep.semantic.similarity_scale import SimilarityScale
-    from ccgrep.semantic.vectors import Background, Match
+    from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale
 
 _NEAR_POSITION = 0.43
 """A text that is lower than this on the model's similarity scale is about something else."""
@@ -85,6 +83,26 @@ def find_limits(scale: SimilarityScale, is_multilingual: bool) -> Limits:
     if is_multilingual:
         return _MULTILINGUAL_LIMITS
     return Limits(scale.at(_NEAR_POSITION), scale.at(_SURE_POSITION))
+
+
+class Query(Protocol):
+    """Embedded patterns that can be compared with texts; a text counts by its best pattern."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def count(self) -> int:
+        """The number of vectors to compare with."""
+
+    def nearest(self, limit: int) -> Mapping[int, Match]:
+        """Return the most similar texts by their keys."""
+
+    def of(self, keys: Iterable[int]) -> Mapping[int, Match]:
+        """Return the most similar parts of these texts."""
+
+    def background(self) -> Background:
+        """Return how similar an average text is to the query, for the first pattern."""
 
 
 class _Likeness(NamedTuple):

@@ -27,9 +27,9 @@ from ccgrep.semantic.embedding import Pending, count_outside, find_pending, wind
 from ccgrep.semantic.encoder import OpenEncoder
 from ccgrep.semantic.languages import has_other_languages, is_english
 from ccgrep.semantic.model import Model
-from ccgrep.semantic.similarity_scale import SimilarityScale
+from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale
 from ccgrep.semantic.vector_files import model_dir
-from ccgrep.semantic.vectors import Background, Match, Vectors
+from ccgrep.semantic.vectors import Vectors
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.lifecycle import open_store
@@ -44,7 +44,7 @@ _SURFACES_OF_KIND = {"user": ("prompt",), "assistant": ("answer", "full")}
 
 
 class Query:
-    """Compares the embedded patterns with stored vectors; a text counts by its best pattern."""
+    """Compares the embedded patterns with the vectors of a store."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ def search_embeddings(
     options: SearchOptions,
 ) -> tuple[Answer, Embedded]:
     """Answer a request; first embed new texts, for at most about a second."""
-    surfaces = _choose_surfaces(config, request)
+    surfaces = choose_surfaces(config, request)
     since = window_start(config.embed_window_days, newest)
     search = _Search(config, reader, request, surfaces, since, options)
     query, embedded = search.open_query(find_model(config))
@@ -239,7 +239,7 @@ def _open_query_encoder(embedder: Embedder) -> OpenEncoder:
     return embedder.open_encoder()
 
 
-def _choose_surfaces(config: Config, request: Request) -> tuple[str, ...]:
+def choose_surfaces(config: Config, request: Request) -> tuple[str, ...]:
     """Return the surfaces to compare: the requested ones, or the configured ones and titles."""
     surfaces = request.surfaces or (*config.surfaces, "title")
     if request.types:

@@ -71,7 +71,7 @@ def has_known_word(reader: TextReader, request: Request) -> bool:
     search = WordSearch(reader, request._replace(filters=Filters(), types=()))
     queries = parse_patterns(reader, request)
     required = [Requirement(content_units(units), 1) for units in queries]
-    return bool(required) and bool(reader.search(search.discussion_query(required), 1))
+    return bool(required) and reader.has_any(search.discussion_query(required))
 
 
 def count_complete(reader: TextReader, request: Request) -> int | None:

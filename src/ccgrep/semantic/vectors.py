@@ -8,12 +8,11 @@ measured: comparing that many reads 768 MB.
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgrep.semantic.similarity_scale import SimilarityScale
+from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale, make_background
 from ccgrep.semantic.vector_files import (
     ROUGH_ERROR,
     CheckedFiles,
@@ -27,30 +26,7 @@ _GRAPH_FACTOR = 8
 """A graph is used only for less than this part of a segment: else comparing all is as fast."""
 _TRIES = 5
 _SAMPLE = 2000
-_TYPICAL_POSITIONS = (-0.1, 0.3)
-_TYPICAL_TEXTS = 100
-"""Texts that are assumed beside those of a store, which may have only a few. Half of them have each
-of the typical similarities."""
 _EXPANSION = 256
-
-
-class Match(NamedTuple):
-    """The part of a text that is nearest to a query."""
-
-    similarity: float
-    start: int
-    end: int
-
-
-class Background(NamedTuple):
-    """The similarity of a query to all texts."""
-
-    mean: float
-    spread: float  # the standard deviation
-
-    def deviation(self, similarity: float) -> float:
-        """Return how many standard deviations a similarity is above the mean."""
-        return (similarity - self.mean) / self.spread
 
 
 class Vectors:
@@ -107,22 +83,15 @@ class Vectors:
         return dict(ranked[:limit])
 
     def background(self, query: NDArray[np.float32], scale: SimilarityScale) -> Background:
-        """Return how similar the texts are to a query, by a sample that is always the same.
-
-        The distance between the typical and the actual mean does not count as deviation: some
-        models find all texts of a store more similar than typical ones.
-        """
+        """Return how similar the texts are to a query, by a sample that is always the same."""
         step = max(self.count // _SAMPLE, 1)
         samples = [
             segment.similarities(query, np.arange(0, segment.count, step))
             for segment in self.segments
         ]
-        typical = np.array([scale.at(position) for position in _TYPICAL_POSITIONS], np.float32)
-        actual = np.concatenate(samples) if samples else typical
-        weights = (actual.size, _TYPICAL_TEXTS)
-        mean = np.average((actual.mean(), typical.mean()), weights=weights)
-        variance = np.average((actual.var(), typical.var()), weights=weights)
-        return Background(float(mean), float(variance**0.5))
+        actual = np.concatenate(samples) if samples else np.empty(0, np.float32)
+        mean, variance = (actual.mean(), actual.var()) if actual.size else (0.0, 0.0)
+        return make_background(actual.size, float(mean), float(variance), scale)
 
     def of(self, keys: Iterable[int], query: NDArray[np.float32]) -> dict[int, Match]:
         """Return the best match of each of these texts that is embedded."""

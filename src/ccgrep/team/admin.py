@@ -9,21 +9,24 @@ from msgspec import Struct, json
 
 from ccgrep.errors import UsageError
 from ccgrep.lazy_re import compile_pattern
-from ccgrep.team.address import parse_address
+from ccgrep.team.address import hide_password, parse_address
 from ccgrep.team.server import Server
 from ccgrep.text import one_line
 
 _SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
+_PROXY = os.path.join(os.path.dirname(__file__), "proxy.sql")
 _ROLE = r"[A-Za-z_][A-Za-z0-9_.@-]{0,62}"
-_EXTENSIONS = ("pg_textsearch", "pg_trgm")
+_EXTENSIONS = ("pg_textsearch", "pg_trgm", "vector")
 _MAX_PARTITIONS = 256
 _STATUS = """
 select json_build_object(
     'version', m.version, 'partitions', m.partitions,
-    'extensions', array(select extname from pg_extension where extname = any ($1::text[])),
+    'extensions', array(select extname from pg_extension where extname = any ($1::text[])
+        and (extname <> 'vector' or to_regclass('cc.passage') is not null)),
     'projects', (select count(*) from cc.project), 'sessions', (select count(*) from cc.session),
     'turns', (select count(*) from cc.document),
-    'bytes', (select sum(pg_total_relation_size(relid)) from pg_partition_tree('cc.document')),
+    'bytes', (select sum(pg_total_relation_size(oid)) from pg_class
+        where relnamespace = 'cc'::regnamespace and relkind = 'r'),
     'members', (select coalesce(json_agg(json_build_object('role', role, 'project', pattern,
         'can_push', can_push) order by role, pattern), '[]') from cc.member),
     'forgotten', (select count(*) from cc.forgotten),
@@ -76,6 +79,26 @@ def init(server: Server, partitions: int) -> list[str]:
     return status(server).missing_extensions
 
 
+def init_proxy(server: Server, shards: list[str]) -> None:
+    """Make a server pass calls to others with PL/Proxy. Their order must stay the same."""
+    for address in shards:
+        if compile_pattern(r"\b(user|password)\s*=").search(address) or "=" not in address:
+            raise UsageError(
+                f"invalid address '{one_line(hide_password(address))}' of a shard: use "
+                "'host=HOST dbname=DATABASE', without user and password"
+            )
+    with open(_PROXY, encoding="utf-8") as file:
+        schema = file.read()
+    server.run_script(f"begin;\n{schema};\ncommit;")
+    rows = json.encode([{"number": at, "address": one} for at, one in enumerate(shards)])
+    server.query(
+        "with new as (insert into cc.shard select * from jsonb_to_recordset($1::jsonb) "
+        "as one (number int, address text) on conflict (number) do update set "
+        "address = excluded.address) update cc.change set number = number + 1",
+        [rows],
+    )
+
+
 def grant(server: Server, role: str, projects: list[str], can_push: bool) -> bool:
     """Let a person read projects. Return whether the role is new, without a password yet."""
     name = _check_role(role)
@@ -83,6 +106,8 @@ def grant(server: Server, role: str, projects: list[str], can_push: bool) -> boo
     if not rows:
         server.run_script(f"create role {name} login")
     server.run_script(f"grant cc_member to {name}")
+    if _is_proxy(server):
+        return not rows
     for project in projects:
         values = [role.encode(), _like(project).encode(), b"true" if can_push else b"false"]
         server.query(
@@ -96,6 +121,9 @@ def grant(server: Server, role: str, projects: list[str], can_push: bool) -> boo
 def revoke(server: Server, role: str, projects: list[str]) -> int:
     """Take rights back, all of them if no project is named. Return how many there were."""
     name = _check_role(role)
+    if _is_proxy(server):
+        server.run_script(f"revoke cc_member from {name}")
+        return 0
     patterns = json.encode([_like(project) for project in projects])
     rows = server.query(
         "delete from cc.member where role = $1 and (pattern in (select value from "
@@ -110,6 +138,7 @@ def revoke(server: Server, role: str, projects: list[str]) -> int:
 
 
 def status(server: Server) -> TeamStatus:
+    _refuse_proxy(server)
     names = "{" + ",".join(_EXTENSIONS) + "}"
     ((data,),) = server.query(_STATUS, [names.encode()])
     fields: dict[str, Any] = json.decode(data)
@@ -119,11 +148,25 @@ def status(server: Server) -> TeamStatus:
 
 def purge(server: Server) -> None:
     """Write all partitions again, without what was deleted. Searches wait for one at a time."""
+    _refuse_proxy(server)
     started = server.query("select now()::text")[0][0]
-    rows = server.query("select relid::text from pg_partition_tree('cc.document') where isleaf")
-    for name in [*(row[0].decode() for row in rows), "cc.session"]:
+    rows = server.query(
+        "select oid::regclass::text from pg_class where relnamespace = 'cc'::regnamespace "
+        "and relkind = 'r' and (relispartition or relname = 'session') order by oid"
+    )
+    for name in (row[0].decode() for row in rows):
         server.query(f"vacuum (full, analyze) {name}")
     server.query("update cc.meta set purged = $1::timestamptz", [started])
+
+
+def _refuse_proxy(server: Server) -> None:
+    if _is_proxy(server):
+        raise UsageError("this server has no turns: name one of its shards")
+
+
+def _is_proxy(server: Server) -> bool:
+    """Return whether a server only passes calls on: its shards know who may see what."""
+    return server.query("select to_regclass('cc.shard') is not null") == [[b"t"]]
 
 
 def _check_role(role: str) -> str:

@@ -11,6 +11,7 @@ from ccgrep.fulltext.reader import Hit, StoredTurn, make_address
 from ccgrep.fulltext.terms import trigram_text
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.model import Turn
+from ccgrep.semantic.similarity_scale import Match
 from ccgrep.store import objects
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ class Candidate:
         """Return where a word of the query is in the discussion or in the title."""
         known = self._fields["said" if field == "said" else "titled"]
         return list(known.get(word, ())) if known else []
+
+    def similarity(self, model: int, surface: int) -> Match | None:
+        """Return the part of a text that is most similar to the query, if it has vectors."""
+        for number, kind, *match in self._fields.get("near") or ():
+            if (number, kind) == (model, surface):
+                return Match(*match)
+        return None
 
     def values(self, field: str) -> Sequence[str | int]:
         """Return the values of an exact field."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from ccgrep.fulltext.document import Content, document_fields, turn_content
 from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.surfaces import KEY_FIELDS
 from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.store import objects
 from ccgrep.team.expressions import FIELDS
@@ -57,6 +58,7 @@ class DocumentMaker:
             "folded": clean(discussion),
             "entry": _text(objects.encode(entry)),
             "body": _text(objects.compress(raw)),
+            "keys": [fields[name] for name in KEY_FIELDS],
         }
 
     def _words(self, fields: dict[str, Any], name: str) -> list[str]:

@@ -62,6 +62,10 @@ class Expression:
     def score(self, document: Candidate) -> Score:
         raise NotImplementedError
 
+    def occurs(self) -> bool:
+        """Return whether the counts alone show that some turn of the server matches."""
+        return False
+
 
 class Everything(Expression):
     def score(self, document: Candidate) -> Score:  # noqa: ARG002 - all match
@@ -95,6 +99,9 @@ class Word(Expression):
         self._statistics, self._field, self._word = statistics, field, word
         self._weight = statistics.rarity(lexeme)
         self._lexeme = lexeme
+
+    def occurs(self) -> bool:
+        return self._statistics.counts.get(self._lexeme, 0) > 0
 
     def score(self, document: Candidate) -> Score:
         if self._field in ("said", "title"):
@@ -171,6 +178,9 @@ class Best(Expression):
     def __init__(self, parts: Sequence[Expression]) -> None:
         self._parts = parts
 
+    def occurs(self) -> bool:
+        return any(part.occurs() for part in self._parts)
+
     def score(self, document: Candidate) -> Score:
         return max(_scores(self._parts, document), default=None)
 
@@ -180,6 +190,9 @@ class AtLeast(Expression):
 
     def __init__(self, parts: Sequence[Expression], number: int) -> None:
         self._parts, self._number = parts, number
+
+    def occurs(self) -> bool:
+        return self._number <= 1 and any(part.occurs() for part in self._parts)
 
     def score(self, document: Candidate) -> Score:
         scores = _scores(self._parts, document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from ccgrep.errors import AmbiguousRefError, RefError
 from ccgrep.light_typing import TYPE_CHECKING
@@ -45,6 +45,29 @@ class TeamConversation(Struct, frozen=True):
     named_turn: int | None = None
 
 
+class TeamCount(Struct, frozen=True):
+    """How many sessions and different turns a person, an agent, a project or a day has."""
+
+    name: str
+    sessions: int
+    turns: int
+
+
+class TeamStats(Struct, frozen=True):
+    """What a server has. `copies` are further places of turns; a tool counts the turns with it."""
+
+    sessions: int
+    turns: int
+    copies: int
+    first: int | None
+    last: int | None
+    people: list[TeamCount]
+    sources: list[TeamCount]
+    projects: list[TeamCount]
+    days: list[TeamCount]
+    tools: list[TeamCount]
+
+
 def list_sessions(
     server: Server, filters: Filters, owners: tuple[str, ...], limit: int = 0
 ) -> list[TeamSession]:
@@ -74,6 +97,12 @@ def read_range(server: Server, session_id: str, start: int, count: int) -> TeamC
     """Return at most `count` turns from turn `start` on."""
     question = {"session": session_id, "from": start, "to": start + count - 1}
     return _conversation(session_id, server.call("get", question), None)
+
+
+def count(server: Server, filters: Filters, owners: tuple[str, ...]) -> TeamStats:
+    """Count the turns that pass the filters."""
+    (row,) = server.call("stats", {"filters": filter_fields(filters, owners)})
+    return convert(row, TeamStats)
 
 
 def _conversation(ref: str, rows: list[Any], named_turn: int | None) -> TeamConversation:

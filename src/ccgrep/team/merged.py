@@ -6,10 +6,9 @@ that is at the same place of several is shown once, from the first of them.
 
 from __future__ import annotations
 
-from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.search.index_opener import OpenIndex
-from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Hit, Place, Request
+from ccgrep.search.request import Answer, Filters, Hit, Place, Request
 from ccgrep.search.searcher import Searcher, SearchOptions
 from ccgrep.team.expressions import FIELDS, Statistics
 from ccgrep.team.reader import TeamReader
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from ccgrep.search.snippet import MatchFinder
 
 _NOTHING = Statistics(0, dict.fromkeys(FIELDS, 0), {})
-_TIERS: tuple[Tier, ...] = ("all", "exact", "most")
+_TIERS: tuple[Tier, ...] = ("all", "exact", "hybrid", "semantic", "most")
 
 
 class MergedSearcher(Searcher):
@@ -44,10 +43,6 @@ class MergedSearcher(Searcher):
         return MergedSearcher(self._config, searchers, lambda _: None)
 
     def run(self, request: Request) -> tuple[Answer, MatchFinder]:
-        if request.mode in SEMANTIC_MODES:
-            raise UsageError(
-                "-R searches by words, -F or -E, not by meaning: drop --semantic or --hybrid"
-            )
         answers = self._run_each(request)
         tiers = [answer.tier for _, answer, _ in answers if answer.hits]
         best = min(tiers, key=_TIERS.index, default=answers[0][1].tier)

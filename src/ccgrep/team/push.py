@@ -25,6 +25,7 @@ from ccgrep.store.checksummed_file import add_checksum, read_checksummed
 from ccgrep.store.manifest import Row, forgotten_key
 from ccgrep.store.store import Store
 from ccgrep.team.document import DocumentMaker, clean
+from ccgrep.team.pushed_vectors import PushedVectors
 from ccgrep.team.redacted import redact_entry, redact_session, redact_turn
 from ccgrep.team.server import Server
 
@@ -57,12 +58,13 @@ class TeamReport(Struct):
 class _Pushed(Struct, array_like=True):
     """What the server has of a session: a hash of what all turns share, and one for each turn.
 
-    As long as the manifest is the same, so are the turns.
+    As long as the manifest and the state of the vectors are the same, so are the turns.
     """
 
     manifest: bytes
     shared: bytes
     turns: bytes
+    vectors: bytes = b""
 
 
 def project_name(path: str) -> str:
@@ -104,6 +106,7 @@ class TeamPush:
         self._batch: list[dict[str, Any]] = []
         self._batch_turns = self._batch_bytes = self._batches = 0
         self._unconfirmed: dict[str, _Pushed] = {}
+        self._vectors = PushedVectors(store.directory, self._takes_vectors)
 
     def run(self, patterns: tuple[str, ...]) -> TeamReport:
         self._forget()
@@ -118,6 +121,13 @@ class TeamPush:
         self._flush()
         self._write_state()
         return self.report
+
+    def _takes_vectors(self) -> bool:
+        """Return whether the server can compare vectors."""
+        if self._server is None:
+            return False
+        (result,) = self._server.call("put", {"sessions": []})
+        return bool(result["has_passages"])
 
     def _forget(self) -> None:
         """Make the server forget the sessions that were forgotten here since they were pushed."""
@@ -134,18 +144,31 @@ class TeamPush:
     def _changed(self, row: Row) -> list[int] | None:
         """Return the numbers of the turns to push, or None if the server has the session."""
         known = self._pushed.get(row.session.id)
-        if known and (known.manifest, known.shared) == (row.manifest, _shared_digest(row)):
+        same = (row.manifest, _shared_digest(row), self._vectors.state)
+        if known and (known.manifest, known.shared, known.vectors) == same:
             return None
         state = self._state(row)
         turns = _split(state.turns)
         if known is None or known.shared != state.shared:
             return list(range(len(turns)))
         before = _split(known.turns)
-        return [n for n, one in enumerate(turns) if n >= len(before) or before[n] != one]
+        changed = [n for n, one in enumerate(turns) if n >= len(before) or before[n] != one]
+        if not changed and known.manifest == row.manifest:
+            self._pushed[row.session.id] = state
+            return None
+        return changed
 
     def _state(self, row: Row) -> _Pushed:
-        entries = self._store.manifest(row).entries
-        return _Pushed(row.manifest, _shared_digest(row), b"".join(map(_entry_digest, entries)))
+        digests = [self._entry_digest(entry) for entry in self._store.manifest(row).entries]
+        return _Pushed(row.manifest, _shared_digest(row), b"".join(digests), self._vectors.state)
+
+    def _entry_digest(self, entry: Entry) -> bytes:
+        """Return a hash of what a document has of an entry, and of how many vectors it has."""
+        values = (
+            entry.turn, entry.started, entry.ended, entry.cwd, entry.branch, entry.is_rolled_back,
+            self._vectors.count(entry.turn),
+        )  # fmt: skip
+        return sha256(repr(values).encode("utf-8", "replace")).digest()[:_DIGEST_BYTES]
 
     def _add(self, row: Row, numbers: list[int]) -> Iterator[None]:
         """Add a session to the batch, in parts if it is long."""
@@ -193,6 +216,7 @@ class TeamPush:
     def _flush(self) -> None:
         """Send the batch. What it completes is recorded only after the server confirmed it."""
         if self._batch and self._server is not None:
+            self._vectors.add_to([one for part in self._batch for one in part["documents"]])
             (result,) = self._server.call("put", {"sessions": self._batch})
             self.report.refused += [id for id in result["refused"] if id not in self.report.refused]
             self._pushed.update(self._unconfirmed)
@@ -216,9 +240,3 @@ def _shared_digest(row: Row) -> bytes:
     one = row.session
     values = (one.kind, row.is_superseded, one.project, one.title, one.parent)
     return sha256(_FORMAT + repr(values).encode("utf-8", "replace")).digest()[:_DIGEST_BYTES]
-
-
-def _entry_digest(entry: Entry) -> bytes:
-    """Return a hash of what a document has of an entry."""
-    values = (entry.turn, entry.started, entry.ended, entry.cwd, entry.branch, entry.is_rolled_back)
-    return sha256(repr(values).encode("utf-8", "replace")).digest()[:_DIGEST_BYTES]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import cast
 
 from ccgrep.fulltext.reader import Hit, Query, StoredTurn, TextReader
+from ccgrep.fulltext.surfaces import SURFACES
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.search.exact_search import encode_text
 from ccgrep.team.expressions import (
@@ -47,7 +48,7 @@ class TeamReader(TextReader):
         session_ids: Callable[[str], Sequence[str]],
     ) -> None:
         self._open_analyzers()
-        self._candidates = candidates
+        self.candidates = candidates
         self._statistics = statistics
         self._list_ids = session_ids
         self._by_place = {one.place: one for one in candidates}
@@ -58,6 +59,15 @@ class TeamReader(TextReader):
     def document_count(self) -> int:
         return self._statistics.documents
 
+    def keys(self, addresses: Sequence[Address], surface: str) -> list[int]:
+        """Return made-up keys of texts: the position of their candidate, and the surface."""
+        number = SURFACES.index(surface) + 1
+        return [address.doc * len(SURFACES) + number for address in addresses]
+
+    def has_any(self, query: Query) -> bool:
+        """Return whether a candidate matches, or by the counts another turn of the server."""
+        return bool(self.search(query, 1)) or _expression(query).occurs()
+
     def rarity(self, field: str, word: str) -> float:
         return self._statistics.rarity(lexeme(field, word))
 
@@ -67,7 +77,7 @@ class TeamReader(TextReader):
     def value_counts(
         self, field: str, prefix: str = "", among: Query | None = None
     ) -> dict[str, int]:
-        found = [one for one in self._candidates if among is None or self._score(among, one)]
+        found = [one for one in self.candidates if among is None or self._score(among, one)]
         counts: dict[str, int] = {}
         for one in found:
             for value in map(str, one.values(field)):
@@ -78,7 +88,7 @@ class TeamReader(TextReader):
     def search(self, query: Query, limit: int = 0, order_by: str | None = None) -> list[Hit]:
         hits = [
             one.hit(number, score)
-            for number, one in enumerate(self._candidates)
+            for number, one in enumerate(self.candidates)
             if (score := self._score(query, one)) is not None
         ]
         hits.sort(key=lambda hit: (-hit.started if order_by else -hit.score, hit.address.doc))
@@ -98,10 +108,10 @@ class TeamReader(TextReader):
         return found.object_key if found else None
 
     def place(self, address: Address) -> tuple[str, int]:
-        return self._candidates[address.doc].place
+        return self.candidates[address.doc].place
 
     def discussion_at(self, address: Address) -> tuple[tuple[str, int], Discussion | None]:
-        found = self._candidates[address.doc]
+        found = self.candidates[address.doc]
         if not found.has_body:
             return found.place, None
         stored = found.stored()

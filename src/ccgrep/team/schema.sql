@@ -1,8 +1,8 @@
 -- The schema of a team's server. `ccgrep team init` runs this file as a superuser, in one transaction.
 -- docs/team.md describes it. Running it again migrates an older version and changes nothing else.
 --
--- Clients call seven functions, each with one JSON argument: cc.put, cc.search, cc.grep, cc.near,
--- cc.get, cc.list and cc.forget. They run as cc_owner, and show a person only the projects that
+-- Clients call eight functions, each with one JSON argument: cc.put, cc.search, cc.grep, cc.near,
+-- cc.get, cc.list, cc.stats and cc.forget. They run as cc_owner, and show a person only the projects that
 -- cc.member has for that person's login role. Nobody else has rights on a table.
 
 do $do$
@@ -120,9 +120,53 @@ begin
     insert into cc.meta select 1, n where not exists (select from cc.meta);
 end $do$;
 
+-- One embedded part of a text of a document. It needs pgvector 0.7 or later.
+reset role;
+do $do$
+declare
+    place text := (select extnamespace::regnamespace::text from pg_extension where extname = 'vector');
+    n int := (select partitions from cc.meta);
+begin
+    if place is null or to_regtype(place || '.halfvec') is null then
+        return;
+    end if;
+    execute format('set local search_path = pg_catalog, %s', place);
+    create table if not exists cc.passage (
+        session text not null,
+        number int not null,
+        owner name not null,
+        document bigint not null,
+        project int not null,
+        model text not null,
+        dimensions int not null,
+        surface smallint not null,  -- prompt, answer, full, title
+        key bigint not null,  -- identifies the text
+        first int not null,  -- where the part begins and ends in the text
+        past int not null,
+        vector halfvec not null,
+        primary key (session, number, owner, model, surface, key, first)
+    ) partition by hash (session);
+    alter table cc.passage owner to cc_owner;
+    for i in 0 .. n - 1 loop
+        execute format(
+            'create table if not exists cc.passage_%s partition of cc.passage '
+            'for values with (modulus %s, remainder %s)', i, n, i);
+        execute format('alter table cc.passage_%s owner to cc_owner', i);
+    end loop;
+    create index if not exists passage_document on cc.passage (document);
+    create index if not exists passage_sample on cc.passage (project) where key % 64 = 0;
+    -- Those of the models that people use. Others are compared one by one.
+    foreach n in array array[256, 384, 512, 768, 1024] loop
+        execute format('create index if not exists passage_hnsw_%s on cc.passage '
+            'using hnsw ((vector::halfvec(%s)) halfvec_ip_ops) where dimensions = %s', n, n, n);
+    end loop;
+end $do$;
+set local role cc_owner;
+
 create index if not exists document_id on cc.document (id);
+create index if not exists document_started on cc.document (started desc);
 create index if not exists document_project on cc.document (project, started desc);
-create index if not exists document_sample on cc.document (project) where is_sampled;
+create index if not exists document_sample on cc.document (project) include (lengths) where is_sampled;
 create index if not exists document_words on cc.document using gin (words);
 create index if not exists document_sample_words on cc.document using gin (words) where is_sampled;
 
@@ -236,20 +280,34 @@ create or replace function cc.conditions(f jsonb, mine int[]) returns text langu
     else cc.conditions(f) end
 $$;
 
--- Return what a client needs to rank and to show documents, with texts of the first `texts`.
+-- Return a condition on the project of a document `d`; the parameter is an array of projects. `+ 0`
+-- keeps the planner from the indexes on projects, which help only if they leave out much.
+create or replace function cc.scope(mine int[], parameter text) returns text language sql stable as $$
+    select format('d.project %s = any (%s)', case
+        when (select count(*) from cc.document where is_sampled and project = any (mine)) * 8
+            > (select count(*) from cc.document where is_sampled)
+        then '+ 0' else '' end, parameter)
+$$;
+
+-- Return what a client needs to rank and to show documents, with texts of the first `texts` by their
+-- words, and of as many by meaning. `near` is what cc.compare returned.
 create or replace function cc.describe(
-    ids bigint[], stems text[], weights float8[], average float8, lexemes tsquery[], texts int
+    ids bigint[], stems text[], weights float8[], average float8, lexemes tsquery[], texts int,
+    near jsonb
 ) returns setof jsonb language sql stable as $$
     select jsonb_build_object(
         'owner', owner, 'session', session, 'number', number, 'parent', parent, 'kind', kind,
         'started', started, 'turn', encode(turn, 'hex'), 'lengths', lengths,
         'said', at, 'titled', title_at, 'mark', array_position(said_list, '¼'),
         'words', matched, 'partial', partial,
-        'source', source, 'path', path, 'title', title,
+        'source', source, 'path', path, 'title', title, 'near', passages,
         'body', case when row_number() over (order by score desc nulls last, id) <= texts
+            or passages is not null
+                and row_number() over (order by passages #> '{0, 2}' desc nulls last, id) <= texts
             then encode(body, 'base64') end)
     from (
-        select d.*, said_words.at, said_words.score, title_words.at as title_at, other.matched
+        select d.*, said_words.at, said_words.score, title_words.at as title_at, other.matched,
+            near -> d.id::text as passages
         from (select d.*, string_to_array(d.said, ' ') as said_list,
                 string_to_array(d.titled, ' ') as title_list,
                 d.words || ''::tsvector as unpacked
@@ -280,11 +338,90 @@ create or replace function cc.similar_ids(ids bigint[], mine int[]) returns text
             array(select left(d.session, 8) from cc.document d where d.id = any (ids))))
 $$;
 
+-- Meaning. `asked` has for each model its name, the dimensions, and the vectors of the query.
+
+-- Return the parts of documents that are most similar to a query: for each document, by its id, a
+-- list of [model, surface, similarity, first, past], the most similar first.
+create or replace function cc.compare(ids bigint[], asked jsonb) returns jsonb
+language plpgsql stable as $$
+begin
+    return coalesce((
+        select jsonb_object_agg(document, parts) from (
+            select document, jsonb_agg(jsonb_build_array(model, surface, similarity, first, past)
+                order by similarity desc) as parts
+            from (
+                select distinct on (p.document, m.at, p.surface) p.document, m.at - 1 as model, p.surface,
+                    -(p.vector::vector <#> query::vector) as similarity, p.first, p.past
+                from jsonb_array_elements(asked) with ordinality as m (value, at),
+                    jsonb_array_elements_text(m.value -> 'queries') as query, cc.passage p
+                where p.document = any (ids) and p.model = m.value ->> 'model'
+                    and p.dimensions = (m.value ->> 'dimensions')::int
+                order by p.document, m.at, p.surface, similarity desc, p.first
+            ) best
+            group by document
+        ) d), '{}');
+end $$;
+
+-- Return how similar texts are to the first query of each model: their number, mean and variance.
+create or replace function cc.background(asked jsonb, mine int[], is_large boolean) returns jsonb
+language plpgsql stable as $$
+begin
+    return (select jsonb_agg(jsonb_build_array(known.n, known.mean, known.variance) order by m.at)
+        from jsonb_array_elements(asked) with ordinality as m (value, at), lateral (
+            select count(*) as n, avg(similarity) as mean, var_pop(similarity) as variance from (
+                select distinct on (p.key, p.first)
+                    -(p.vector::vector <#> (m.value #>> '{queries, 0}')::vector) as similarity
+                from cc.passage p
+                where p.project = any (mine) and p.model = m.value ->> 'model'
+                    and p.dimensions = (m.value ->> 'dimensions')::int
+                    and (not is_large or p.key % 64 = 0)
+                limit 4000
+            ) one
+        ) known);
+end $$;
+
+-- Return the documents with the most similar parts, or all that pass the filters if they are few.
+create or replace function cc.nearest(
+    asked jsonb, surfaces smallint[], mine int[], clause text, most int
+) returns bigint[] language plpgsql stable as $$
+declare
+    ids bigint[];
+    more bigint[];
+    model jsonb;
+    query text;
+begin
+    execute 'select array(select d.id from cc.document d where d.project = any ($1) and ' || clause
+        || ' limit $2)' into ids using mine, most + 1;
+    if cardinality(ids) <= most then
+        return ids;
+    end if;
+    ids := '{}';
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
+        set_config('hnsw.ef_search', '200', true);
+    for model, query in select m, q from jsonb_array_elements(asked) m,
+        jsonb_array_elements_text(m -> 'queries') q
+    loop
+        execute format('select array(select p.document from cc.passage p, lateral (select from cc.document d '
+            'where d.session = p.session and d.number = p.number and d.owner = p.owner and %1$s limit 1) d '
+            'where p.project = any ($1) and p.surface = any ($2) and p.model = %2$L and p.dimensions = %3$s '
+            'order by p.vector::halfvec(%3$s) <#> %4$L::halfvec(%3$s) limit $3)',
+            clause, model ->> 'model', (model ->> 'dimensions')::int, query)
+            into more using mine, surfaces, most;
+        ids := ids || more;
+    end loop;
+    -- A turn gains from those before and after it.
+    execute 'select array(select d.id from cc.document d, (select n.session, n.owner, n.number '
+        'from cc.document n where n.id = any ($1)) n, unnest(array[-1, 0, 1]) step '
+        'where d.session = n.session and d.owner = n.owner and d.number = n.number + step '
+        'and d.project = any ($2) and ' || clause || ')' into more using ids, mine;
+    return more;
+end $$;
+
 -- Words. The first row has statistics of what the person may see, the others are candidates.
 --   stems: words of `said` and `titled`; lexemes: words of `words`; some, all: queries of lexemes;
 --   groups: one query for each part of the pattern; most: how many candidates to return
-create or replace function cc.search(q jsonb) returns setof jsonb
-language plpgsql stable security definer as $$
+-- For cc.near also: models: what to compare, surfaces: with which texts.
+create or replace function cc.find(q jsonb) returns setof jsonb language plpgsql stable as $$
 declare
     mine int[] := cc.enter(q);
     clause text := cc.conditions(q -> 'filters', mine);
@@ -295,6 +432,7 @@ declare
     any_part tsquery := (q ->> 'some')::tsquery;
     sampled bigint := (select count(*) from cc.document where is_sampled and project = any (mine));
     is_large boolean := sampled * 64 > 20000;
+    is_mine text := cc.scope(mine, '$2');
     documents bigint;
     totals bigint[];
     newest bigint;
@@ -306,6 +444,8 @@ declare
     more bigint[];
     is_complete boolean := false;
     notes text[] := '{}';
+    near jsonb := '{}';
+    background jsonb := '[]';
 begin
     if is_large then
         select count(*) * 64, array[sum(lengths[1]), sum(lengths[2]), sum(lengths[3]), sum(lengths[4]),
@@ -323,10 +463,11 @@ begin
         found := 0;
         if is_large then
             select count(*) * 64 into found from cc.document
-            where is_sampled and words @@ one and project = any (mine);
+            where is_sampled and words @@ one and project + 0 = any (mine);
         end if;
         if found < 30 * 64 then
-            select count(*) into found from cc.document where words @@ one and project = any (mine);
+            execute 'select count(*) from cc.document d where d.words @@ $1 and ' || is_mine
+                into found using one, mine;
         end if;
         counts := counts || found;
     end loop;
@@ -338,10 +479,10 @@ begin
     found := 0;
     if is_large then
         select count(*) * 64 into found from cc.document
-        where is_sampled and words @@ any_part and project = any (mine);
+        where is_sampled and words @@ any_part and project + 0 = any (mine);
     end if;
     if found <= 4 * most then
-        execute 'select array(select d.id from cc.document d where d.words @@ $1 and d.project = any ($2) and '
+        execute 'select array(select d.id from cc.document d where d.words @@ $1 and ' || is_mine || ' and '
             || clause || ' limit $3)' into ids using any_part, mine, most + 1;
         is_complete := cardinality(ids) <= most;
     end if;
@@ -353,24 +494,46 @@ begin
         else
             notes := notes || 'pg_textsearch'::text;
             execute 'select array(select id from (select d.id, d.started from cc.document d '
-                'where d.words @@ $1 and d.project = any ($2) and ' || clause
+                'where d.words @@ $1 and ' || is_mine || ' and ' || clause
                 || ' limit 5000) d order by started desc limit $3)' into ids using any_part, mine, most;
         end if;
         -- Also those with all parts anywhere, and all with a rare part.
         foreach one in array (q ->> 'all')::tsquery || groups loop
-            execute 'select array(select d.id from cc.document d where d.words @@ $1 and d.project = any ($2) and '
+            execute 'select array(select d.id from cc.document d where d.words @@ $1 and ' || is_mine || ' and '
                 || clause || ' limit $3)' into more using one, mine, most;
             if cardinality(more) < most or one = (q ->> 'all')::tsquery then
                 ids := ids || more;
             end if;
         end loop;
-        ids := array(select distinct id from unnest(ids) as id);
     end if;
+    if q ? 'models' then
+        ids := ids || cc.nearest(q -> 'models',
+            array(select value::smallint from jsonb_array_elements_text(q -> 'surfaces')), mine, clause, most);
+        ids := (array(select distinct id from unnest(ids) as id))[1:5000];
+        near := cc.compare(ids, q -> 'models');
+        background := cc.background(q -> 'models', mine, is_large);
+    end if;
+    ids := array(select distinct id from unnest(ids) as id);
     return next jsonb_build_object('ids', cc.similar_ids(ids, mine),
         'documents', documents, 'totals', totals, 'newest', newest, 'counts', counts,
-        'is_complete', is_complete, 'notes', notes);
+        'is_complete', is_complete, 'notes', notes, 'background', background);
     return query select cc.describe(ids, stems, weights, totals[1]::float8 / greatest(documents, 1),
-        lexemes, (q ->> 'texts')::int);
+        lexemes, (q ->> 'texts')::int, near);
+end $$;
+
+create or replace function cc.search(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+begin
+    return query select cc.find(q - 'models');
+end $$;
+
+create or replace function cc.near(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+begin
+    if to_regclass('cc.passage') is null then
+        raise exception 'cc: the server has no pgvector 0.7 or later: search by words, -F or -E';
+    end if;
+    return query select cc.find(q);
 end $$;
 
 -- -F and -E. Return the condition of a plan: a literal, or {"kind": "any" or "all", "parts": […]}.
@@ -418,9 +581,9 @@ begin
         notes := notes || 'pg_trgm'::text;
     end if;
     if is_scan then
-        execute format('select array(select id from (select * from cc.document d where d.project = any ($1) '
-            'and %s order by d.started desc limit %s) d where %s order by started desc, id limit %s)',
-            clause, scanned, condition, most + 1) into ids using mine;
+        execute format('select array(select id from (select * from cc.document d where %s and %s '
+            'order by d.started desc limit %s) d where %s order by started desc, id limit %s)',
+            cc.scope(mine, '$1'), clause, scanned, condition, most + 1) into ids using mine;
     else
         execute format('select array(select d.id from cc.document d where d.project = any ($1) and %s and %s '
             'order by d.started desc, d.id limit %s)', clause, condition, most + 1) into ids using mine;
@@ -429,7 +592,7 @@ begin
         'is_complete', cardinality(ids) <= most and not (is_scan and (
             select count(*) from (select from cc.document where project = any (mine) limit scanned + 1) d
         ) > scanned));
-    return query select cc.describe(ids[1:most], '{}', '{}', 1, '{}', most);
+    return query select cc.describe(ids[1:most], '{}', '{}', 1, '{}', most, '{}');
 end $$;
 
 -- Return a session and some of its turns, or the sessions that a REF could mean.
@@ -469,7 +632,7 @@ begin
         order by s.session limit 11;
         return;
     end if;
-    return next jsonb_build_object('owner', chosen.owner, 'data', encode(chosen.data, 'base64'),
+    return next jsonb_build_object('owner', chosen.owner, 'session', chosen.session, 'data', encode(chosen.data, 'base64'),
         'is_superseded', chosen.is_superseded);
     return query select jsonb_build_object(
         'owner', d.owner, 'session', d.session, 'number', d.number, 'parent', d.parent, 'kind', d.kind,
@@ -491,13 +654,58 @@ declare
 begin
     return query execute format(
         'select jsonb_build_object(''owner'', s.owner, ''session'', s.session, ''data'', %s, '
-        '''is_superseded'', s.is_superseded) from cc.session s '
+        '''is_superseded'', s.is_superseded, ''ended'', s.ended) from cc.session s '
         'where s.project = any ($1) and not s.is_superseded and exists (select from cc.document d '
         'where d.session = s.session and d.owner = s.owner and d.project = any ($1) and %s) '
         'order by s.ended desc nulls last, s.session limit %s',
         case when q ? 'ids_only' then 'null' else 'encode(s.data, ''base64'')' end,
         cc.conditions(q -> 'filters', mine), coalesce(nullif((q ->> 'limit')::int, 0), 100000))
         using mine;
+end $$;
+
+-- Return the ids of sessions that begin with one of `prefixes` of 8 letters. Only a proxy calls it:
+-- to shorten an id, it must know those of all servers.
+create or replace function cc.similar(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+begin
+    return query select distinct to_jsonb(s.session) from cc.session s
+    where s.project = any (mine) and left(s.session, 8) = any (cc.strings(q -> 'prefixes'));
+end $$;
+
+-- Count sessions and different turns: of all, and by owner, source, project, day and tool.
+create or replace function cc.stats(q jsonb) returns setof jsonb
+language plpgsql stable security definer as $$
+declare
+    mine int[] := cc.enter(q);
+begin
+    return query execute $sql$
+        with d as materialized (
+            select d.owner, d.session, d.turn, d.started, d.source, d.path, d.tools from cc.document d
+            where d.project = any ($1) and $sql$ || cc.conditions(q -> 'filters', mine) || $sql$
+        ), named as (
+            select owner, session, turn, kind, name from d, lateral (values
+                ('people', owner::text), ('sources', source), ('projects', path),
+                ('days', to_char(to_timestamp(nullif(started, 0) / 1000) at time zone 'UTC', 'YYYY-MM-DD'))
+            ) v (kind, name)
+            union all select owner, session, turn, 'tools', unnest(tools) from d
+        ), counted as (
+            select kind, coalesce(name, '') as name, count(distinct (owner, session)) as sessions,
+                count(distinct turn) as turns
+            from named group by 1, 2
+        )
+        select jsonb_build_object('people', '[]'::jsonb, 'sources', '[]'::jsonb, 'projects', '[]'::jsonb,
+            'days', '[]'::jsonb, 'tools', '[]'::jsonb) || coalesce((
+                select jsonb_object_agg(kind, rows) from (
+                    select kind, jsonb_agg(jsonb_build_object('name', name, 'sessions', sessions,
+                        'turns', turns) order by turns desc, name) as rows
+                    from counted group by kind) r), '{}')
+            || jsonb_build_object('sessions', count(distinct (owner, session)),
+                'turns', count(distinct turn), 'copies', count(*) - count(distinct turn),
+                'first', min(nullif(started, 0)), 'last', max(nullif(started, 0)))
+        from d
+    $sql$ using mine;
 end $$;
 
 -- Store sessions and some of their documents. What is there already is left alone.
@@ -511,6 +719,7 @@ declare
     refused text[] := '{}';
     written int := 0;
     n int;
+    has_passages constant boolean := to_regclass('cc.passage') is not null;
 begin
     -- A concurrent cc.forget of the same person waits, and the other way round.
     perform pg_advisory_xact_lock_shared(hashtextextended(session_user, 28));
@@ -535,6 +744,10 @@ begin
             ended = excluded.ended, is_superseded = excluded.is_superseded, data = excluded.data;
         delete from cc.document d where d.owner = session_user and d.session = one ->> 'session'
             and (d.number >= (one ->> 'turns')::int or d.project <> place);
+        if has_passages then
+            delete from cc.passage p where p.owner = session_user and p.session = one ->> 'session'
+                and (p.number >= (one ->> 'turns')::int or p.project <> place);
+        end if;
         insert into cc.document (owner, session, number, project, parent, kind, started, source, path,
             branch, models, tools, partial, turn, is_sampled, lengths, title, titled, said, words,
             folded, entry, body)
@@ -560,8 +773,27 @@ begin
             (excluded.turn, excluded.kind, excluded.started, excluded.title, excluded.path, excluded.entry);
         get diagnostics n = row_count;
         written := written + n;
+        if has_passages then
+            perform cc.put_passages(one, place);
+        end if;
     end loop;
-    return jsonb_build_object('written', written, 'refused', refused);
+    return jsonb_build_object('written', written, 'refused', refused, 'has_passages', has_passages);
+end $$;
+
+-- Store the vectors of pushed documents, and delete those of texts that they do not have any more.
+create or replace function cc.put_passages(one jsonb, place int) returns void language plpgsql as $$
+begin
+    delete from cc.passage p using jsonb_to_recordset(one -> 'documents') as d (number int, keys jsonb)
+    where p.owner = session_user and p.session = one ->> 'session' and p.number = d.number
+        and p.key is distinct from (d.keys ->> p.surface)::bigint;
+    insert into cc.passage
+    select d.session, d.number, d.owner, d.id, place, v ->> 0, (v ->> 1)::int, (v ->> 2)::smallint,
+        (v ->> 3)::bigint, (v ->> 4)::int, (v ->> 5)::int, (v ->> 6)::halfvec
+    from jsonb_to_recordset(one -> 'documents') as pushed (number int, vectors jsonb)
+    join cc.document d on d.session = one ->> 'session' and d.number = pushed.number
+        and d.owner = session_user,
+        jsonb_array_elements(pushed.vectors) as v
+    on conflict do nothing;
 end $$;
 
 -- Delete one's own sessions and their sub-agents, and refuse them from now on. One transaction.
@@ -582,6 +814,9 @@ begin
         exit when cardinality(names) = n;
     end loop;
     delete from cc.document where owner = session_user and session = any (names);
+    if to_regclass('cc.passage') is not null then
+        delete from cc.passage where owner = session_user and session = any (names);
+    end if;
     with deleted as (
         delete from cc.session where owner = session_user and session = any (names) returning session
     ) select array_agg(session) into gone from deleted;
@@ -606,6 +841,6 @@ begin
         execute format('alter function %s set jit = off', name);
     end loop;
 end $do$;
-grant execute on function cc.put(jsonb), cc.search(jsonb), cc.grep(jsonb), cc.get(jsonb), cc.list(jsonb),
-    cc.forget(jsonb) to cc_member;
+grant execute on function cc.put(jsonb), cc.search(jsonb), cc.grep(jsonb), cc.near(jsonb), cc.get(jsonb),
+    cc.list(jsonb), cc.similar(jsonb), cc.stats(jsonb), cc.forget(jsonb) to cc_member;
 reset role;

@@ -7,7 +7,6 @@ server ranked far back.
 
 from __future__ import annotations
 
-from ccgrep.errors import UsageError
 from ccgrep.fulltext.document import turn_text
 from ccgrep.fulltext.reader import StoredTurn
 from ccgrep.light_typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from ccgrep.search.regex import Matcher
 from ccgrep.search.request import SEMANTIC_MODES, Answer, Filters, Place, Request
 from ccgrep.search.searcher import Searcher, SearchOptions, request_finder
 from ccgrep.search.snippet import pattern_finder
+from ccgrep.search.time_order import run_in_time_order
 from ccgrep.search.word_search import search_words
 from ccgrep.team.candidate import Candidate as TeamCandidate
 from ccgrep.team.candidate import decode_turn
@@ -52,6 +52,7 @@ class TeamSearcher(Searcher):
         self._reader = TeamReader((), _EMPTY, self._list_ids)
         self._candidates: list[TeamCandidate] = []
         self._ids: set[str] = set()
+        self._background: list[Any] = []
         self._warned: set[str] = set()
         self._fetched: dict[Place, TeamCandidate | None] = {}
         super().__init__(config, OpenIndex(self._reader), options)
@@ -60,10 +61,10 @@ class TeamSearcher(Searcher):
         return TeamSearcher(self._config, self._server, self._owners, SearchOptions())
 
     def _run(self, request: Request) -> tuple[Answer, MatchFinder]:
+        if request.order != "score":
+            return run_in_time_order(self._run, request)
         if request.mode in SEMANTIC_MODES:
-            raise UsageError(
-                "-R searches by words, -F or -E, not by meaning: drop --semantic or --hybrid"
-            )
+            return self._search_by_meaning(request)
         if request.mode == "words":
             words = split_words(self._reader, request.patterns)
             if words.groups:
@@ -75,9 +76,21 @@ class TeamSearcher(Searcher):
             request = request._replace(mode="literal")
         return self._search_exact(request)
 
+    def _search_by_meaning(self, request: Request) -> tuple[Answer, MatchFinder]:
+        from ccgrep.team.meaning import Meaning  # noqa: PLC0415 - imports numpy and a model
+
+        meaning = Meaning(self._config, request, self._warn_once)
+        words = split_words(self._reader, request.patterns)
+        question = words_question(request, words, self._owners) | meaning.question()
+        reader = self._fetch_words(request, question)
+        ranked = request._replace(filters=Filters())
+        answer = meaning.rank(reader, ranked, self._background, self._newest)
+        return answer, request_finder(reader, request, answer)
+
     def _fetch_words(self, request: Request, question: dict[str, Any]) -> TeamReader:
         lexemes = split_words(self._reader, request.patterns).lexemes
-        first, *rows = self._server.call("search", question)
+        first, *rows = self._server.call("near" if "models" in question else "search", question)
+        self._background = first["background"]
         self._note(first)
         statistics = Statistics(
             first["documents"],

@@ -1,4 +1,4 @@
-"""Calls the functions of a team's server. Only this module imports psycopg.
+"""Calls the functions of a team's server.
 
 One call is one query and one answer. It uses libpq without waiting in it, so that a server that
 does not answer costs no more than the time limit.
@@ -13,7 +13,10 @@ from typing import Any
 import msgspec
 
 from ccgrep.errors import RemoteError
+from ccgrep.team import libpq
 from ccgrep.team.address import Address, hide_password
+from ccgrep.team.libpq import BrokenConnectionError, Connection, MissingLibraryError, Result
+from ccgrep.text import one_line
 
 TIMEOUT_S = 3.0
 VERSION = 1
@@ -31,7 +34,7 @@ class Server:
     def __init__(self, address: Address, timeout_s: float | None = TIMEOUT_S) -> None:
         self._address = address
         self._timeout_s = timeout_s
-        self._connection: Any = None
+        self._connection: Connection | None = None
 
     @property
     def url(self) -> str:
@@ -45,91 +48,85 @@ class Server:
 
     def query(self, sql: str, values: list[bytes] | None = None) -> list[list[bytes]]:
         """Run one statement with parameters in text format, and return its rows."""
+        return self._run(sql, values or []).rows
+
+    def run_script(self, sql: str) -> None:
+        """Run several statements without parameters as one transaction."""
+        self._run(sql, None)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _run(self, sql: str, values: list[bytes] | None) -> Result:
+        """Return the result of a statement. A connection that fails is not used again."""
         deadline = self._deadline()
-        pq, connection = self._open(deadline)
+        connection = self._open(deadline)
         try:
-            connection.send_query_params(sql.encode(), values or [])
+            connection.send(sql, values)
             result = self._wait(connection, deadline)
         except TeamError:
             self.close()
             raise
-        except pq.PQerror as error:
+        except BrokenConnectionError as error:
             self.close()
             raise self._error(str(error)) from error
-        except Exception as error:
+        if not result.is_error:
+            return result
+        if connection.is_bad:
             self.close()
-            if type(error).__module__.startswith("psycopg"):
-                raise self._error(str(error)) from error
-            raise
-        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
-            raise self._refusal(pq, result)
-        rows, columns = range(result.ntuples), range(result.nfields)
-        return [[result.get_value(row, column) or b"" for column in columns] for row in rows]
-
-    def run_script(self, sql: str) -> None:
-        """Run several statements without parameters as one transaction."""
-        deadline = self._deadline()
-        pq, connection = self._open(deadline)
-        connection.send_query(sql.encode())
-        result = self._wait(connection, deadline)
-        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
-            raise self._refusal(pq, result)
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.finish()
-            self._connection = None
+        raise self._refusal(result)
 
     def _deadline(self) -> float | None:
         return None if self._timeout_s is None else time.monotonic() + self._timeout_s
 
-    def _open(self, deadline: float | None) -> tuple[Any, Any]:
-        try:
-            from psycopg import pq  # noqa: PLC0415 - a clear error if it is missing
-        except ImportError as error:
-            raise TeamError(
-                "a team's server needs psycopg: run `pip install 'ccgrep[team]'`"
-            ) from error
+    def _open(self, deadline: float | None) -> Connection:
         if self._connection is None:
-            self._connection = self._connect(pq, deadline)
-        return pq, self._connection
+            try:
+                self._connection = self._connect(deadline)
+            except MissingLibraryError:
+                raise TeamError(
+                    "a team's server needs libpq: run `pip install 'ccgrep[team]'`"
+                ) from None
+        return self._connection
 
-    def _connect(self, pq: Any, deadline: float | None) -> Any:
+    def _connect(self, deadline: float | None) -> Connection:
         limit = "" if self._timeout_s is None else f" -c statement_timeout={self._timeout_s}s"
         whole = self._address.whole()
         mark = "&" if "?" in whole else "?"
         options = f"{_OPTIONS}{limit}".replace(" ", "%20").replace("=", "%3D")
         url = f"{whole}{mark}application_name=ccgrep&client_encoding=UTF8&options={options}"
-        connection = pq.PGconn.connect_start(url.encode())
-        ready, failed = pq.PollingStatus.OK, pq.PollingStatus.FAILED
-        while connection.status != pq.ConnStatus.BAD:
-            state = connection.connect_poll()
-            if state == ready:
-                connection.nonblocking = 1
+        connection = Connection(url)
+        while not connection.is_bad:
+            state = connection.connect()
+            if state == libpq.READY:
                 return connection
-            if state == failed:
+            if state == libpq.FAILED:
                 break
-            is_reading = state == pq.PollingStatus.READING
+            is_reading = state == libpq.READING
             self._wait_for(connection, deadline, is_reading, not is_reading)
-        message = connection.get_error_message()
-        connection.finish()
+        message = connection.message
+        connection.close()
         raise self._error(message)
 
-    def _wait(self, connection: Any, deadline: float | None) -> Any:
+    def _wait(self, connection: Connection, deadline: float | None) -> Result:
         """Return the last result, or the first error."""
-        found = None
+        found: Result | None = None
         while True:
-            is_flushed = connection.flush() == 0
-            while is_flushed and not connection.is_busy():
-                result = connection.get_result()
+            is_flushed = connection.flush()
+            while is_flushed and not connection.is_busy:
+                result = connection.result()
                 if result is None:
+                    if found is None:
+                        raise BrokenConnectionError(connection.message)
                     return found
-                found = found if found is not None and found.error_message else result
+                found = found if found is not None and found.is_error else result
             self._wait_for(connection, deadline, True, not is_flushed)
-            connection.consume_input()
+            connection.receive()
 
     def _wait_for(
-        self, connection: Any, deadline: float | None, is_reading: bool, is_writing: bool
+        self, connection: Connection, deadline: float | None, is_reading: bool, is_writing: bool
     ) -> None:
         events = select.POLLIN * is_reading | select.POLLOUT * is_writing
         poll = select.poll()
@@ -148,9 +145,8 @@ class Server:
         lines = hide_password(message).strip().splitlines()
         return TeamError(f"cannot reach {self.url}: {lines[-1] if lines else 'no answer'}")
 
-    def _refusal(self, pq: Any, result: Any) -> TeamError:
-        code = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
-        text = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode()
+    def _refusal(self, result: Result) -> TeamError:
+        code, text = result.code, result.message
         if code == "57014" and self._timeout_s is not None:
             return self._timeout()
         if code in ("3F000", "42883", "42501", "42P01"):
@@ -158,4 +154,5 @@ class Server:
                 f"{self.url} is not a team's server for you: ask for `ccgrep team init` and "
                 f"`ccgrep team grant` ({text})"
             )
-        return TeamError(f"{self.url}: {text.removeprefix('cc: ')}")
+        # Errors of ccgrep's own functions begin with `cc:`, PL/Proxy names the server before them.
+        return TeamError(f"{self.url}: {one_line(text.partition('cc: ')[2] or text)}")

@@ -5,41 +5,61 @@ Nothing heavy is imported before the first call: Claude Code waits for the serve
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from ccgrep.cli.context import Context
 from ccgrep.cli.stdio_lines import claim_output, read_lines
 from ccgrep.config import Config
+from ccgrep.errors import UsageError
 from ccgrep.mcp.server import MAX_LINE_BYTES, Server, Toolbox
+
+if TYPE_CHECKING:
+    from ccgrep.cli.team_search import TeamHistory
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config()
-    watcher = _Watcher(config, context.warn)
-    server = Server(
-        claim_output(), lambda: _open_tools(config, arguments.glob, context), watcher.start
-    )
+    if arguments.remote and arguments.glob:
+        raise UsageError("-R and GLOB cannot be combined: a server has no project directories")
+    after_call = _do_nothing if arguments.remote else _Watcher(config, context.warn).start
+    server = Server(claim_output(), lambda: _open_tools(config, arguments, context), after_call)
     for line in read_lines(MAX_LINE_BYTES):
         server.receive(line)
     server.finish()
     return 0
 
 
-def _open_tools(config: Config, glob: str | None, context: Context) -> Toolbox:
+def _do_nothing() -> None:
+    pass
+
+
+def _open_tools(config: Config, arguments: SimpleNamespace, context: Context) -> Toolbox:
     from ccgrep.cli.calling_session import find_callers  # noqa: PLC0415
     from ccgrep.cli.time_argument import parse_when  # noqa: PLC0415
     from ccgrep.mcp import toolbox  # noqa: PLC0415
+    from ccgrep.mcp.history import StoreHistory  # noqa: PLC0415
     from ccgrep.mcp.tools import Tools  # noqa: PLC0415
 
     context.prepare_encoders()
+    is_remote = bool(arguments.remote)
     return toolbox.Toolbox(
         Tools(
             config=config,
-            glob=glob,
+            history=_team_history(config, arguments) if is_remote else StoreHistory(config),
+            glob=arguments.glob,
             parse_time=lambda text: parse_when(text, context.now_ms),
             calling_sessions=lambda: find_callers(context.environment, config, is_stale=True),
-            refresh=lambda warn, on_progress: _refresh(config, warn, on_progress),
+            refresh=lambda warn, on_progress: (
+                None if is_remote else _refresh(config, warn, on_progress)
+            ),
         )
     )
+
+
+def _team_history(config: Config, arguments: SimpleNamespace) -> "TeamHistory":
+    from ccgrep.cli.team_search import TeamHistory  # noqa: PLC0415 - only with -R
+
+    return TeamHistory(config, arguments.remote)
 
 
 def _refresh(

@@ -46,6 +46,12 @@ class _Format(NamedTuple):
 
 def run(arguments: Arguments, context: Context, refresh: BackgroundRefresh | None) -> int:
     kind = _kind(arguments)
+    if arguments.remote:
+        from ccgrep.cli.team_stats import print_team_stats  # noqa: PLC0415 - only with -R
+
+        return print_team_stats(arguments, context, kind)
+    if arguments.owner:
+        raise UsageError("--owner needs -R: only a team's server knows who pushed a turn")
 
     def on_progress(progress: Progress) -> None:
         if context.is_error_terminal and not arguments.quiet:
@@ -119,9 +125,7 @@ def _kind(arguments: Arguments) -> str:
 
 def _format(arguments: Arguments, context: Context) -> _Format:
     is_terminal = context.is_terminal and not arguments.json
-    limit = _ON_TERMINAL if is_terminal else 0
-    if arguments.limit is not None:
-        limit = arguments.limit
+    limit = line_limit(arguments, is_terminal)
     style = context.style_for(arguments.color)
     return _Format(
         arguments.json,
@@ -134,6 +138,13 @@ def _format(arguments: Arguments, context: Context) -> _Format:
         arguments.include_reviewed,
         _budget(arguments.budget),
     )
+
+
+def line_limit(arguments: Arguments, is_terminal: bool) -> int:
+    """Return how many lines of each kind to print; 0 for all."""
+    if arguments.limit is not None:
+        return int(arguments.limit)
+    return _ON_TERMINAL if is_terminal else 0
 
 
 def _budget(text: str | None) -> int | None:

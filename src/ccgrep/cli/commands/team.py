@@ -38,6 +38,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
 
 def _check_options(arguments: SimpleNamespace, word: str) -> None:
     given = {
+        "--shard": (bool(arguments.shard), ("init",)),
         "--partitions": (arguments.partitions is not None, ("init",)),
         "--project": (bool(arguments.project), ("grant", "revoke")),
         "--read-only": (arguments.read_only, ("grant",)),
@@ -49,6 +50,10 @@ def _check_options(arguments: SimpleNamespace, word: str) -> None:
 
 
 def _init(arguments: SimpleNamespace, context: Context, server: Server, _: list[str]) -> None:
+    if arguments.shard:
+        admin.init_proxy(server, arguments.shard)
+        context.write(f"{one_line(server.url)} passes calls to {len(arguments.shard)} servers")
+        return
     partitions = _PARTITIONS if arguments.partitions is None else arguments.partitions
     context.write_lines(init_lines(server.url, admin.init(server, partitions)))
 
