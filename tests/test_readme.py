@@ -167,6 +167,9 @@ def test_commands_work(example: Home, hub: str, command: str) -> None:
         command = prepare_remote(example, command)
     elif "unmark" in command:  # it is an error to name nothing
         run(example, "ccgrep -l auth | ccgrep mark - auth")
+    elif "prune --list" in command:
+        run(example, "find ~/.claude/projects -name '*.jsonl' -exec touch -d 2026-08-01 {} +")
+        run(example, "ccgrep prune --older-than 90d --yes")
     done = run(
         example, command.replace("/mnt/backup/home/me", str(example.directory)), HF_ENDPOINT=hub
     )

@@ -194,4 +194,5 @@ def test_config_has_a_field_for_each_key() -> None:
         "temp_dirs",
         "model_variables",
         "plugin_variables",
+        "project_sources",
     }
