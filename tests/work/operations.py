@@ -11,10 +11,12 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tests.helpers.homes import Home
+from tests.helpers.homes import SOURCE, Home
 from tests.helpers.transcripts import ClaudeFile, Lines
 from tests.work.strace import is_own, python_modules, trace
 
@@ -22,6 +24,18 @@ Counts = dict[str, int]
 
 _VECTORS_HEAD = struct.Struct("<8sII")
 _PATH_CHARS = 120
+
+
+@contextmanager
+def make_directory() -> Iterator[Path]:
+    """Yield a new directory in the checkout.
+
+    Some counts depend on the order of directory entries, which differs on file systems in memory.
+    """
+    build = Path(SOURCE).parent / "build"
+    build.mkdir(exist_ok=True)
+    with TemporaryDirectory(dir=build) as directory:
+        yield Path(directory)
 
 
 class Story:

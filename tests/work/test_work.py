@@ -4,7 +4,7 @@ A count that changed fails with its name and both values. If the change is inten
 `python -m tests.work.accept`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,15 @@ from tests.helpers import scale
 from tests.helpers.extras import has_model
 from tests.helpers.homes import assert_same_as_fresh
 from tests.work import table
-from tests.work.operations import GROWTH, PLAIN, SEMANTIC, Counts, Story, count_steps
+from tests.work.operations import (
+    GROWTH,
+    PLAIN,
+    SEMANTIC,
+    Counts,
+    Story,
+    count_steps,
+    make_directory,
+)
 from tests.work.strace import why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -23,8 +31,16 @@ MOST_FOR_A_SESSION = {"source stat calls": 2, "bytes written": 400}
 """Work for each unchanged session: change detection and scan, the seen file and the shard."""
 
 
-def test_each_command_does_the_accepted_work(tmp_path: Path, figure: Callable[[str], None]) -> None:
-    story = Story(tmp_path)
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    with make_directory() as directory:
+        yield directory
+
+
+def test_each_command_does_the_accepted_work(
+    directory: Path, figure: Callable[[str], None]
+) -> None:
+    story = Story(directory)
     was, now = table.read_accepted(), dict(count_steps(story, PLAIN))
     assert_same_as_fresh(story.home)
     if has_model():
@@ -38,10 +54,10 @@ def test_each_command_does_the_accepted_work(tmp_path: Path, figure: Callable[[s
 
 
 def test_work_for_one_turn_does_not_grow_with_the_sessions(
-    tmp_path: Path, figure: Callable[[str], None]
+    directory: Path, figure: Callable[[str], None]
 ) -> None:
     many = scale.of(50, 500)
-    few_counts, many_counts = (_count_growth(tmp_path / str(n), n) for n in (FEW, many))
+    few_counts, many_counts = (_count_growth(directory / str(n), n) for n in (FEW, many))
     for name, counts in many_counts.items():
         for count, most in MOST_FOR_A_SESSION.items():
             few = few_counts[name].get(count, 0)
