@@ -280,7 +280,7 @@ _URLS = ("https://me:{}@host/x", "postgres://u:{}", "see http://h:80/{} now", "a
     st.sampled_from(("{}", "Bearer {}", "bearer\t{}", "--token {}", *_URLS)),
     st.sampled_from(("", " and so on…", " x=1 key: 2")),
 )
-@settings(max_examples=scale.of(500, 20_000), deadline=None)
+@settings(max_examples=scale.of(250, 20_000), deadline=None)
 def test_cheap_checks_before_patterns_miss_no_secret(
     name: str, sign: str, value: str, place: str, after: str
 ) -> None:

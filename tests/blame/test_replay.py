@@ -51,7 +51,7 @@ def join_lines(lines: list[tuple[str, int | None]]) -> str:
     return "\n".join(text for text, _ in lines)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(st.integers(0, 6), STEPS)
 def test_line_has_its_writer_or_none(start: int, steps: list[Step]) -> None:
     lines, changes = apply_steps(start, steps)

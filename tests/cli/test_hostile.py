@@ -300,7 +300,7 @@ MESSAGES = (
 def test_messages_about_arguments_are_inert(
     hostile: Home, command: Command, arguments: tuple[str, ...]
 ) -> None:
-    step = scale.of(3, 1)  # Other attacks for the next message.
+    step = scale.of(6, 1)  # Other attacks for the next message.
     for name, text in list(ATTACKS.items())[MESSAGES.index(arguments) % step :: step]:
         typed = text.replace("\0", " ").encode("utf-8", "surrogatepass")
         given = os.fsdecode(typed)  # as Python decodes arguments that are not UTF-8

@@ -196,7 +196,7 @@ def read(name: str, data: bytes) -> Any:
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if "document" not in name])
-@settings(max_examples=scale.of(40, 300), deadline=None)
+@settings(max_examples=scale.of(20, 300), deadline=None)
 @given(data=st.data())
 def test_resumed_reading_equals_a_full_one(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]
@@ -218,7 +218,7 @@ def test_readers_accept_any_bytes(name: str, data: st.DataObject) -> None:
     assert reading.end_crc == zlib.crc32(content[: reading.end])
 
 
-@settings(max_examples=scale.of(80, 500), deadline=None)
+@settings(max_examples=scale.of(40, 500), deadline=None)
 @given(
     kinds,
     st.dictionaries(keys, json_anything, max_size=5),

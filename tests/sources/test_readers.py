@@ -113,7 +113,7 @@ def file_of(records: st.SearchStrategy[Any]) -> st.SearchStrategy[bytes]:
     return st.lists(lines, max_size=14).map(b"".join)
 
 
-@settings(max_examples=scale.of(160, 400), deadline=None)
+@settings(max_examples=scale.of(80, 400), deadline=None)
 @given(file_of(claude_records), st.lists(st.integers(0, 3000), max_size=4), session_kinds)
 def test_resumed_claude_reading_equals_a_full_one(
     data: bytes, cuts: list[int], kind: SessionKind
@@ -122,7 +122,7 @@ def test_resumed_claude_reading_equals_a_full_one(
     assert without_progress(read_in_pieces("claude", data, cuts, kind)) == without_progress(full)
 
 
-@settings(max_examples=scale.of(160, 400), deadline=None)
+@settings(max_examples=scale.of(80, 400), deadline=None)
 @given(file_of(codex_records), st.lists(st.integers(0, 3000), max_size=4))
 def test_resumed_codex_reading_equals_a_full_one(data: bytes, cuts: list[int]) -> None:
     assert without_progress(read_in_pieces("codex", data, cuts)) == without_progress(
@@ -141,7 +141,7 @@ INJECTED_LAST = b"".join(
 """A prompt that begins its turn only at the end of the file, after another record."""
 
 
-@settings(max_examples=scale.of(160, 400), deadline=None)
+@settings(max_examples=scale.of(80, 400), deadline=None)
 @given(st.sampled_from(["claude", "codex"]), file_of(claude_records | codex_records))
 @example("claude", INJECTED_LAST)
 def test_checksums_cover_all_bytes_before_their_offset(reader: str, data: bytes) -> None:
@@ -150,7 +150,7 @@ def test_checksums_cover_all_bytes_before_their_offset(reader: str, data: bytes)
     assert reading.end_crc == zlib.crc32(data[: reading.end])
 
 
-@settings(max_examples=scale.of(120, 300), deadline=None)
+@settings(max_examples=scale.of(60, 300), deadline=None)
 @given(st.binary(max_size=300) | file_of(claude_records | codex_records))
 def test_readers_accept_any_bytes(data: bytes) -> None:
     for reader in ("claude", "codex"):
@@ -174,7 +174,7 @@ kinds = st.sampled_from(
 )
 
 
-@settings(max_examples=scale.of(200, 500), deadline=None)
+@settings(max_examples=scale.of(100, 500), deadline=None)
 @given(kinds, st.dictionaries(keys, json_anything, max_size=5))
 def test_readers_accept_any_json(kind: str, fields: dict[str, Any]) -> None:
     line = json.dumps({**fields, "type": kind}).encode() + b"\n"

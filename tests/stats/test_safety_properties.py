@@ -65,7 +65,7 @@ JOINTS = st.sampled_from(["&&", "||", ";", "|", "&", "\n", "|&"])
 PREFIXES = st.sampled_from(["", "FOO=1 ", "PATH=. ", "A='x y' B=2 ", "LD_PRELOAD=x.so "])
 
 
-@settings(max_examples=scale.of(240, 600), deadline=None)
+@settings(max_examples=scale.of(120, 600), deadline=None)
 @given(dangerous, QUOTING, WRAPPING, WRAPPING, PREFIXES)
 def test_no_spelling_of_a_dangerous_command_yields_a_rule(
     command: str, quoting: str, inner: str, outer: str, prefix: str
@@ -75,7 +75,7 @@ def test_no_spelling_of_a_dangerous_command_yields_a_rule(
     assert find_command(script) in ("", *REVIEWABLE)
 
 
-@settings(max_examples=scale.of(240, 600), deadline=None)
+@settings(max_examples=scale.of(120, 600), deadline=None)
 @given(st.lists(safe, max_size=3), dangerous, st.lists(safe, max_size=3), JOINTS)
 def test_safe_commands_around_a_dangerous_one_yield_no_rule(
     before: list[str], bad: str, after: list[str], joint: str
@@ -85,14 +85,14 @@ def test_safe_commands_around_a_dangerous_one_yield_no_rule(
     assert find_command(script) in ("", bad)
 
 
-@settings(max_examples=scale.of(160, 400), deadline=None)
+@settings(max_examples=scale.of(80, 400), deadline=None)
 @given(safe, words, st.sampled_from([">", ">>", "2>", "&>", ">|", "<>", ">&", "<<<", "<"]))
 def test_redirection_to_a_file_yields_no_rule(command: str, name: str, operator: str) -> None:
     if name not in ("1", "2"):
         assert judge(parse(f"{command} {operator} {name}")).rule == ""
 
 
-@settings(max_examples=scale.of(120, 300), deadline=None)
+@settings(max_examples=scale.of(60, 300), deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_can_be_parsed_and_judged(script: str) -> None:
     parsed = parse(script)
