@@ -228,7 +228,7 @@ def _readme_table(results: Sequence[Result]) -> str:
     machine = f"{result.machine.cpu}, {result.machine.cores} cores"
     return (
         f"{_heading(result)}; {machine}, {_describe_load(result)}, {result.date}. "
-        f"ccgrep as measured, others as multiples of it.\n\n"
+        f"The row of ccgrep has what was measured. × 4 in another row is four times that.\n\n"
         f"{_markdown(ratio_rows(result, axes))}\n"
     )
 
