@@ -683,6 +683,23 @@ def test_turn_with_every_name_ranks_above_similar_turns(embedded: Home) -> None:
     assert second["parts"]["meaning"] > first["parts"]["meaning"]
 
 
+def test_hybrid_hit_that_only_a_tool_printed_shows_the_output(embedded: Home) -> None:
+    home = embedded
+    file = home.claude(9)
+    file.turn("rotate the logs", "Done.", "make", "checking\nQuaggaError: no such stripe\nbye")
+    file.write()
+    searched = home.claude(5)
+    searched.turn("look it up", "Nothing.", "ccgrep QuaggaError", "QuaggaError: no such stripe")
+    searched.write()
+    home.index()
+    found = home.run("--hybrid", "QuaggaError", "--full-id").stdout.splitlines()
+    assert sorted(line.split(":")[0] for line in found) == sorted([file.id, searched.id])
+    assert all("QuaggaError: no such stripe" in line for line in found)
+    agent = {"CODEX_THREAD_ID": "another"}
+    done = home.run("--hybrid", "QuaggaError", "-l", "--full-id", env=agent)
+    assert done.stdout.split() == [file.id]
+
+
 # Models
 
 

@@ -124,8 +124,9 @@ class _ScoredTurn(NamedTuple):
 
     @property
     def passage(self) -> Passage | None:
-        is_only_second = self.second.is_near and not self.first.is_near
-        return self.second.passage if is_only_second else self.first.passage
+        """Return what is similar in the turn, or None if it was found by its words alone."""
+        near = next((one for one in (self.first, self.second) if one.is_near), None)
+        return near.passage if near is not None else None
 
     @property
     def is_near(self) -> bool:
