@@ -406,8 +406,8 @@ _ccgrep_options() {
         notes)
             candidates=(
                 --write$'\t''write the notes'
-                -n$'\t''look at no more than N commits'
-                --limit$'\t''look at no more than N commits'
+                -n$'\t''examine at most N commits'
+                --limit$'\t''examine at most N commits'
                 --no-redact$'\t''print secrets instead of [redacted:NAME]'
                 --no-refresh$'\t''do not ingest changed transcripts first'
                 --json$'\t''print one JSON object'
@@ -456,7 +456,7 @@ _ccgrep_options() {
             ;;
         prune)
             candidates=(
-                --older-than$'\t''choose transcripts that did not change since TIME'
+                --older-than$'\t''delete transcripts that have not changed since TIME'
                 -n$'\t''print what could be deleted, and delete nothing'
                 --dry-run$'\t''print what could be deleted, and delete nothing'
                 -y$'\t''do not ask'
@@ -473,7 +473,7 @@ _ccgrep_options() {
             ;;
         restore)
             candidates=(
-                --to$'\t''write below DIR instead, as below ~/.claude or ~/.codex'
+                --to$'\t''write below DIR instead of ~/.claude or ~/.codex'
                 -n$'\t''print what would be written, and write nothing'
                 --dry-run$'\t''print what would be written, and write nothing'
                 --force$'\t''replace files that differ'
@@ -525,7 +525,7 @@ _ccgrep_options() {
                 --remove$'\t''remove what setup installed'
                 --hook$'\t''also ingest each Claude Code session when it ends'
                 --recall$'\t''also add relevant past turns to new sessions and prompts'
-                --every$'\t''sync this often'
+                --every$'\t''sync once every TIME'
                 -h$'\t''print help'
                 --help$'\t''print help'
             )

@@ -136,7 +136,7 @@ ONE_IMPORTER = {
         "worker_pool.py",
     },
     "re2": {"search/regex.py"},
-    "tantivy": {"fulltext/reader.py", "fulltext/writer.py"},
+    "tantivy": {"fulltext/reader.py", "fulltext/schema.py", "fulltext/writer.py"},
     "tokenizers": {
         "semantic/tokenizer.py",
         "semantic/piece_tokenizer.py",

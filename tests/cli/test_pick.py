@@ -10,7 +10,8 @@ from pathlib import Path
 import iterfzf
 import pytest
 
-from ccgrep.fulltext.reader import TextReader, open_tantivy
+from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.schema import open_tantivy
 from ccgrep.output.pick_row import PickPage, format_row, record_of
 from ccgrep.output.preview import FindMatches, Window, find_match, highlight, scroll_to
 from ccgrep.output.style import Style

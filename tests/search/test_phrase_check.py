@@ -5,7 +5,8 @@ import random
 import pytest
 
 from ccgrep.fulltext.expand import expand, mixed_words
-from ccgrep.fulltext.reader import TextReader, open_tantivy
+from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.schema import open_tantivy
 from ccgrep.fulltext.terms import camel_parts, fold, remove_cjk
 from ccgrep.search.phrase_check import PhraseCheck
 from ccgrep.search.query import Requirement, Unit, parse

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ccgrep.fulltext.reader import TextReader, open_tantivy
+from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.schema import open_tantivy
 from ccgrep.search.phrase_check import PhraseCheck
 from ccgrep.search.query import Requirement, parse
 from ccgrep.search.snippet import Span, make_snippet, word_finder

@@ -10,7 +10,7 @@ import pytest
 from ccgrep.model import Turn
 from ccgrep.ops import stats as ops
 from ccgrep.ops.gc import forget
-from ccgrep.stats import report, tallies
+from ccgrep.stats import tallies, tool_projects
 from ccgrep.stats.report import Overview, Report
 from ccgrep.store import tally_files
 from ccgrep.store.manifest import shard_of
@@ -233,7 +233,7 @@ def test_dense_and_sparse_sums_of_tools_by_project_agree(
     shop.index()
     request = ops.StatsRequest(shop.config)
     dense = ops.make_report(request, Report.tools)[0]
-    monkeypatch.setattr(report, "_MAX_DENSE_PAIRS", 1)
+    monkeypatch.setattr(tool_projects, "_MAX_DENSE_PAIRS", 1)
     assert ops.make_report(request, Report.tools)[0] == dense
     assert dense[0].projects == (("/home/sam/src/shop", 15, 0), ("/home/sam/src/blog", 1, 0))
     assert dense[1].projects == (("/home/sam/src/blog", 1, 1),)

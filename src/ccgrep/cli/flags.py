@@ -68,9 +68,18 @@ class Argument(NamedTuple):
     may_start_with_dash: bool = False
     completion: Completion = ""
 
+    @property
+    def attribute(self) -> str:
+        """The attribute of the parsed arguments that holds its value."""
+        return self.name.lower().replace(" ", "_")
+
 
 class Command(NamedTuple):
-    """A command. `common` names the options that `-h` explains if a screen cannot hold all."""
+    """A command.
+
+    `actions` are the forms of its arguments, each with its meaning. `common` names the options
+    that `-h` explains if a screen cannot hold all.
+    """
 
     name: str
     summary: str
@@ -80,6 +89,7 @@ class Command(NamedTuple):
     examples: tuple[tuple[str, str], ...] = ()
     exit_status: tuple[tuple[int, str], ...] = ((0, "success"),)  # 2 is always an error
     common: tuple[str, ...] = ()
+    actions: tuple[tuple[str, str], ...] = ()
 
 
 HELP = Option(("-h", "--help"), "print help. -h prints one screen, --help prints everything.")
@@ -130,7 +140,7 @@ NO_REFRESH = Option(
 FULL_ID = Option(("--full-id",), "print whole session ids")
 BUDGET = Option(
     ("--budget",),
-    "print at most N characters. A line on standard error tells how much was left out.",
+    "print at most N characters. A line on standard error says how much was left out.",
     "N",
 )
 CONTEXT = (
@@ -432,7 +442,7 @@ _TABLE = (
             Option(
                 ("-v", "--verbose"),
                 "print the name of each transcript that is read. Without a terminal, also print "
-                "how far embedding is, every ten seconds.",
+                "the progress of embedding every ten seconds.",
             ),
             JSON,
         ),
@@ -563,9 +573,9 @@ _TABLE = (
         ),
         (
             Argument(
-                "WORDS",
-                "a REF, then tags; - reads REFs or record lines from standard input; lists the "
-                "marks if omitted",
+                "REF TAG",
+                "a turn or session, then any number of tags; - reads REFs or record lines from "
+                "standard input; lists the marks if omitted",
                 "*",
                 completion="mark",
             ),
@@ -586,8 +596,8 @@ _TABLE = (
         MARK_OPTIONS,
         (
             Argument(
-                "WORDS",
-                "a REF, then the tags to remove; - reads REFs from standard input",
+                "REF TAG",
+                "a turn or session, then the tags to remove; - reads REFs from standard input",
                 "+",
                 completion="mark",
             ),
@@ -708,7 +718,7 @@ _TABLE = (
         "blame",
         "list the turns that read or changed a file, or made a commit",
         "Prints a record line for each turn that read, wrote or edited a file, the newest first. "
-        "blame looks at the arguments of tool calls. It does not know which files a shell command "
+        "blame reads the arguments of tool calls. It does not know which files a shell command "
         "changed. With --commit, it prints the turns that made a commit. The score then tells how "
         "sure ccgrep is. It is 1.000 if git printed the commit's hash in the turn, and 0.950 if "
         "the hash has changed since. Otherwise it is at most 0.900 times the share of the commit's "
@@ -760,7 +770,7 @@ _TABLE = (
             Option(("--write",), "write the notes. A note that ccgrep wrote before is replaced."),
             Option(
                 ("-n", "--limit"),
-                "look at no more than N commits. The default is 100, and 0 means all.",
+                "examine at most N commits. The default is 100, and 0 means all.",
                 "N",
             ),
             NO_REDACT,
@@ -868,7 +878,7 @@ _TABLE = (
         (
             Option(
                 ("--older-than",),
-                "choose transcripts that did not change since TIME. TIME is an age such as 90d, "
+                "delete transcripts that have not changed since TIME. TIME is an age such as 90d, "
                 "or a date.",
                 "TIME",
             ),
@@ -900,7 +910,7 @@ _TABLE = (
         (
             Option(
                 ("--to",),
-                "write below DIR instead, as below ~/.claude or ~/.codex",
+                "write below DIR instead of ~/.claude or ~/.codex",
                 "DIR",
                 completion="dir",
             ),
@@ -997,24 +1007,25 @@ _TABLE = (
     Command(
         "model",
         "show or download the embedding model",
-        "Prints which embedding model semantic search uses, where it comes from and its "
-        "properties. `ccgrep model list` prints the models that were measured, with the "
-        "percentage of questions whose session came first, and within the first five, in hybrid "
-        "and in semantic search. `ccgrep model pull NAME` downloads a model, given by a name of "
-        "that list or its name at Hugging Face. No other command downloads anything.",
+        "Without ACTION, prints which embedding model semantic search uses, where it comes from "
+        "and its properties. `model list` compares models by the percentage of questions whose "
+        "session came first, and within the first five, in hybrid and in semantic search. `model "
+        "pull` is the only command that downloads anything. NAME is a name of the list, or a name "
+        "at Hugging Face.",
         (MODEL, JSON),
         (
             Argument(
-                "WORDS",
-                "`list`, or `pull` and the name of a model to download",
-                "*",
-                ("list", "pull"),
+                "ACTION", "what to do; shows the model in use if omitted", "*", ("list", "pull")
             ),
         ),
         examples=(
             ("ccgrep model", "show the model in use"),
             ("ccgrep model list", "compare models"),
             ("ccgrep model pull arctic", "download another model"),
+        ),
+        actions=(
+            ("list", "print the models that were measured"),
+            ("pull NAME", "download a model"),
         ),
     ),
     Command(
@@ -1030,13 +1041,13 @@ _TABLE = (
     Command(
         "setup",
         "install ccgrep into an agent or a shell, or remove it",
-        "`ccgrep setup claude` and `ccgrep setup codex` install a skill that tells the agent when "
-        "and how to search, and register the MCP server. They print a diff of each change, keep a "
-        "backup of each settings file until --remove, and never touch a file that does not parse. "
-        "`ccgrep setup shell` installs completions for bash, zsh and fish, and two keys: Ctrl-G "
-        "inserts the REF of a turn that you pick, Alt-G a command that an agent ran. It adds one "
-        "marked block each to ~/.bashrc and ~/.zshrc. `ccgrep setup sync` runs `ccgrep sync` "
-        "regularly: it installs a timer of systemd for your user, or an agent of launchd on macOS.",
+        "`setup claude` and `setup codex` install a skill that tells the agent when and how to "
+        "search, and register the MCP server. They print a diff of each change, keep a backup of "
+        "each settings file until --remove, and never change a file that does not parse. `setup "
+        "shell` installs completions and two keys: Ctrl-G inserts the REF of a turn that you pick, "
+        "Alt-G a command that an agent ran. It adds one marked block each to ~/.bashrc and "
+        "~/.zshrc. `setup sync` installs a timer of systemd for your user, or an agent of launchd "
+        "on macOS.",
         (
             Option(("--dry-run",), "print what would change, but write nothing"),
             Option(("--remove",), "remove what setup installed"),
@@ -1052,8 +1063,8 @@ _TABLE = (
             ),
             Option(
                 ("--every",),
-                "sync this often. A number and m, h or d. The default is 15m. For `ccgrep setup "
-                "sync`.",
+                "sync once every TIME. TIME is a number with m, h or d. The default is 15m. For "
+                "`ccgrep setup sync`.",
                 "TIME",
             ),
         ),
@@ -1063,6 +1074,12 @@ _TABLE = (
             ("ccgrep setup claude", "let Claude Code search past sessions"),
             ("ccgrep setup shell", "complete commands and REFs with Tab"),
             ("ccgrep setup sync --every 1h --dry-run", "see how remotes would be synced"),
+        ),
+        actions=(
+            ("claude", "let Claude Code search past sessions"),
+            ("codex", "let Codex search past sessions"),
+            ("shell", "install completions and keys for bash, zsh and fish"),
+            ("sync", "run `ccgrep sync` regularly"),
         ),
     ),
     Command(
@@ -1175,9 +1192,9 @@ _TABLE = (
         "import",
         "store sessions from an exchange file or a data export",
         "Reads the data export of claude.ai or ChatGPT, a ZIP or its conversations.json, or an "
-        "exchange file that another program wrote. The sessions stay in the store without the "
-        "file. Importing a newer export adds what is new. If the file has an error, nothing of it "
-        "is stored.",
+        "exchange file that another program wrote. The sessions stay in the store if the file is "
+        "deleted. Importing a newer export adds what is new. If the file has an error, ccgrep "
+        "stores nothing.",
         (NO_WAIT, QUIET, JSON),
         (Argument("FILE", "the file to import", completion="file"),),
         examples=(("ccgrep import export.zip", "search what you discussed with ChatGPT"),),
@@ -1208,16 +1225,9 @@ _TABLE = (
         "remote",
         "add, list or remove remotes, and manage their keys",
         "A remote is storage that your machines share: a folder, a bucket, or a directory of "
-        "another host. `remote add NAME URL` makes one, or joins one that another machine made. "
-        "`remote list` prints the remotes. `remote status [NAME]` prints the machines, when they "
-        "pushed last, and which have not yet forgotten what others forgot. `remote remove NAME` "
-        "makes this machine forget a remote, which stays as it is. `remote rename-machine NAME` "
-        "gives this machine another name. `remote key show` prints the public half of the key, "
-        "`remote key export [FILE]` the whole key for the next machine, and `remote key import "
-        "FILE` replaces the key. `remote serve DIR` answers a machine that uses an ssh:// address. "
-        "Everything in a remote is encrypted by default. Needs `pip "
-        "install 'ccgrep[remote]'`. A URL such as postgres://host/cc is a team's server: -R "
-        "searches it, and `push` sends it only the projects that --project names. It needs `pip "
+        "another host. ccgrep encrypts everything in it, unless --no-encryption is given. Needs "
+        "`pip install 'ccgrep[remote]'`. An address such as postgres://host/cc is a team's server: "
+        "-R searches it, and `push` sends it only the projects that --project names. Needs `pip "
         "install 'ccgrep[team]'`.",
         (
             Option(
@@ -1272,10 +1282,8 @@ _TABLE = (
         ),
         (
             Argument(
-                "WORDS",
-                "what to do: `add NAME URL`, `list`, `status [NAME]`, `remove NAME`, "
-                "`rename-machine NAME`, or `key show`, `key export [FILE]`, `key import FILE`; "
-                "`list` if omitted",
+                "ACTION",
+                "what to do; `list` if omitted",
                 "*",
                 ("add", "list", "status", "remove", "rename-machine", "key"),
             ),
@@ -1286,7 +1294,17 @@ _TABLE = (
             ("ccgrep remote key export key.txt", "take the key to the next machine"),
             ("ccgrep remote status", "see which machines pushed when"),
         ),
-        common=tuple("--endpoint --key --no-encryption --public --passphrase --json".split()),
+        actions=(
+            ("add NAME URL", "create a remote, or join that of another machine"),
+            ("list", "print the remotes"),
+            ("status [NAME]", "print machines, their last push, and pending forgets"),
+            ("remove NAME", "stop using a remote, which stays as it is"),
+            ("rename-machine NAME", "give this machine another name"),
+            ("key show", "print the public half of the key"),
+            ("key export [FILE]", "write the whole key for the next machine"),
+            ("key import FILE", "replace the key"),
+            ("serve DIR", "answer a machine that uses an ssh:// address"),
+        ),
     ),
     Command(
         "push",
@@ -1324,13 +1342,9 @@ _TABLE = (
     Command(
         "team",
         "run a team's server on PostgreSQL",
-        "For whoever runs the server. PLACE is an address such as postgres://postgres@host/cc, or "
-        "the name of a remote. `team init PLACE` creates the tables and functions, or migrates "
-        "them. `team grant PLACE PERSON` lets a database role push to and search the projects that "
-        "--project names, and creates the role if there is none. `team revoke PLACE PERSON` takes "
-        "that back. `team status PLACE` prints what the server has, who may see it, and how many "
-        "forgotten sessions may still have bytes on disk. `team purge PLACE` rewrites the "
-        "tables without these bytes. Needs `pip install 'ccgrep[team]'`.",
+        "For the operator of the server. PLACE is an address such as postgres://postgres@host/cc, "
+        "or the name of a remote. PERSON is a database role, which `grant` creates if necessary. "
+        "Needs `pip install 'ccgrep[team]'`.",
         (
             Option(
                 ("-p", "--project"),
@@ -1352,20 +1366,19 @@ _TABLE = (
             ),
             JSON,
         ),
-        (
-            Argument(
-                "WORDS",
-                "what to do: `init PLACE`, `grant PLACE PERSON`, `revoke PLACE PERSON`, `status "
-                "PLACE`, `purge PLACE`",
-                "+",
-                ("init", "grant", "revoke", "status", "purge"),
-            ),
-        ),
+        (Argument("ACTION", "what to do", "+", ("init", "grant", "revoke", "status", "purge")),),
         examples=(
             ("ccgrep team init postgres://postgres@db/cc", "make a team's server"),
             ("ccgrep team grant postgres://postgres@db/cc bob -p 'acme-*'", "let bob in"),
             ("ccgrep remote add team postgres://bob@db/cc -p 'acme-*'", "use it as bob"),
             ("ccgrep -R team flaky login --owner alice", "search what alice did"),
+        ),
+        actions=(
+            ("init PLACE", "create the tables and functions, or migrate them"),
+            ("grant PLACE PERSON", "let a person push and search some projects"),
+            ("revoke PLACE PERSON", "take that back"),
+            ("status PLACE", "print what is stored, and who may see it"),
+            ("purge PLACE", "rewrite the tables without forgotten sessions"),
         ),
     ),
 )

@@ -47,12 +47,13 @@ def command_page(command: Command) -> str:
     """Return ccgrep-COMMAND(1)."""
     names = {name for option in command.options for name in option.names}
     keys = [key for key in KEYS.values() if key.flag in names or key.name in _COMMON_KEYS]
+    actions = ((f"\\fB{_code(typed)}\\fR", sentence(what)) for typed, what in command.actions)
     arguments = ((f"\\fI{_text(a.name)}\\fR", sentence(a.help)) for a in command.arguments)
     return _page(
         f"ccgrep-{command.name}",
         command.summary,
         [synopsis(command)],
-        [_prose(command.description), *_items(arguments)],
+        [_prose(command.description), *_items(actions), *_items(arguments)],
         command,
         keys,
         ["ccgrep", *_OTHERS.get(command.name, ())],

@@ -5,7 +5,7 @@ no wider than the terminal. Only commands that print help import this module.
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ccgrep.cli.flags import COMMANDS, HELP, Command, Option
 
@@ -39,6 +39,8 @@ def help_text(command: Command, width: int = MAX_WIDTH) -> str:
     width = min(width, MAX_WIDTH)
     parts = [f"usage: {synopsis(command)}", *_examples(command, width)]
     parts.append(textwrap.fill(command.description, width))
+    if command.actions:
+        parts.append("\n".join(["actions:", *_rows(command.actions, width)]))
     if command.arguments:
         parts.append("\n".join(_item(a.name, sentence(a.help), width) for a in command.arguments))
     parts.append(_options(command, width))
@@ -50,10 +52,12 @@ def help_text(command: Command, width: int = MAX_WIDTH) -> str:
 def brief(command: Command, width: int = MAX_WIDTH) -> str:
     """Return the text of `ccgrep COMMAND -h`, one screen."""
     width = min(width, MAX_WIDTH)
-    is_short = len(command.options) <= _MAX_BRIEF_OPTIONS
+    is_short = len(command.options) + len(command.actions) <= _MAX_BRIEF_OPTIONS
     listed = [o for o in command.options if is_short or set(o.names) & set(command.common)]
     top = f"usage: {synopsis(command)}\n{_cut(command.summary, width)}"
     parts = [top, *_examples(command, width, is_brief=True)]
+    if command.actions:
+        parts.append("\n".join(_cut(line, width) for line in _table(command.actions)))
     if listed:
         rows = ((_brief_head(option), option.summary) for option in listed)
         parts.append("\n".join(_cut(line, width) for line in _table(rows)))
@@ -68,9 +72,7 @@ def overview(width: int = MAX_WIDTH) -> str:
     """Return the text of `ccgrep --help`: how to search, and all commands."""
     width = min(width, MAX_WIDTH)
     search = COMMANDS["search"]
-    indent = " " * (max(map(len, COMMANDS)) + 4)
-    rows = _table((c.name, c.summary) for c in COMMANDS.values())
-    commands = (textwrap.fill(row, width, subsequent_indent=indent) for row in rows)
+    commands = _rows([(c.name, c.summary) for c in COMMANDS.values()], width)
     return "\n\n".join(
         [
             *_top(width),
@@ -136,6 +138,12 @@ def _examples(command: Command, width: int, is_brief: bool = False) -> list[str]
         elif not is_brief:
             lines += [f"  # {meaning}", f"  {typed}"]
     return ["\n".join(["examples:", *lines])] if lines else []
+
+
+def _rows(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Yield the lines of a table, wrapped below the second column."""
+    indent = " " * (max(len(title) for title, _ in rows) + 4)
+    return (textwrap.fill(row, width, subsequent_indent=indent) for row in _table(rows))
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -121,13 +121,13 @@ class _Parser:
         if not words and argument.repeat in "1+":
             self._fail(f"{argument.name} is missing")
         if argument.repeat in "*+":
-            yield argument.name.lower(), words
+            yield argument.attribute, words
             return
         if len(words) > 1:
             self._fail_unexpected(words[1:])
         if argument.choices and words and words[0] not in argument.choices:
             self._fail_choice(argument.name, words[0], argument.choices, self._search_hint())
-        yield argument.name.lower(), words[0] if words else None
+        yield argument.attribute, words[0] if words else None
 
     def _fail_unknown(self, word: str) -> NoReturn:
         from ccgrep.cli.suggest import suggest_option  # noqa: PLC0415 - only for mistyped options

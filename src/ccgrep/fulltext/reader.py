@@ -1,8 +1,6 @@
-"""Search the full-text index. Only this module and `writer` import Tantivy.
+"""Search the full-text index.
 
-A document is a turn at a place, `session:turn`. The field `said` holds the whole discussion and
-carries the score; a mark in it separates prompt and answer. Fields for the other text kinds serve
-`--type` and matches outside the discussion. Stored fields hold what a record line prints. Numbers
+Queries are built from parts, never parsed. Stored fields hold what a record line prints; numbers
 for ranking are read without opening the document. Imports nothing that a search does not need.
 """
 
@@ -11,12 +9,19 @@ from __future__ import annotations
 from math import log
 
 import tantivy
-from tantivy import FieldType, Filter, Occur, Query, Tokenizer
+from tantivy import FieldType, Filter, Occur, Query
 
 from ccgrep.errors import TextIndexError
 from ccgrep.fulltext.document_id import format_place, unpack_discussion
-from ccgrep.fulltext.surfaces import KEY_FIELDS
-from ccgrep.fulltext.terms import ANSWER_MARK, MAX_WORD_CHARS, fold
+from ccgrep.fulltext.schema import (
+    DAMAGED,
+    NUMBERS,
+    TOKENS,
+    call_tantivy,
+    make_analyzer,
+    open_tantivy,
+)
+from ccgrep.fulltext.terms import ANSWER_MARK, fold
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,12 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hit", "Query", "StoredTurn", "TextReader"]
 
-EXACT = ("source", "project", "branch", "model", "tool_name", "partial")
-STEMMED = ("tool", "note")
-TOKENS = ("input", "output", "thinking")
-_NUMBERS = ("session_key", "parent_key", "object_key", "turn", "kind", "started")
 _MAX_CACHED_BYTES = 16 * 1024 * 1024
-_DAMAGED = "the full-text index is damaged"
 Address = tantivy.DocAddress
 NO_ADDRESS = tantivy.DocAddress(0, 0)
 """The address of a hit that does not come from an index."""
@@ -66,65 +66,11 @@ class StoredTurn(NamedTuple):
     answer: str
 
 
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    for name in ("place", "session", *EXACT):
-        is_shown = name in ("place", "project", "source")
-        builder.add_text_field(name, stored=is_shown, tokenizer_name="raw", index_option="basic")
-    for name in _NUMBERS:
-        builder.add_integer_field(
-            name, indexed=name in ("object_key", "kind", "started"), fast=True
-        )
-    for name in KEY_FIELDS:
-        builder.add_integer_field(name, indexed=True, fast=True)
-    builder.add_text_field("shown_title", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("title", tokenizer_name="words", index_option="position")
-    builder.add_text_field("said", tokenizer_name="words", index_option="position")
-    for name in STEMMED:
-        builder.add_text_field(name, tokenizer_name="words", index_option="basic")
-    for name in TOKENS:
-        builder.add_text_field(name, tokenizer_name="tokens", index_option="basic")
-    builder.add_text_field("trigram", tokenizer_name="trigrams", index_option="basic")
-    builder.add_bytes_field("text", stored=True, indexed=False)
-    return builder.build()
-
-
-def _analyzer(*filters: Filter) -> tantivy.TextAnalyzer:
-    builder = tantivy.TextAnalyzerBuilder(Tokenizer.simple())
-    for step in (Filter.remove_long(MAX_WORD_CHARS), Filter.lowercase(), *filters):
-        builder = builder.filter(step)
-    return builder.build()
-
-
-def open_tantivy(directory: str | None) -> tantivy.Index:
-    index = tantivy.Index(_schema(), path=directory) if directory else tantivy.Index(_schema())
-    index.register_tokenizer("words", _analyzer(Filter.stemmer("english")))
-    index.register_tokenizer("tokens", _analyzer())
-    trigrams = tantivy.TextAnalyzerBuilder(Tokenizer.ngram(3, 3, False))
-    index.register_tokenizer("trigrams", trigrams.build())
-    return index
-
-
-def call_tantivy(function: Any, *arguments: Any) -> Any:
-    """Call Tantivy, and raise TextIndexError for whatever it raises on damaged files.
-
-    Its panics are BaseExceptions of a class that cannot be imported.
-    """
-    try:
-        return function(*arguments)
-    except (ValueError, OSError) as error:
-        raise TextIndexError(f"cannot read the full-text index ({error})") from error
-    except BaseException as error:
-        if type(error).__name__ == "PanicException":
-            raise TextIndexError(_DAMAGED) from error
-        raise
-
-
 def _discussion(document: tantivy.Document) -> Discussion:
     try:
         return unpack_discussion(bytes(document.get_first("text") or b""))
     except ValueError as error:
-        raise TextIndexError(_DAMAGED) from error
+        raise TextIndexError(DAMAGED) from error
 
 
 def _place(document: tantivy.Document) -> tuple[str, int]:
@@ -137,7 +83,7 @@ def _stored_turn(document: tantivy.Document, discussion: Discussion) -> StoredTu
     try:
         prompt, answer = (text.decode() for text in discussion)
     except UnicodeDecodeError as error:
-        raise TextIndexError(_DAMAGED) from error
+        raise TextIndexError(DAMAGED) from error
     return StoredTurn(
         project=value("project") or "",
         source=value("source") or "",
@@ -167,8 +113,8 @@ class TextReader:
         return reader
 
     def _open_analyzers(self) -> None:
-        self._words = _analyzer(Filter.stemmer("english"))
-        self._tokens = _analyzer()
+        self._words = make_analyzer(Filter.stemmer("english"))
+        self._tokens = make_analyzer()
 
     def stems(self, text: str) -> list[str]:
         """Return the words of `text` as they are indexed."""
@@ -208,7 +154,7 @@ class TextReader:
         """Return the best documents, or those with the highest `order_by`; limit 0 is all."""
         found = self._find(query, limit, order_by)
         addresses = [address for _, address in found]
-        numbers = [self._numbers(name, addresses) for name in _NUMBERS]
+        numbers = [self._numbers(name, addresses) for name in NUMBERS]
         scores = [float(score or 0) for score, _ in found]
         return [Hit(*fields) for fields in zip(scores, addresses, *numbers, strict=True)]
 

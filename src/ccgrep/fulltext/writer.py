@@ -1,4 +1,4 @@
-"""Write documents to a Tantivy index; `reader` defines its fields.
+"""Write documents to a Tantivy index; `schema` defines its fields.
 
 A document replaces an earlier one at the same place. Readers see it after a commit.
 """
@@ -9,7 +9,8 @@ import tantivy
 
 from ccgrep.errors import TextIndexError
 from ccgrep.fulltext.document import Fields
-from ccgrep.fulltext.reader import TextReader, call_tantivy, open_tantivy
+from ccgrep.fulltext.reader import TextReader
+from ccgrep.fulltext.schema import call_tantivy, open_tantivy
 from ccgrep.store.fsio import parse_write_error
 
 

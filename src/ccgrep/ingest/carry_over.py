@@ -16,7 +16,7 @@ from ccgrep.ingest.carry_over_bytes import (
     copy_files,
     copy_side_files,
 )
-from ccgrep.ingest.merge import find_free_id
+from ccgrep.ingest.namesakes import find_free_id
 from ccgrep.ingest.versions import strip_watermarks
 from ccgrep.model import Turn
 from ccgrep.sources.scan import Scan

@@ -1,9 +1,12 @@
-"""Tells whether the turns of a file continue those that were read before."""
+"""Tells whether a file continues what was read before, and which of two files reaches further."""
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ccgrep.errors import StoreError
 from ccgrep.model import Entry, Note, ObjectId, ToolCall, Turn
+from ccgrep.store.manifest import Row, SourceFile
 
 Load = Callable[[ObjectId], Turn]
 
@@ -38,3 +41,19 @@ def _content(turn: Turn) -> Iterator[object]:
         else:
             for part in step.parts:
                 yield (part.name, part.input) if isinstance(part, ToolCall) else part
+
+
+def defines(file: SourceFile, row: Row) -> bool:
+    """Return whether the turns of a session come from this file."""
+    return row.provenance is None and bool(row.files) and row.files[0].path == file.path
+
+
+def extent(entries: Sequence[Entry]) -> tuple[int, int, int]:
+    """Return how far a file reaches; of two with the same turns, one may have more records."""
+    records = sum(len(entry.uuids) for entry in entries)
+    return len(entries), records, entries[-1].end if entries else 0
+
+
+def mark_copy(file: SourceFile, is_partial: bool) -> SourceFile:
+    """Return `file` without a watermark: when a copy changes, all of it is read again."""
+    return replace(file, resume=0, resume_crc=0, is_partial=is_partial)

@@ -10,13 +10,13 @@ A session whose transcript was never read is recovered from what its workers cop
 transcript replaces it. What only a worker holds stays as a superseded session.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, count
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from ccgrep.ingest.continuation import continues
+from ccgrep.ingest.continuation import continues, defines, extent, mark_copy
 from ccgrep.ingest.file_reader import FileResult
+from ccgrep.ingest.namesakes import Namesakes
 from ccgrep.ingest.retitle import keep_side_values
 from ccgrep.ingest.versions import Parts, keep_versions, strip_watermarks
 from ccgrep.model import Entry
@@ -39,7 +39,6 @@ class Merge:
         self.commit = commit
         self._present = present
         self._owners: dict[str, set[str]] = {}
-        self._ids: dict[str, set[str]] = {}
         self.files: dict[str, SourceFile] = {}
         self.forgotten = set(commit.snapshot.forgotten)
         self.is_forgotten_seen = False
@@ -50,10 +49,10 @@ class Merge:
         self._rows_before: dict[str, Row] = {}
         for row in rows:
             self._rows_before[row.session.id] = row
-            self._ids.setdefault(row.base_id, set()).add(row.session.id)
             for file in row.files:
                 self._owners.setdefault(file.path, set()).add(row.session.id)
                 self.files[file.path] = file
+        self._namesakes = Namesakes(commit, self._rows_before.values())
 
     def rows(self) -> list[Row]:
         """Return every session as it is now, without reading the shards again."""
@@ -106,7 +105,7 @@ class Merge:
             self.is_forgotten_seen = True
             return False
         source, load = reading.session.source, self.commit.load_turn
-        for row in self._namesakes(reading.session.id):
+        for row in self._namesakes.find(reading.session.id):
             if row.session.source != source:
                 continue
             old = self.commit.manifest(row).entries
@@ -118,7 +117,7 @@ class Merge:
                 self._write(row.session.id, reading, (), b"")
                 return True
         self.new_sessions += 1
-        self._write(self._free_id(reading.session.id), reading, (), b"")
+        self._write(self._namesakes.take_free_id(reading.session.id), reading, (), b"")
         return True
 
     def _map_back(self, reading: SessionReading) -> SessionReading:
@@ -127,7 +126,7 @@ class Merge:
             return reading
         from ccgrep.ingest.rebuilt_turns import map_back  # noqa: PLC0415 - rare
 
-        return map_back(reading, self._namesakes(reading.session.id), self.commit)
+        return map_back(reading, self._namesakes.find(reading.session.id), self.commit)
 
     def _add_earlier_files(self, id: str, earlier: tuple[SourceFile, ...]) -> None:
         """Record the files that a session's last one continues."""
@@ -141,25 +140,17 @@ class Merge:
             self._owners.setdefault(path, set()).add(id)
 
     def _drop_extended(self, result: FileResult) -> None:
-        """Record the stored bytes that a file's new ones contain, and count them as garbage."""
+        """Drop the stored bytes of a file if its new ones contain them."""
         known = self.files.get(result.path)
-        if known is None or result.file is None or not result.is_extended:
-            return
-        if known.parts != result.file.parts:
+        if known is not None and result.file is not None and result.is_extended:
+            self._drop_parts(known, result.file)
+
+    def _drop_parts(self, known: SourceFile, file: SourceFile) -> None:
+        """Keep no version of a file's former bytes, and count them as garbage."""
+        if known.parts != file.parts:
             self._dropped_parts.add(known.parts)
-        for part in set(known.parts) - set(result.file.parts):
+        for part in set(known.parts) - set(file.parts):
             self.garbage_bytes += self.commit.store.frame_size(part.id)
-
-    def _drop_rewritten(self, row: Row, file: SourceFile) -> None:
-        """Count the former bytes of a file as garbage: its client rewrites it all the time.
-
-        A superseded session keeps bytes of its own.
-        """
-        known = row.files[0]
-        if known.parts and known.parts != file.parts:
-            self._dropped_parts.add(known.parts)
-            for part in set(known.parts) - set(file.parts):
-                self.garbage_bytes += self.commit.store.frame_size(part.id)
 
     def _set_side_files(self, id: str, files: tuple[SourceFile, ...] | None) -> None:
         """Add the files that belong to a transcript to those of the session."""
@@ -236,15 +227,14 @@ class Merge:
     ) -> str:
         """Store a reading in the session it belongs to, or in a new one; return the id."""
         source = reading.session.source
-        rows = sorted(
-            (row for row in self._namesakes(reading.session.id) if row.session.source == source),
-            key=lambda row: all(known.path != file.path for known in row.files),
-        )
+        rows = [r for r in self._namesakes.find(reading.session.id) if r.session.source == source]
+        rows.sort(key=lambda row: all(known.path != file.path for known in row.files))
         for row in rows:
             if self._try_join(row, reading, file, state, result):
                 return row.session.id
         self.new_sessions += 1
-        return self._write(self._free_id(reading.session.id), reading, (file,), state)
+        id = self._namesakes.take_free_id(reading.session.id)
+        return self._write(id, reading, (file,), state)
 
     def _try_join(
         self, row: Row, reading: SessionReading, file: SourceFile, state: bytes, result: FileResult
@@ -255,7 +245,7 @@ class Merge:
 
             reading = restore_outputs(reading, self.commit.manifest(row).entries, self.commit)
         id, new = row.session.id, reading.entries
-        is_own = _defines(file, row)
+        is_own = defines(file, row)
         others = tuple(f for f in row.files if f.path != file.path)
         present = tuple(f for f in others if f.path in self._present)
         if row.session.is_recovered and row.session.source == "claude_code" and new:
@@ -295,14 +285,14 @@ class Merge:
         present = tuple(f for f in others if f.path in self._present)
         load = self.commit.load_turn
         grown, cut = continues(old, new, load), continues(new, old, load)
-        is_own = _defines(file, row)
+        is_own = defines(file, row)
         # A file that replaces a deleted one was moved.
         is_moved = bool(row.files) and row.files[0].path not in self._present
         if is_own and not grown and any(not f.is_partial for f in present):
             # The file was rewritten, but a copy still holds the session and takes its place.
             self._set_row(replace(row, files=present))
             return False
-        is_longer = grown and _extent(new) > _extent(old)
+        is_longer = grown and extent(new) > extent(old)
         # No other existing file is complete: this one defines the session from now on.
         is_here = row.provenance is None
         is_only_whole = cut and is_here and all(f.is_partial for f in present)
@@ -310,11 +300,12 @@ class Merge:
             if not grown:
                 self._supersede(row, new)
             if is_own and is_rewritten:
-                self._drop_rewritten(row, file)
+                # The client rewrites the file all the time. A superseded session keeps its bytes.
+                self._drop_parts(row.files[0], file)
             copies = (mark_copy(f, f.is_partial or is_longer) for f in present if grown)
             self._write(row.session.id, reading, (file, *copies), state)
         elif cut:
-            copy = mark_copy(file, _extent(new) < _extent(old))
+            copy = mark_copy(file, extent(new) < extent(old))
             self._set_row(replace(row, files=(*others, copy)))
         return is_own or grown or cut
 
@@ -348,11 +339,11 @@ class Merge:
 
     def _keep_superseded(self, row: Row, entries: Sequence[Entry]) -> None:
         turns = [entry.turn for entry in entries]
-        for other in self._namesakes(row.base_id, is_superseded=True):
+        for other in self._namesakes.find(row.base_id, is_superseded=True):
             if [entry.turn for entry in self.commit.manifest(other).entries] == turns:
                 return
         manifest = self.commit.manifest(row)
-        session = replace(row.session, id=self._free_id(row.base_id))
+        session = replace(row.session, id=self._namesakes.take_free_id(row.base_id))
         if len(entries) < len(manifest.entries):
             session = add_totals(session, entries)
         versions = strip_watermarks((*row.versions, *row.files))
@@ -375,7 +366,7 @@ class Merge:
         row = self.commit.row(id)
         if row is None:
             self.new_sessions += 1
-            self._ids.setdefault(id, set()).add(id)
+            self._namesakes.add(id, id)
         elif row.session.is_recovered:
             from ccgrep.ingest.inherit import join_copies  # noqa: PLC0415 - rare
 
@@ -397,38 +388,4 @@ class Merge:
 
     def has_session(self, base_id: str) -> bool:
         """Return whether a transcript with that id was ingested, also as `<id>~2`."""
-        return any(row.session.has_transcript for row in self._namesakes(base_id))
-
-    def _namesakes(self, base_id: str, is_superseded: bool = False) -> Iterator[Row]:
-        for name in sorted(self._ids.get(base_id, ()), key=lambda name: (len(name), name)):
-            row = self.commit.row(name)
-            if row is not None and row.is_superseded == is_superseded:
-                yield row
-
-    def _free_id(self, base_id: str) -> str:
-        taken = self._ids.setdefault(base_id, set())
-        id = find_free_id(base_id, base_id, taken)
-        taken.add(id)
-        return id
-
-
-def find_free_id(id: str, base_id: str, taken: Collection[str]) -> str:
-    """Return `id`, or the first of `<base_id>~2`, `<base_id>~3`, … if it is taken."""
-    names = chain([id], (f"{base_id}~{number}" for number in count(2)))
-    return next(name for name in names if name not in taken)
-
-
-def _defines(file: SourceFile, row: Row) -> bool:
-    """Return whether the turns of a session come from this file."""
-    return row.provenance is None and bool(row.files) and row.files[0].path == file.path
-
-
-def _extent(entries: Sequence[Entry]) -> tuple[int, int, int]:
-    """Return how far a file reaches; of two with the same turns, one may have more records."""
-    records = sum(len(entry.uuids) for entry in entries)
-    return len(entries), records, entries[-1].end if entries else 0
-
-
-def mark_copy(file: SourceFile, is_partial: bool) -> SourceFile:
-    """Return `file` without a watermark: when a copy changes, all of it is read again."""
-    return replace(file, resume=0, resume_crc=0, is_partial=is_partial)
+        return any(row.session.has_transcript for row in self._namesakes.find(base_id))

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ccgrep.ingest.continuation import continues
-from ccgrep.ingest.merge import find_free_id, mark_copy
+from ccgrep.ingest.continuation import continues, mark_copy
+from ccgrep.ingest.namesakes import find_free_id
 from ccgrep.model import Entry, ObjectId, Turn
 from ccgrep.remote.export import list_needed
 from ccgrep.remote.head import SharedSession

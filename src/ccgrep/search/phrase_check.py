@@ -8,7 +8,7 @@ spots where the words may be, and only these are split as the index does.
 from __future__ import annotations
 
 from ccgrep.fulltext.expand import expand
-from ccgrep.fulltext.reader import TOKENS
+from ccgrep.fulltext.schema import TOKENS
 from ccgrep.fulltext.terms import MAX_WORD_CHARS, fold, hides_ascii
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING

@@ -5,9 +5,11 @@ from __future__ import annotations
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
+from ccgrep.search.filters import filter_clauses
 from ccgrep.search.query import Requirement, content_units
 from ccgrep.search.request import Filters, Request
-from ccgrep.search.word_search import WordSearch, parse_patterns
+from ccgrep.search.word_bands import BandBuilder, parse_patterns
+from ccgrep.search.word_search import WordSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +34,10 @@ def find_complete(reader: TextReader, request: Request, load: LoadField) -> Comp
     if not queries:
         return None
     required = [Requirement(units, len(units)) for units in queries]
-    search = WordSearch(reader, request, load=load)
-    query = search.complete_query(required)
+    query = BandBuilder(reader, request).complete_query(required)
     if not any(unit.is_phrase or unit.is_quoted for units in queries for unit in units):
         return CompleteTurns(query, lambda _: True)
+    search = WordSearch(reader, request, load=load)
     return CompleteTurns(query, lambda document: search.is_complete(document, required))
 
 
@@ -46,9 +48,9 @@ def score_words(
     queries = parse_patterns(reader, request)
     if not queries:
         return []
-    search = WordSearch(reader, request)
-    first, *_ = search.some_bands([content_units(units) for units in queries], queries)
-    return reader.search(search.clauses.apply(first.query), limit)
+    split = [content_units(units) for units in queries]
+    first, *_ = BandBuilder(reader, request).some_words(split, queries)
+    return reader.search(_apply_filters(reader, request, first.query), limit)
 
 
 def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
@@ -60,18 +62,17 @@ def find_exact(reader: TextReader, request: Request) -> list[DocumentHit]:
     ]
     if not required:
         return []
-    search = WordSearch(reader, request)
-    query = search.clauses.apply(search.names_query(required))
-    found = reader.search(query, _MAX_EXACT + 1)
+    query = BandBuilder(reader, request).names_query(required)
+    found = reader.search(_apply_filters(reader, request, query), _MAX_EXACT + 1)
     return found if len(found) <= _MAX_EXACT else []
 
 
 def has_known_word(reader: TextReader, request: Request) -> bool:
     """Return whether the discussion of any session has a word of the request."""
-    search = WordSearch(reader, request._replace(filters=Filters(), types=()))
+    builder = BandBuilder(reader, request._replace(filters=Filters(), types=()))
     queries = parse_patterns(reader, request)
     required = [Requirement(content_units(units), 1) for units in queries]
-    return bool(required) and reader.has_any(search.discussion_query(required))
+    return bool(required) and reader.has_any(builder.discussion_query(required))
 
 
 def count_complete(reader: TextReader, request: Request) -> int | None:
@@ -80,9 +81,9 @@ def count_complete(reader: TextReader, request: Request) -> int | None:
     required = [Requirement(units, len(units)) for units in queries]
     if any(unit.is_phrase for units in queries for unit in units):
         return None
-    search = WordSearch(reader, request)
-    bands = reader.any_of([band.query for band in search.all_bands(required)])
-    return reader.count_turns(search.clauses.apply(bands))
+    bands = BandBuilder(reader, request).all_words(required)
+    query = reader.any_of([band.query for band in bands])
+    return reader.count_turns(_apply_filters(reader, request, query))
 
 
 def count_words(reader: TextReader, request: Request) -> dict[str, int]:
@@ -94,10 +95,14 @@ def count_words(reader: TextReader, request: Request) -> dict[str, int]:
     units = dict.fromkeys(unit for units in queries for unit in content_units(units))
     if len(units) < 2:
         return {}
-    search = WordSearch(reader, request)
+    builder, clauses = BandBuilder(reader, request), filter_clauses(reader, request.filters)
     counted = {
-        unit.typed: search.typed_query([Requirement([unit], 1)])
+        unit.typed: builder.typed_query([Requirement([unit], 1)])
         for unit in units
         if not unit.is_phrase
     }
-    return {word: reader.count(search.clauses.apply(query)) for word, query in counted.items()}
+    return {word: reader.count(clauses.apply(query)) for word, query in counted.items()}
+
+
+def _apply_filters(reader: TextReader, request: Request, query: Query) -> Query:
+    return filter_clauses(reader, request.filters).apply(query)

@@ -8,7 +8,7 @@ keys, so the result is kept in a column file that holds for any filter:
     share     turn, group, rate, tokens: those of one message
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -137,3 +137,8 @@ def sum_by_code(codes: Array, values: Array, size: int) -> Array:
     They are exact below 2**53, and sums of sums need no conversion.
     """
     return np.bincount(codes, weights=values, minlength=size)
+
+
+def values_at(totals: Iterable[Array], i: int) -> Iterator[int]:
+    """Yield the i-th value of each column."""
+    return (int(column[i]) for column in totals)

@@ -1,6 +1,6 @@
 """Counts the turns that pass the filters by tool, shell command, source, project, model and day."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import add
 from typing import Literal, NamedTuple
@@ -17,15 +17,15 @@ from ccgrep.stats.duplicates import (
     sum_by_code,
     tokens_by_rate,
     tokens_by_turn,
+    values_at,
 )
 from ccgrep.stats.grouping import Grouping, group_months, group_weeks
-from ccgrep.stats.merged_tally import MergedTally
 from ccgrep.stats.prices import Prices
 from ccgrep.stats.shard_tally import COMPOUND, PRIVILEGED, ShellUse
 from ccgrep.stats.tallies import Tallies
+from ccgrep.stats.tool_projects import ToolProjects
 from ccgrep.stats.turn_filter import filter_turns
 
-_MAX_DENSE_PAIRS = 50_000
 Dimension = Literal["source", "project", "model", "day", "week", "month", "session"]
 
 
@@ -148,7 +148,7 @@ class Report:
         """Return every tool, the most used first."""
         names = self._tally.words("tool")
         totals = np.zeros((3, len(names)))
-        projects = _ToolProjects(self._tally) if with_projects else None
+        projects = ToolProjects(self._tally) if with_projects else None
         columns = ("turn", "name", "calls", "errors")
         for _, (turn, name, calls, errors) in self._tally.by_shard("tool", *columns):
             rows = rows_of(self.counted[turn])
@@ -160,7 +160,7 @@ class Report:
                 projects.add(turn[rows], *counted)
         by_tool = projects.by_tool() if projects is not None else {}
         uses = [
-            ToolUse(names[i], by_tool.get(i, ()), *_at(totals, i))
+            ToolUse(names[i], by_tool.get(i, ()), *values_at(totals, i))
             for i in np.flatnonzero(totals[0]).tolist()
         ]
         return tuple(sorted(uses, key=lambda use: (-use.calls, use.tool)))
@@ -265,7 +265,7 @@ class Report:
         costs, found = self._costs, []
         totals = tokens_by_rate(self._tally, self._duplicates, self.chosen)
         for i in np.flatnonzero(totals[-1]).tolist():
-            *tokens, messages = _at(totals, i)
+            *tokens, messages = values_at(totals, i)
             used = Tokens(*tokens[:4])._replace(messages=messages)
             is_priced = bool(costs.is_priced[i]) or not any(used[:4])
             cost = costs.of_rate(i, tokens)
@@ -294,7 +294,7 @@ class Report:
         groups = [
             Group(
                 codes.name(i), int(sessions[i]), int(turns[i]), int(calls[i]),
-                Tokens(*_at(tokens, i)),
+                Tokens(*values_at(tokens, i)),
             )
             for i in np.flatnonzero(sessions).tolist()
         ]  # fmt: skip
@@ -363,49 +363,6 @@ class Report:
     def _days(self) -> Grouping:
         numbers, first = self._local_days
         return Grouping(numbers, lambda i: days.day_name(first + i - 1) if i else "", self._by_turn)
-
-
-class _ToolProjects:
-    """Sums the calls and errors of each tool in each project, shard by shard.
-
-    The sums are an array with a slot for each pair of tool and project, or a dictionary if there
-    would be too many slots.
-    """
-
-    def __init__(self, tally: MergedTally) -> None:
-        self._project = tally["session.project"][tally["turn.session"]]
-        self._names = tally.words("project")
-        size = len(tally.words("tool")) * len(self._names)
-        self._dense: Array = np.zeros((2, size if size <= _MAX_DENSE_PAIRS else 0))
-        self._sparse: dict[int, tuple[int, int]] = {}
-
-    def add(self, turn: Array, tool: Array, calls: Array, errors: Array) -> None:
-        pairs = tool.astype(np.int64) * len(self._names) + self._project[turn]
-        if size := self._dense.shape[1]:
-            self._dense[0] += sum_by_code(pairs, calls, size)
-            self._dense[1] += sum_by_code(pairs, errors, size)
-            return
-        distinct, at = np.unique(pairs, return_inverse=True)
-        sums = [sum_by_code(at, column, len(distinct)) for column in (calls, errors)]
-        for i, pair in enumerate(distinct.tolist()):
-            known = self._sparse.get(pair, (0, 0))
-            self._sparse[pair] = known[0] + int(sums[0][i]), known[1] + int(sums[1][i])
-
-    def by_tool(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
-        """Return the projects of each tool, those with the most calls first."""
-        dense = {i: tuple(_at(self._dense, i)) for i in np.flatnonzero(self._dense[0]).tolist()}
-        projects: dict[int, list[tuple[str, int, int]]] = {}
-        for pair, (calls, errors) in (dense | self._sparse).items():
-            tool, project = divmod(pair, len(self._names))
-            projects.setdefault(tool, []).append((self._names[project], calls, errors))
-        return {
-            tool: tuple(sorted(rows, key=lambda row: (-row[1], row[0])))
-            for tool, rows in projects.items()
-        }
-
-
-def _at(totals: Iterable[Array], i: int) -> Iterator[int]:
-    return (int(column[i]) for column in totals)
 
 
 def _total(tokens: Array) -> Tokens:

@@ -12,7 +12,7 @@ from ccgrep.refresh.background import BackgroundRefresh
 
 
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
-    ref, *tags = arguments.words or [""]
+    ref, *tags = arguments.ref_tag or [""]
     if not ref and arguments.note is not None:
         raise UsageError("--note needs a REF: use `ccgrep mark REF --note TEXT`")
     named = read_refs([ref]) if ref else []

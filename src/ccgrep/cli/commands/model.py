@@ -13,7 +13,7 @@ from ccgrep.text import one_line
 def run(arguments: SimpleNamespace, context: Context) -> int:
     context.prepare_encoders()
     config = context.config(model=arguments.model)
-    words = arguments.words
+    words = arguments.action
     if words == ["list"]:
         return _list(arguments, context)
     if words and (words[0] != "pull" or len(words) != 2):

@@ -19,7 +19,7 @@ _VERSIONED = (
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    word, *rest = arguments.words or ["list"]
+    word, *rest = arguments.action or ["list"]
     actions = {
         ("add", 2): _add,
         ("list", 0): _list,
@@ -33,9 +33,8 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         return _run_key(arguments, context, rest)
     action = actions.get((word, len(rest)))
     if action is None:
-        raise UsageError(
-            f"invalid arguments '{one_line(' '.join(arguments.words))}': see `ccgrep remote --help`"
-        )
+        typed = one_line(" ".join(arguments.action))
+        raise UsageError(f"invalid arguments '{typed}': see `ccgrep remote --help`")
     action(arguments, context, rest)
     return 0
 

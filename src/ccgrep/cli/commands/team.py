@@ -18,7 +18,7 @@ _Action = Callable[[SimpleNamespace, Context, Server, list[str]], None]
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
-    word, *rest = arguments.words
+    word, *rest = arguments.action
     actions: dict[tuple[str, int], _Action] = {
         ("init", 1): _init,
         ("grant", 2): _grant,
@@ -28,9 +28,8 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
     }
     action = actions.get((word, len(rest)))
     if action is None:
-        raise UsageError(
-            f"invalid arguments '{one_line(' '.join(arguments.words))}': see `ccgrep team --help`"
-        )
+        typed = one_line(" ".join(arguments.action))
+        raise UsageError(f"invalid arguments '{typed}': see `ccgrep team --help`")
     _check_options(arguments, word)
     action(arguments, context, ops.open_admin(context.config(), rest[0]), rest[1:])
     return 0

@@ -10,7 +10,7 @@ from ccgrep.refresh.background import BackgroundRefresh
 
 
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
-    ref, *tags = arguments.words
+    ref, *tags = arguments.ref_tag
     named = read_refs([ref])
     finish_refresh(refresh)
     wait_s = 0.0 if arguments.no_wait else 10.0
