@@ -23,7 +23,7 @@ from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.hashing import blake2b
 from ccgrep.search.index_opener import open_index
-from ccgrep.search.relevance import THRESHOLD, rate_turns, weigh_words
+from ccgrep.search.relevance import THRESHOLD, RatedTurn, is_template, rate_turns, weigh_words
 from ccgrep.search.request import Filters, Place
 from ccgrep.search.searcher import Searcher
 
@@ -92,19 +92,23 @@ class Measurement:
             documents="exclude",
             except_ids=frozenset([prompt.place.session]),
         )
-        words = weigh_words(self._reader, prompt.text)
-        found = rate_turns(self._reader, words, earlier)
-        self.own[half].append(found[0].relevance if found else 0.0)
-        if found and found[0].relevance >= THRESHOLD and half:
-            self._compare_files(prompt, prompts, found[0].place)
+        best = self._best(prompt, earlier)
+        self.own[half].append(best.relevance if best else 0.0)
+        if best and best.relevance >= THRESHOLD and half:
+            self._compare_files(prompt, prompts, best.place)
         if half:
-            best = rate_turns(self._reader, words, earlier._replace(here=None))
-            if best and best[0].relevance >= THRESHOLD:
-                self.same_project.append(owner(best[0].stored.project) == owner(prompt.project))
+            anywhere = self._best(prompt, earlier._replace(here=None))
+            if anywhere and anywhere.relevance >= THRESHOLD:
+                is_same = owner(anywhere.stored.project) == owner(prompt.project)
+                self.same_project.append(is_same)
         others = [p for p in self.projects if owner(p) != owner(prompt.project)]
         foreign = earlier._replace(here=self._random.choice(others), until=None)
-        found = rate_turns(self._reader, words, foreign)
-        self.other[half].append(found[0].relevance if found else 0.0)
+        best = self._best(prompt, foreign)
+        self.other[half].append(best.relevance if best else 0.0)
+
+    def _best(self, prompt: Prompt, filters: Filters) -> RatedTurn | None:
+        rated = rate_turns(self._reader, weigh_words(self._reader, prompt.text), filters)
+        return rated[0] if rated and not is_template(self._reader, prompt.text, rated) else None
 
     def _compare_files(self, prompt: Prompt, prompts: list[Prompt], place: Place) -> None:
         used = self._files(prompt.place)

@@ -84,8 +84,8 @@ _TABLE = (
         "program that shows long output on a terminal; empty or cat for none",
         "--no-pager", ("CCGREP_PAGER", "PAGER")),
     Key("mode", "word", "auto",
-        "how a search without -F or -E ranks; auto ranks questions by words and meaning if turns "
-        "are embedded, and all else by words",
+        "how a search without -F or -E ranks; auto ranks questions and searches of agents by words "
+        "and meaning if turns are embedded, and all else by words",
         "--words", words=("auto", "words", "hybrid", "semantic")),
     Key("model", "text", "sentence-transformers/all-MiniLM-L6-v2",
         "embedding model of semantic search, a name or a path", "--model"),

@@ -153,7 +153,7 @@ def test_session_start_gets_the_brief_of_the_project(shop: Home) -> None:
 def test_text_is_never_longer_than_the_setting(shop: Home, chars: int) -> None:
     for seed in range(20, 26):
         file = recent_session(shop, seed)
-        file.turn(f"{QUESTION} {seed} {'ü' * 500}", f"The importer {'long ' * 200}")
+        file.turn(f"{seed} {QUESTION} {'ü' * 500}", f"The importer {'long ' * 200}")
         file.write()
     shop.index()
     ask = hook(shop, CCGREP_RECALL_CHARS=str(chars))
@@ -161,6 +161,26 @@ def test_text_is_never_longer_than_the_setting(shop: Home, chars: int) -> None:
         assert len(text) <= chars
         assert not text or all(map(LINE.fullmatch, text.splitlines()[2:-1]))
         assert bool(text) == (chars >= 600)
+
+
+def test_nothing_is_added_to_a_template(shop: Home) -> None:
+    """A prompt of a tool is sent again and again. Its earlier answers tell nothing."""
+    add_filler(shop, 2000)
+    file = shop.claude(5)
+    for number in range(3):
+        file.turn(f"{QUESTION}: run {number}", "The importer ran.")
+    file.write()
+    shop.index()
+    assert hook(shop)(prompt=f"{QUESTION}: run 4") == ""
+    assert hook(shop)(prompt=f"Once more, {QUESTION}") != ""
+
+
+def test_turn_without_an_answer_is_not_added(shop: Home) -> None:
+    file = shop.claude(5)
+    file.prompt("the gryphon exporter loses the narwhal attachments")
+    file.write()
+    shop.index()
+    assert hook(shop)(prompt="why does the gryphon exporter lose narwhal attachments") == ""
 
 
 def rare_words(number: int) -> str:

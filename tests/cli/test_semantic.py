@@ -656,6 +656,15 @@ def test_anything_else_is_ranked_by_words(shop: Home, arguments: list[str]) -> N
     assert (plain.out, plain.err) == (words.out, words.err)
 
 
+def test_agent_that_searches_gets_the_best_mode(shop: Home) -> None:
+    agent = {"CODEX_THREAD_ID": "another"}
+    chosen = shop.run("memory leak", env=agent)
+    assert chosen.stdout == shop.run("--hybrid", "memory leak", env=agent).stdout
+    assert chosen.stderr == "ccgrep: ranked by words and meaning; --words ranks by words alone\n"
+    words = shop.run("--words", "memory leak", env=agent)
+    assert words.stdout == shop.run("memory leak").stdout != chosen.stdout
+
+
 @pytest.mark.parametrize(("mode", "tier"), [("words", "most"), ("semantic", "semantic")])
 def test_setting_decides_which_mode_answers(shop: Home, mode: str, tier: str) -> None:
     done = shop.run(QUESTION, "--json", env={"CCGREP_MODE": mode})

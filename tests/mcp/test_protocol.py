@@ -335,6 +335,8 @@ ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
     ("list_conversations", {"limit": -3}),
     ("read_turn", {"session_id": "x", "turn_number": -1, "include": ["outputs"]}),
     ("read_turn", {"session_id": "x", "turn_number": 1, "include": ["secrets"]}),
+    ("read_turn", {"session_id": "x", "turn_number": 1, "include": "outputs"}),
+    ("read_turn", {"session_id": "x", "turn_number": 1, "include": "out"}),
     ("read_conversation", {"session_id": "x", "offset": -1}),
     ("read_conversation", {"session_id": "x", "cursor": None}),
 ]
@@ -353,7 +355,7 @@ def test_published_schemas_accept_what_the_server_accepts() -> None:
         else:
             assert is_valid, arguments
             accepted += 1
-    assert accepted == 5
+    assert accepted == 6
 
 
 def test_server_works_without_any_extra(zoo: Home) -> None:

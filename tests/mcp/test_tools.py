@@ -218,11 +218,17 @@ ERRORS: list[tuple[str, dict[str, Any], str, str]] = [
     ("list_conversations", {"project": 7}, "invalid project 7: Expected `str | null`, got `int`",
      "bad_argument"),
     ("read_turn", {"session_id": "x"},
-     "invalid arguments: Object missing required field `turn_number`", "bad_argument"),
+     "invalid arguments: Object missing required field `turn_number`: "
+     "use session_id, turn_number, include, cursor", "bad_argument"),
     ("read_turn", {"session_id": "x", "turn": 1},
-     "invalid arguments: Object contains unknown field `turn`", "bad_argument"),
+     "invalid arguments: Object contains unknown field `turn`: "
+     "use session_id, turn_number, include, cursor", "bad_argument"),
     ("read_turn", {"session_id": "x", "turn_number": 1, "include": ["all"]},
-     "invalid include [\"all\"]: Invalid enum value 'all'", "bad_argument"),
+     "invalid include [\"all\"]: Invalid enum value 'all': use outputs, thinking, tools",
+     "bad_argument"),
+    ("search_conversations", {"query": "x", "mode": "exact"},
+     "invalid mode \"exact\": Invalid enum value 'exact': use auto, hybrid, lexical, semantic",
+     "bad_argument"),
 ]  # fmt: skip
 
 
@@ -280,7 +286,7 @@ def test_read_turn_returns_inputs_outputs_and_thinking_on_request(shop: Home) ->
             await server.call(
                 "read_turn", session_id=cart, turn_number=1, include=["tools", "thinking"]
             ),
-            await server.call("read_turn", session_id=cart, turn_number=0, include=["outputs"]),
+            await server.call("read_turn", session_id=cart, turn_number=0, include="outputs"),
             await server.call("read_conversation", session_id=cart, include=["outputs"], limit=1),
         ]
 
@@ -304,9 +310,10 @@ def test_search_falls_back_to_fewer_words(shop: Home) -> None:
             await server.call("search_conversations", query="quagga tarpan"),
             await server.call("search_conversations", query="deployed", project="api"),
             await server.call("search_conversations", query="failed", type="user"),
+            await server.call("search_conversations", query="zebra", project="nowhere"),
         ]
 
-    fewer, nothing, elsewhere, in_tools = run_with_server(shop, work)
+    fewer, nothing, elsewhere, in_tools, nowhere = run_with_server(shop, work)
     assert [hit["snippet"] for hit in fewer["results"]] == ["returns stripes"]
     assert fewer["tier"] == "some"
     assert fewer["notes"] == ["0 of 4 turns match; 1 with 'stripes' alone, which are the results"]
@@ -317,6 +324,9 @@ def test_search_falls_back_to_fewer_words(shop: Home) -> None:
     ]
     assert in_tools["results"] == []
     assert in_tools["notes"] == ["0 of 4 turns match; 1 in tool output, use type=tool"]
+    assert nowhere["notes"] == [
+        "no project matches 'nowhere': list_conversations shows the projects"
+    ]
 
 
 def test_search_uses_meaning_if_turns_are_embedded(shop: Home) -> None:

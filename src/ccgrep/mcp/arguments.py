@@ -19,17 +19,23 @@ else:
     _SourceName = Literal[
         tuple(sorted({n for s in SOURCES for n in (s.name, s.name.replace("_", "-"))}))
     ]
+_STRING = {"type": "string"}  # Some model APIs refuse an enum without a type.
 _Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT)]
 _Project = Annotated[str | None, Meta(description="Only projects whose path contains this text")]
 _Since = Annotated[
-    str | None, Meta(description="Only turns since: 30m, 24h, 7d, 2w, yesterday, 2026-01-15T10:30")
+    str | None,
+    Meta(
+        description="Only turns from this time on: an age (30m, 24h, 7d, 2w), yesterday, a date "
+        "(2026-01-15) or a time (2026-01-15T10:30)"
+    ),
 ]
-_Until = Annotated[str | None, Meta(description="Only turns until then, written like since")]
+_Until = Annotated[str | None, Meta(description="Only turns up to this time, written like since")]
 _Tool = Annotated[
-    str | None, Meta(description="Only turns that used this tool; any: that used some tool")
+    str | None,
+    Meta(description="Only turns that used this tool, such as Bash; any: that used some tool"),
 ]
 _Source = Annotated[
-    _SourceName | None,
+    Annotated[_SourceName, Meta(extra_json_schema=_STRING)] | None,
     Meta(description="Only conversations with this agent"),
 ]
 _Branch = Annotated[str | None, Meta(description="Only turns on this git branch")]
@@ -38,15 +44,20 @@ _Cursor = Annotated[
     Meta(description="next_cursor of the previous reply; repeat the other arguments unchanged"),
 ]
 _SessionId = Annotated[str, Meta(description="Session id, or a unique prefix of it")]
+_Type = Annotated[TextKind, Meta(extra_json_schema=_STRING)]
 _Types = Annotated[
-    list[TextKind] | TextKind | None,
-    Meta(description="Only these kinds of text: user, assistant, tool, thinking"),
-]
-_Include = Annotated[
-    list[Literal["tools", "outputs", "thinking"]] | None,
+    list[_Type] | _Type | None,
     Meta(
-        description="Return more of each turn: the complete input of tool calls (tools), their "
-        "output (outputs), the agent's thinking (thinking)"
+        description="Search only what the user or the assistant wrote, the input and output of "
+        "tools (tool), or thinking. By default all, and what was written ranks first"
+    ),
+]
+_Part = Annotated[Literal["tools", "outputs", "thinking"], Meta(extra_json_schema=_STRING)]
+_Include = Annotated[
+    list[_Part] | _Part | None,
+    Meta(
+        description="What else to return of each turn: the complete input of tool calls (tools), "
+        "their output (outputs), the agent's thinking (thinking)"
     ),
 ]
 _IncludeSelf = Annotated[
@@ -59,9 +70,17 @@ class _Arguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SearchArguments(_Arguments, frozen=True):
-    query: Annotated[str, Meta(description='Words to find; "quoted words" form a phrase')]
+    query: Annotated[
+        str,
+        Meta(
+            description="Words or a question. Rare words, such as names and the text of an error, "
+            'find most. "Quoted words" form a phrase'
+        ),
+    ]
     limit: _Limit = 10
-    session_id: _SessionId | None = None
+    session_id: Annotated[
+        str | None, Meta(description="Only turns of this session: its id, or a unique prefix of it")
+    ] = None
     project: _Project = None
     since: _Since = None
     until: _Until = None
@@ -72,8 +91,9 @@ class SearchArguments(_Arguments, frozen=True):
     mode: Annotated[
         Literal["auto", "lexical", "semantic", "hybrid"],
         Meta(
+            extra_json_schema=_STRING,
             description="Match words (lexical), meaning (semantic), or both (hybrid); auto is "
-            "hybrid if turns are embedded, else lexical"
+            "hybrid if turns are embedded, else lexical",
         ),
     ] = "auto"
     include_self: _IncludeSelf = False
@@ -89,7 +109,8 @@ class ListArguments(_Arguments, frozen=True):
     tool: _Tool = None
     source: _Source = None
     subagents: Annotated[
-        Literal["fold", "include", "exclude", "only"] | None,
+        Annotated[Literal["fold", "include", "exclude", "only"], Meta(extra_json_schema=_STRING)]
+        | None,
         Meta(
             description="Sub-agents: count them with the session that started them (fold, the "
             "default), list them too (include), leave them out (exclude), or list only them (only)"
@@ -122,19 +143,23 @@ class Tool(NamedTuple):
 TOOLS = {
     "search_conversations": Tool(
         SearchArguments,
-        "Search past conversations. Returns matching turns, best first. Use read_turn to read one "
-        "in full.",
+        "Search this user's past conversations with coding agents, in all projects by default. "
+        "Returns matching turns, best first. A turn is one prompt and all that the agent did until "
+        "the next. Read a turn with read_turn.",
     ),
     "list_conversations": Tool(
-        ListArguments, "List past conversations, most recently active first."
+        ListArguments,
+        "List this user's past conversations with coding agents: title, project and times, most "
+        "recently active first. To find a subject, use search_conversations.",
     ),
     "read_turn": Tool(
         ReadTurnArguments,
-        "Read one turn in full: prompt, answer and a summary of each tool call; with include, "
-        "also what the tools returned.",
+        "Read one turn of a past conversation: prompt, answer and a summary of each tool call. "
+        'With include=["outputs"], also what the tools returned.',
     ),
     "read_conversation": Tool(
-        ReadConversationArguments, "Read the turns of a conversation in order."
+        ReadConversationArguments,
+        "Read the turns of a past conversation in order, from offset on.",
     ),
 }
 

@@ -1,5 +1,7 @@
 """Runs a tool by its name: checks the arguments, and encodes the reply or the error."""
 
+from typing import Any
+
 import msgspec
 
 from ccgrep.errors import CcgrepError, ModelError, StoreError, UsageError
@@ -10,6 +12,7 @@ from ccgrep.mcp.arguments import (
     ReadConversationArguments,
     ReadTurnArguments,
     SearchArguments,
+    input_schema,
 )
 from ccgrep.mcp.jsonrpc import RpcError, decode
 from ccgrep.mcp.server import OnProgress
@@ -64,18 +67,29 @@ def _run(tools: Tools, asked: Arguments, warn: Warn) -> Fields:
 
 
 def _parse(name: str, text: bytes) -> Arguments:
-    """Return the arguments of a tool; name the wrong one with its value."""
+    """Return the arguments of a tool; name the wrong one with its value and what is valid."""
     try:
         arguments: Arguments = decode(text, TOOLS[name].arguments)
     except RpcError as error:
         problem, _, path = str(error).partition(" - at `$.")
         wrong = path.rstrip("`").partition("[")[0]
+        schemas = input_schema(TOOLS[name].arguments)["properties"]
         if not wrong:
-            raise ToolError("bad_argument", f"invalid arguments: {problem}") from None
+            raise ToolError(
+                "bad_argument", f"invalid arguments: {problem}: use {', '.join(schemas)}"
+            ) from None
         value = msgspec.json.encode(decode(text, dict)[wrong]).decode()
         shown = value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "…"
-        raise ToolError("bad_argument", f"invalid {wrong} {shown}: {problem}") from None
+        names = _valid_names(schemas[wrong])
+        advice = f": use {', '.join(names)}" if names else ""
+        raise ToolError("bad_argument", f"invalid {wrong} {shown}: {problem}{advice}") from None
     return arguments
+
+
+def _valid_names(schema: dict[str, Any]) -> list[str]:
+    """Return the values of an argument that has only some."""
+    schemas = [schema, *schema.get("anyOf", ())]
+    return next((one["enum"] for one in schemas if "enum" in one), [])
 
 
 def _error_type(error: CcgrepError) -> str:

@@ -59,6 +59,7 @@ _SPELLING = {
 Fields = dict[str, Any]
 Warn = Callable[[str], None]
 T = TypeVar("T")
+Name = TypeVar("Name", bound=str)
 
 
 class ToolError(CcgrepError):
@@ -80,8 +81,7 @@ class Tools(NamedTuple):
     refresh: Callable[[Warn, Callable[[int, int], None]], None]
 
     def search_conversations(self, asked: SearchArguments, warn: Warn) -> Fields:
-        kinds: list[TextKind] = [asked.type] if isinstance(asked.type, str) else asked.type or []
-        types = tuple(dict.fromkeys(kinds))
+        types: tuple[TextKind, ...] = tuple(dict.fromkeys(_as_list(asked.type)))
         (start,) = _parse_cursor(asked.cursor)
         # An agent that names a session means it, even if it is the calling one.
         include_self = asked.include_self or asked.session_id is not None
@@ -113,8 +113,8 @@ class Tools(NamedTuple):
                 found, tier = search_in(None)
             else:
                 found, tier = self._resolving(asked.session_id, search_in)
-        except NotFoundError as error:
-            warn(str(error))
+        except NotFoundError:
+            warn(f"no project matches '{asked.project}': list_conversations shows the projects")
         hits = found[start:]
         items = [_hit_fields(hit) for hit in hits[: asked.limit]]
         results, rest = reply.fit_items(items, start, start + len(hits))
@@ -157,7 +157,8 @@ class Tools(NamedTuple):
             raise ToolError(
                 "out_of_range", f"Turn {number} out of range (session has {total} turns)"
             )
-        turn = turn_fields(session.id, conversation.turns[0], asked.include or ())
+        include = _as_list(asked.include)
+        turn = turn_fields(session.id, conversation.turns[0], include)
         (start,) = _parse_cursor(asked.cursor)
         fitted, rest = reply.fit_turn(turn, start, reply.ITEM_CHARS)
         return {**fitted, **_cursor_fields(rest)}
@@ -170,13 +171,14 @@ class Tools(NamedTuple):
         conversation = self._show_range(asked.session_id, first, asked.limit)
         session = conversation.session
         assert session is not None
+        include = _as_list(asked.include)
         turns: list[Fields] = []
         room, rest = reply.ITEM_CHARS, None
         for placed in conversation.turns:
             if turns and room < reply.MIN_TURN_CHARS:
                 rest = f"{placed.number}:0"
                 break
-            fields = turn_fields(session.id, placed, asked.include or ())
+            fields = turn_fields(session.id, placed, include)
             turn, end = reply.fit_turn(fields, start, room)
             turns.append(turn)
             room, start = room - reply.encoded_size(turn), 0
@@ -289,6 +291,11 @@ def _parse_cursor(cursor: str | None, count: int = 1) -> list[int]:
     if len(parts) != count or not all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts):
         raise ToolError("bad_cursor", f"invalid cursor '{cursor}': pass next_cursor of a reply")
     return [int(part) for part in parts]
+
+
+def _as_list(names: list[Name] | Name | None) -> list[Name]:
+    """Return the names of an argument that may also be a single one."""
+    return names if isinstance(names, list) else [names] if names is not None else []
 
 
 def _cursor_fields(cursor: int | str | None) -> Fields:

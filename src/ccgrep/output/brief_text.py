@@ -7,8 +7,10 @@ no text of a transcript can end the quotation, or look like a tag of the client.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ccgrep.markup import strip_markup
 from ccgrep.ops.recall import Recall
 from ccgrep.output.formatting import long_age, pluralize, short_age
+from ccgrep.output.indented_text import hang
 from ccgrep.output.style import Style
 from ccgrep.paths import last_name
 from ccgrep.search.relevance import RelevantTurn
@@ -17,6 +19,7 @@ from ccgrep.text import clean, clip, one_line
 
 _MAX_TODOS = 5
 _SHORT, _LONG = 200, 300
+_READ_CHARS = 4 * _LONG
 _BRACKETS = str.maketrans("<>", "‹›")
 _BEGIN = (
     "<ccgrep-history>\n"
@@ -29,7 +32,7 @@ _END = "</ccgrep-history>"
 def brief_lines(
     sessions: Sequence[SessionBrief], now_ms: int, width: int | None, style: Style
 ) -> Iterator[str]:
-    """Yield a block for each session. Lines are clipped to `width`, if there is one."""
+    """Yield a block for each session. Texts are wrapped to `width`, if there is one."""
     for position, session in enumerate(sessions):
         if position:
             yield ""
@@ -37,15 +40,17 @@ def brief_lines(
         age = short_age(session.started, now_ms)
         project = one_line(last_name(session.project)) or "-"
         head = f"{style.magenta(ref)} {style.dim(age)} {style.green(project)}"
-        room = None if width is None else max(width - len(f"{ref} {age} {project} "), 10)
-        yield f"{head} {_fit(session.title, room)}".rstrip()
+        yield from _labelled(f"{ref} {age} {project}", head, session.title, width)
         for label, text in _parts(session):
-            yield f"  {style.dim(label)} {_fit(text, width and max(width - len(label) - 3, 10))}"
+            yield from _labelled(f"  {label}", f"  {style.dim(label)}", text, width)
 
 
-def _fit(text: str, width: int | None) -> str:
-    line = one_line(text)
-    return clip(line, _LONG if width is None else min(width, _LONG))
+def _labelled(label: str, coloured: str, text: str, width: int | None) -> Iterator[str]:
+    """Yield the start of a text after its label, in as few lines as fit."""
+    line = clip(one_line(strip_markup(text[:_READ_CHARS])), _LONG)
+    first, *others = hang(label, line, width)
+    yield f"{coloured} {first}".rstrip()
+    yield from others
 
 
 def _parts(session: SessionBrief) -> Iterator[tuple[str, str]]:
@@ -103,5 +108,5 @@ def _turn_lines(ref: str, turn: RelevantTurn, now_ms: int) -> list[str]:
 
 def _quote(text: str, width: int) -> str:
     """Return a quotation in one line: redacted, without hidden characters and tags."""
-    plain = " ".join(clean(text).split()).translate(_BRACKETS).replace('"', "'")
+    plain = " ".join(clean(strip_markup(text)).split()).translate(_BRACKETS).replace('"', "'")
     return f'"{clip(plain, width)}"'

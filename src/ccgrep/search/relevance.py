@@ -5,7 +5,10 @@ A search always has a best hit. Recall must know whether that hit is worth an ag
     relevance = BM25 score × share of the prompt's words that the turn has, weighted by rarity
 
 The share keeps a long prompt from matching by its many common words, and the score keeps a short
-one from matching by a single word. `bench/recall.py` measures how often the threshold is passed.
+one from matching by a single word. A template is sent again and again, by a tool or by habit, and
+its earlier turns tell nothing about this one. A prompt is one if several past turns begin like it,
+or if it is long and a past prompt has almost all of its words. `bench/recall.py` measures how often
+something is quoted.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from ccgrep.search.request import Place
 from ccgrep.text import redact
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ccgrep.fulltext.reader import Hit, StoredTurn
     from ccgrep.search.request import Filters
 
@@ -28,6 +33,11 @@ THRESHOLD = 23.0
 _MAX_PROMPT_CHARS = 1500
 _MAX_WORDS = 150
 _CANDIDATES = 5
+_MAX_ALIKE = 1
+"""How many of the candidates may begin like the prompt."""
+_OPENING_CHARS = 40
+_LONG_WORDS = 60
+_TEMPLATE_SHARE = 0.7
 
 
 class RatedTurn(NamedTuple):
@@ -54,11 +64,31 @@ def find_relevant(
     """Return past turns that are relevant to a prompt, the most relevant first."""
     rarity = weigh_words(reader, prompt)
     rated = rate_turns(reader, rarity, filters)
+    if is_template(reader, prompt, rated):
+        return []
     return [
         RelevantTurn(one.place, one.started, one.stored.prompt, _quote(reader, one.stored, rarity))
         for one in rated[:limit]
         if one.relevance >= THRESHOLD
     ]
+
+
+def is_template(reader: TextReader, prompt: str, rated: Iterable[RatedTurn]) -> bool:
+    """Return whether the best turns show that the prompt is sent again and again."""
+    opening, words = _opening(prompt), _words(reader, prompt)
+    past = [one.stored.prompt for one in rated]
+    if sum(_opening(one) == opening for one in past) > _MAX_ALIKE:
+        return True
+    least = _TEMPLATE_SHARE * len(words)
+    return len(words) >= _LONG_WORDS and any(len(words & _words(reader, p)) >= least for p in past)
+
+
+def _words(reader: TextReader, prompt: str) -> set[str]:
+    return set(reader.stems(expand(prompt[:_MAX_PROMPT_CHARS])))
+
+
+def _opening(prompt: str) -> str:
+    return " ".join(prompt[: 4 * _OPENING_CHARS].split())[:_OPENING_CHARS]
 
 
 def rate_turns(reader: TextReader, rarity: dict[str, float], filters: Filters) -> list[RatedTurn]:
@@ -87,7 +117,7 @@ def _shorten(prompt: str) -> str:
 
 def _rate(reader: TextReader, hit: Hit, rarity: dict[str, float]) -> RatedTurn | None:
     place, stored = reader.stored_at(hit.address)
-    if stored is None:
+    if stored is None or not stored.answer.strip():
         return None
     said = set(reader.stems(expand(f"{stored.prompt}\n{stored.answer}")))
     share = sum(weight for word, weight in rarity.items() if word in said) / sum(rarity.values())

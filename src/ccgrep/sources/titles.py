@@ -3,16 +3,14 @@
 from collections.abc import Iterable
 
 from ccgrep.lazy_re import compile_pattern
+from ccgrep.markup import strip_markup
 
 MAX_TITLE_CHARS = 400
 _MIN_SENTENCE_CHARS = 12
 """A greeting such as "Hi!" is no title."""
 # A `<` after a letter is a comparison or a type such as `Vec<u8>`.
 _TAG = r"(?<!\w)<[a-z][\w-]*(?:\s[^<>]*)?/?>|</[a-z][\w-]*>"
-_LINK = r"!?\[([^\[\]]*)\]\([^()\s]*\)"
-_LINE_MARKER = r"(?m)^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+"
-_EMPHASIS = r"\*\*|`+|~~"
-_FENCE = r"(?m)^[ \t]*(?:```|~~~).*$"
+_LINE_MARKER = r"(?m)^[ \t]*(?:>|[-*+])[ \t]+"
 _SENTENCE_END = r"[.!?…](?=\s)|[。！？]"
 
 
@@ -42,8 +40,4 @@ def take_sentence(text: str) -> str:
 def _strip_markup(text: str) -> str:
     if "<" in text:
         text = compile_pattern(_TAG).sub(" ", text)
-    if "](" in text:
-        text = compile_pattern(_LINK).sub(r"\1", text)
-    text = compile_pattern(_FENCE).sub("", text)
-    text = compile_pattern(_LINE_MARKER).sub("", text)
-    return compile_pattern(_EMPHASIS).sub("", text)
+    return compile_pattern(_LINE_MARKER).sub("", strip_markup(text))

@@ -18,7 +18,7 @@ from ccgrep.light_typing import SimpleNamespace as Arguments
 from ccgrep.ops.search import Result, search
 from ccgrep.output import record_line
 from ccgrep.refresh.background import BackgroundRefresh
-from ccgrep.search.default_mode import limit_to_surfaces, set_default_mode
+from ccgrep.search.default_mode import limit_to_surfaces, set_best_mode, set_default_mode
 from ccgrep.search.request import SEMANTIC_MODES, Request
 from ccgrep.search.searcher import SearchOptions
 from ccgrep.text import one_line
@@ -123,7 +123,8 @@ def _request(arguments: Arguments, context: Context, config: Config) -> Request:
     # By meaning, every turn is a hit: in time order, ccgrep does not choose that by itself.
     is_fixed = is_fixed or (request.order != "score" and config.mode == "auto")
     if not is_fixed:
-        request = set_default_mode(request, config.mode, config.store_dir)
+        set_mode = set_best_mode if is_agent(context.environment) else set_default_mode
+        request = set_mode(request, config.mode, config.store_dir)
     return request if request.mode in SEMANTIC_MODES else limit_to_surfaces(request)
 
 
