@@ -191,6 +191,27 @@ def test_index_returns_the_hits_of_a_scan(corpus: Corpus, figure: Callable[[str]
     assert figures["confirmed"] == CONFIRMED
 
 
+def test_a_limited_search_returns_the_first_hits_of_a_scan(
+    corpus: Corpus, figure: Callable[[str], None]
+) -> None:
+    chance = random.Random(5)
+    stopped = 0
+    for case in islice(PatternMaker(chance, corpus.lines).cases(), PATTERNS):
+        request = case.request(chance.choice([(), ("tool",)]))._replace(
+            limit=chance.randrange(1, 6),
+            per_session=chance.choice([0, 0, 1, 2]),
+            invert=chance.random() < 0.1,
+        )
+        indexed = corpus.indexed(request._replace(needs_total=False))
+        scanned = corpus.scanned_from_memory(request)
+        assert indexed.hits == scanned.hits, (case, request)
+        assert indexed.total <= scanned.total
+        assert indexed.total == scanned.total or not indexed.is_total
+        stopped += not indexed.is_total
+    figure(f"exact search: {stopped} of {PATTERNS} limited searches stopped early")
+    assert stopped * 20 > PATTERNS
+
+
 def admits(plan: Plan | str | None, matcher: Matcher, line: str) -> bool:
     """Return whether a plan lets a line through."""
     if plan is None:

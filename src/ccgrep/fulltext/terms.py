@@ -82,24 +82,39 @@ def fold_characters(text: str) -> str | None:
     return text
 
 
-def hides_ascii(text: str) -> bool:
-    """Return whether folding makes visible ASCII of other characters, or removes an accent."""
+def reveal_ascii(text: str) -> str:
+    """Fold the characters of which folding makes visible ASCII, and remove accents.
+
+    The ASCII of the result is that of the folded text. Folding all characters takes much longer.
+    """
     if text.isascii():
-        return False
+        return text
     beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    return any(map(_becomes_ascii, set(beyond.decode("utf-8", "surrogatepass"))))
+    characters = set(beyond.decode("utf-8", "surrogatepass")) - _hides_nothing
+    hidden = {char: ascii for char in characters if (ascii := _hidden_ascii(char)) is not None}
+    if len(hidden) > _MAX_REPLACED:
+        return text.translate({ord(character): ascii for character, ascii in hidden.items()})
+    for character, ascii in hidden.items():
+        text = text.replace(character, ascii)
+    return text
 
 
-def _becomes_ascii(character: str) -> bool:
-    if character not in _becoming:
-        if len(_becoming) == _MAX_CACHED:
-            _becoming.clear()
+def _hidden_ascii(character: str) -> str | None:
+    """Return what folding makes of a character, if that is visible ASCII or nothing."""
+    if character not in _hidden:
         folded = fold_string(character)
-        _becoming[character] = not folded or any("!" <= one <= "~" for one in folded)
-    return _becoming[character]
+        if folded and not any("!" <= one <= "~" for one in folded):
+            if len(_hides_nothing) < _MAX_CACHED:
+                _hides_nothing.add(character)
+            return None
+        if len(_hidden) == _MAX_CACHED:
+            _hidden.clear()
+        _hidden[character] = folded
+    return _hidden[character]
 
 
-_becoming: dict[str, bool] = {}
+_hidden: dict[str, str] = {}
+_hides_nothing: set[str] = set()
 _folded: dict[str, str | None] = {}
 
 

@@ -6,17 +6,22 @@ text: `PR #12` is not in `PR #123`.
 
 from __future__ import annotations
 
-from ccgrep.fulltext.terms import fold
+from ccgrep.fulltext.terms import fold, reveal_ascii
+from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.search.query import is_question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ccgrep.fulltext.reader import Query, TextReader
     from ccgrep.search.request import Request
 
 _SENTENCE_ENDS = ".,;:?!"
+_SHORT_CHARS = 2000
+_CONTEXT_BYTES = 32
+_GAP = r"[\x00-\x20\x80-\xff]+"
+"""What may be between two words, in UTF-8: much that is beyond ASCII is white space."""
 
 
 def find_literals(request: Request) -> tuple[str, ...]:
@@ -56,7 +61,36 @@ def _has_symbol(word: str) -> bool:
 def has_any(texts: Iterable[str], phrases: Iterable[str]) -> bool:
     """Return whether one of the texts has one of the phrases as typed."""
     wanted = [_normalize(phrase) for phrase in phrases]
-    return any(_contains(text, phrase) for text in map(_normalize, texts) for phrase in wanted)
+    return any(
+        _contains(part, phrase)
+        for text in texts
+        for phrase in wanted
+        for part in _normalized_parts(text, phrase)
+    )
+
+
+def _normalized_parts(text: str, phrase: str) -> Iterator[str]:
+    """Yield the parts of a text that may have a phrase, normalized.
+
+    Normalizing an output of a megabyte takes long, so its words are first looked for in bytes.
+    """
+    if len(text) < _SHORT_CHARS or not phrase.isascii():
+        yield _normalize(text)
+        return
+    data = reveal_ascii(text).encode("utf-8", "replace").lower()
+    words = phrase.encode().split()
+    if all(word in data for word in words):
+        pattern = compile_pattern(_phrase_pattern(phrase).encode())
+        for match in pattern.finditer(data):
+            start, end = match.span()
+            part = data[max(start - _CONTEXT_BYTES, 0) : end + _CONTEXT_BYTES]
+            yield _normalize(part.decode("utf-8", "ignore"))
+
+
+def _phrase_pattern(phrase: str) -> str:
+    from re import escape  # noqa: PLC0415 - see lazy_re
+
+    return _GAP.join(map(escape, phrase.split()))
 
 
 def _normalize(text: str) -> str:

@@ -1,7 +1,9 @@
 """Exact search: a pattern, matched on the text of the turns.
 
 Candidates come from the full-text index, by trigrams or whole words, or from a scan of the store.
-The scan is the oracle: both return the same hits, because every candidate is verified.
+The scan is the oracle: both return the same hits, because every candidate is verified that could be
+among them. Recency and kind bound the score of a turn before it is read. So candidates are read in
+the order of these bounds, until none of the rest can pass the hits within the limit.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
+from ccgrep.search.rank import MACHINE_KINDS, ScoreBounds, limit_hits, make_hit, rank
 from ccgrep.search.regex import Matcher, Plan, edge_words, trigrams, whole_words
 from ccgrep.search.request import Answer, Place, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ccgrep.kinds import TextKind
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
 _MACHINE_FACTOR = 0.25
 _MANY_DOCUMENTS = 20
+_FIRST_CHECK = 16
 _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
     "tool": ("input", "output"),
     "thinking": ("thinking",),
@@ -43,32 +46,57 @@ class Candidate(NamedTuple):
 
 
 def search_exact(
-    candidates: Iterable[Candidate], matcher: Matcher, request: Request, newest: int
+    candidates: Iterable[Candidate],
+    matcher: Matcher,
+    request: Request,
+    newest: int,
+    bounds: ScoreBounds | None = None,
 ) -> Answer:
-    """Return the turns that match, or with `invert` those that do not, most matches first."""
+    """Return the turns that match, or with `invert` those that do not, most matches first.
+
+    With `bounds`, the candidates come in their order, and the search may stop at the limit.
+    """
     places: dict[tuple[int, int], Place] = {}
     counts: dict[Place, int] = {}
     documents: list[DocumentHit] = []
+    next_check = _FIRST_CHECK
+    is_total = True
 
     def verify_candidates() -> None:
-        for document, place, texts in candidates:
+        nonlocal next_check, is_total
+        for number, (document, place, texts) in enumerate(candidates):
             if request.deadline is not None and time.process_time() > request.deadline:
                 return
+            if bounds is not None and len(documents) >= next_check:
+                ranked = rank(documents[:], newest)
+                kept = limit_hits(ranked, request.limit, request.per_session)
+                if len(kept) == request.limit and bounds.exclude_rest(number, kept):
+                    is_total = False
+                    return
+                next_check = len(documents) * 5 // 4
             count = sum([matcher.count(text) for text in texts if text])
             if bool(count) == request.invert:
                 continue
             places[document.session_key, document.turn] = place
             counts[place] = count
             relevance = 1.0 if request.invert else count / (count + 1)
-            factor = _MACHINE_FACTOR if document.kind in MACHINE_KINDS else 1.0
-            documents.append(document._replace(score=relevance * factor))
+            documents.append(document._replace(score=relevance * _factor(document)))
 
     is_complete = _run_until(request.deadline, verify_candidates)
     ranked = rank(documents[:], newest)
     kept = limit_hits(ranked, request.limit, request.per_session)
     hits = [make_hit(one, lambda found: places[found.session_key, found.turn]) for one in kept]
     hits = [hit._replace(matches=counts[hit.place]) for hit in hits]
-    return Answer(hits, len(ranked), "exact", is_cut_short=not is_complete)
+    return Answer(hits, len(ranked), "exact", is_total=is_total, is_cut_short=not is_complete)
+
+
+def _factor(document: DocumentHit) -> float:
+    return _MACHINE_FACTOR if document.kind in MACHINE_KINDS else 1.0
+
+
+def bound_scores(documents: Sequence[DocumentHit], newest: int) -> ScoreBounds:
+    """Return what the candidates of an exact search can score at most."""
+    return ScoreBounds([one._replace(score=_factor(one)) for one in documents], newest)
 
 
 def _run_until(deadline: float | None, work: Callable[[], None]) -> bool:
@@ -103,20 +131,30 @@ def _run_until(deadline: float | None, work: Callable[[], None]) -> bool:
     return is_finished and time.process_time() <= deadline
 
 
-def indexed_candidates(
-    reader: TextReader, matcher: Matcher, request: Request, load: LoadText
-) -> Iterator[Candidate]:
-    """Yield the turns that the full-text index cannot rule out."""
+def find_documents(reader: TextReader, matcher: Matcher, request: Request) -> list[DocumentHit]:
+    """Return the turns that the full-text index cannot rule out."""
     types = request.types or DEFAULT_TYPES
     clauses = filter_clauses(reader, request.filters)
     query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
-    documents = reader.search(clauses.apply(query))
+    return reader.search(clauses.apply(query))
+
+
+def read_candidates(
+    documents: Sequence[DocumentHit], reader: TextReader, request: Request, load: LoadText
+) -> Iterator[Candidate]:
+    """Yield turns with their texts."""
+    types = request.types or DEFAULT_TYPES
+    # The output of all hits needs it anyway.
+    has_discussion = not request.limit or not set(types).isdisjoint(DEFAULT_TYPES)
     if len(documents) > _MANY_DOCUMENTS and not set(types) <= set(DEFAULT_TYPES):
         from ccgrep.hashing import load_openssl  # noqa: PLC0415 - imports typing
 
         load_openssl()  # Objects of the store are hashed.
     for document in documents:
-        session_and_turn, said = reader.discussion_at(document.address)
+        if has_discussion:
+            session_and_turn, said = reader.discussion_at(document.address)
+        else:
+            session_and_turn, said = reader.place(document.address), None
         place, key = Place(*session_and_turn), document.object_key
         known: dict[TextKind, bytes] = {"user": said[0], "assistant": said[1]} if said else {}
         texts = [known[k] if k in known else encode_text(load(place, k, key)) for k in types]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ccgrep.fulltext.expand import expand
 from ccgrep.fulltext.schema import TOKENS
-from ccgrep.fulltext.terms import MAX_WORD_CHARS, fold, hides_ascii
+from ccgrep.fulltext.terms import MAX_WORD_CHARS, reveal_ascii
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.search.as_typed import has_any
@@ -101,7 +101,7 @@ class _Field:
         """Return the text with what the index takes for ASCII letters in place of others."""
         if self.is_unstemmed:
             return self.text.replace(_KELVIN, "k")
-        return fold(self.text) if hides_ascii(self.text) else self.text
+        return reveal_ascii(self.text)
 
     def _window(self, start: int, end: int) -> bytes:
         """Return a part of the text with whole words at its ends."""

@@ -70,6 +70,36 @@ def rank(
     return _group_by_turn([(round(scores[id(one)], _DIGITS), one) for one in documents])
 
 
+class ScoreBounds:
+    """What documents can score at most, given by their `score`, and the order of these bounds.
+
+    All places of a turn are neighbours in this order, because their texts are equal.
+    """
+
+    def __init__(self, documents: Sequence[DocumentHit], newest: int) -> None:
+        self._bounds: dict[int, float] = {}
+        for one in documents:
+            bound = one.score * recency(one.started, newest)
+            bound *= _SUBAGENT_FACTOR if one.kind == _SUBAGENT else 1.0
+            self._bounds[one.object_key] = max(self._bounds.get(one.object_key, 0.0), bound)
+        self.ordered = sorted(documents, key=lambda one: (-self._bound(one), one.object_key))
+
+    def _bound(self, document: DocumentHit) -> float:
+        return self._bounds[document.object_key]
+
+    def exclude_rest(self, number: int, kept: Sequence[RankedHit]) -> bool:
+        """Return whether no document from `number` on can change the first hits."""
+        rest = self.ordered[number:]
+        if number and rest[0].object_key == self.ordered[number - 1].object_key:
+            return False
+        if self._bound(rest[0]) + 10**-_DIGITS >= kept[-1].score:
+            return False
+        # A hit of its parent could put a sub-agent below the others.
+        parents = {one.session_key for one in rest if one.kind == _MAIN}
+        shown = (one for hit in kept for one in (hit.document, *hit.others))
+        return not any(one.kind == _SUBAGENT and one.parent_key in parents for one in shown)
+
+
 def place_key(document: DocumentHit) -> PlaceKey:
     return document.session_key, document.turn
 

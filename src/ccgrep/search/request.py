@@ -102,7 +102,8 @@ class Hit(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Hits, the best first; `total` also counts those beyond the limit."""
+    """Hits, the best first; `total` counts those beyond the limit, too, but not all if a search
+    stopped early: then `is_total` is false."""
 
     hits: list[Hit]
     total: int
@@ -110,6 +111,7 @@ class Answer(NamedTuple):
     relaxed: tuple[str, ...] = ()  # the words of a short query, if some hits lack one
     complete: int = 0  # the number of hits before those
     is_cut_short: bool = False  # at the deadline
+    is_total: bool = True
 
 
 class Embedded(NamedTuple):

@@ -140,17 +140,24 @@ class Searcher:
         return answer, request_finder(self._texts, request, answer)
 
     def _run_exact(self, request: Request) -> tuple[Answer, MatchFinder]:
-        from ccgrep.search.exact_search import indexed_candidates, search_exact  # noqa: PLC0415
+        from ccgrep.search import exact_search  # noqa: PLC0415 - not for words
         from ccgrep.search.regex import Matcher  # noqa: PLC0415
 
         is_literal = request.mode != "regex"
         matcher = Matcher(request.patterns, is_literal, request.ignore_case, request.whole_word)
         finder = pattern_finder(matcher, request.finds_every_match)
         if isinstance(self._texts, TextReader):
-            found = indexed_candidates(self._texts, matcher, request, self.turn_text)
-            return search_exact(found, matcher, request, self._newest), finder
+            documents = exact_search.find_documents(self._texts, matcher, request)
+            bounds = None
+            if request.limit and not request.needs_total:
+                bounds = exact_search.bound_scores(documents, self._newest)
+                documents = bounds.ordered
+            found = exact_search.read_candidates(documents, self._texts, request, self.turn_text)
+            answer = exact_search.search_exact(found, matcher, request, self._newest, bounds)
+            return answer, finder
         scan = self._scan(request.filters)
-        return search_exact(scan.candidates(request), matcher, request, scan.newest), finder
+        found = scan.candidates(request)
+        return exact_search.search_exact(found, matcher, request, scan.newest), finder
 
     def count_hits(self, request: Request, answer: Answer) -> int | None:
         """Return how many hits there are without a limit, or None if counting takes long."""
@@ -158,7 +165,7 @@ class Searcher:
         if not request.limit or shown < request.limit:
             return shown
         if answer.tier == "exact" or (request.order != "score" and answer.tier == "all"):
-            return answer.total
+            return answer.total if answer.is_total else None
         is_strict = answer.tier == "all" and not answer.relaxed and not request.per_session
         if not is_strict or request.excludes_own_output or not isinstance(self._texts, TextReader):
             return None
