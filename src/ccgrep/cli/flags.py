@@ -225,6 +225,10 @@ READ_FROM = Option(
 )
 OWNER = Option(("--owner",), "limit to sessions that this person pushed. For -R.", "NAME…")
 REMOTE_NAME = Argument("REMOTE", "a remote; all of them if omitted", "?", completion="remote")
+SYNC_STATUS = (
+    (0, "success"),
+    (1, "something of a remote was refused, or one of several remotes failed"),
+)
 LIMIT_RATE = Option(
     ("--limit-rate",), "transfer at most RATE bytes per second, such as 500k or 2M", "RATE"
 )
@@ -1211,14 +1215,15 @@ _TABLE = (
         "another host. `remote add NAME URL` makes one, or joins one that another machine made. "
         "`remote list` prints the remotes. `remote status [NAME]` prints the machines, when they "
         "pushed last, and which have not yet forgotten what others forgot. `remote remove NAME` "
-        "makes this machine forget a remote, which stays as it is. `remote rename-machine NAME` "
-        "gives this machine another name. `remote key show` prints the public half of the key, "
-        "`remote key export [FILE]` the whole key for the next machine, and `remote key import "
-        "FILE` replaces the key. `remote serve DIR` answers a machine that uses an ssh:// address. "
-        "Everything in a remote is encrypted by default. Needs `pip "
-        "install 'ccgrep[remote]'`. A URL such as postgres://host/cc is a team's server: -R "
-        "searches it, and `push` sends it only the projects that --project names. It needs `pip "
-        "install 'ccgrep[team]'`.",
+        "makes this machine forget a remote and its key. The storage stays as it is. `remote "
+        "rename-machine NAME` gives this machine another name. `remote remove-machine NAME` "
+        "removes a machine that is gone for good from a remote, which keeps its sessions. `remote "
+        "key show` prints the public half of the key, `remote key export [FILE]` the whole key "
+        "for the next machine, and `remote key import FILE` replaces the key. `remote serve DIR` "
+        "answers a machine that uses an ssh:// address. Everything in a remote is encrypted by "
+        "default. Needs `pip install 'ccgrep[remote]'`. A URL such as postgres://host/cc is a "
+        "team's server: -R searches it, and `push` sends it only the projects that --project "
+        "names. It needs `pip install 'ccgrep[team]'`.",
         (
             Option(
                 ("-p", "--project"),
@@ -1264,7 +1269,7 @@ _TABLE = (
             ),
             Option(
                 ("--remote",),
-                "choose the remote. For `key`, if there are several.",
+                "choose the remote. For `key` and `remove-machine`, if there are several.",
                 "NAME",
                 completion="remote",
             ),
@@ -1274,10 +1279,10 @@ _TABLE = (
             Argument(
                 "WORDS",
                 "what to do: `add NAME URL`, `list`, `status [NAME]`, `remove NAME`, "
-                "`rename-machine NAME`, or `key show`, `key export [FILE]`, `key import FILE`; "
-                "`list` if omitted",
+                "`rename-machine NAME`, `remove-machine NAME`, or `key show`, `key export [FILE]`, "
+                "`key import FILE`; `list` if omitted",
                 "*",
-                ("add", "list", "status", "remove", "rename-machine", "key"),
+                ("add", "list", "status", "remove", "rename-machine", "remove-machine", "key"),
             ),
         ),
         examples=(
@@ -1297,7 +1302,10 @@ _TABLE = (
         (DRY_RUN_PUSH, LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
         (REMOTE_NAME,),
         examples=(("ccgrep push home --dry-run", "see how much a push would write"),),
-        exit_status=((0, "success"), (1, "something of the remote was refused")),
+        exit_status=(
+            (0, "success"),
+            (1, "something of a remote was refused, or one of several failed"),
+        ),
     ),
     Command(
         "pull",
@@ -1310,7 +1318,10 @@ _TABLE = (
         examples=(
             ("ccgrep pull && ccgrep flaky login --machine desktop", "search another machine"),
         ),
-        exit_status=((0, "success"), (1, "something of the remote was refused")),
+        exit_status=(
+            (0, "success"),
+            (1, "something of a remote was refused, or one of several failed"),
+        ),
     ),
     Command(
         "sync",
@@ -1319,7 +1330,10 @@ _TABLE = (
         (LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
         (REMOTE_NAME,),
         examples=(("ccgrep sync", "exchange sessions with all remotes"),),
-        exit_status=((0, "success"), (1, "something of the remote was refused")),
+        exit_status=(
+            (0, "success"),
+            (1, "something of a remote was refused, or one of several failed"),
+        ),
     ),
     Command(
         "team",
