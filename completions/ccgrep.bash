@@ -880,6 +880,7 @@ _ccgrep_arguments() {
                 status
                 remove
                 rename-machine
+                remove-machine
                 key
             )
             ;;

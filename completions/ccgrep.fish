@@ -423,7 +423,7 @@ complete -c ccgrep -n '__ccgrep_is remote' -l passphrase -d 'protect the exporte
 complete -c ccgrep -n '__ccgrep_is remote' -l remote -x -k -a '(__ccgrep_live remote)' -d 'choose the remote'
 complete -c ccgrep -n '__ccgrep_is remote' -l json -d 'print one JSON object'
 complete -c ccgrep -n '__ccgrep_is remote' -s h -l help -d 'print help'
-complete -c ccgrep -n '__ccgrep_is remote' -n 'not __ccgrep_is_first' -x -a 'add list status remove rename-machine key'
+complete -c ccgrep -n '__ccgrep_is remote' -n 'not __ccgrep_is_first' -x -a 'add list status remove rename-machine remove-machine key'
 complete -c ccgrep -n '__ccgrep_is push' -l dry-run -d 'print what would be written, and write nothing'
 complete -c ccgrep -n '__ccgrep_is push' -l limit-rate -x -d 'transfer at most RATE bytes per second, such as 500k or 2M'
 complete -c ccgrep -n '__ccgrep_is push' -l no-refresh -d 'do not ingest changed transcripts first'

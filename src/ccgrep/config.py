@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from ccgrep.kinds import DefaultMode, Inclusion, SourceName
 
 
+REMOTE_VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_CONFIG_FILE",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "HOME",
+)
 MODEL_VARIABLES = (
     "HOME", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "SENTENCE_TRANSFORMERS_HOME",
 )  # fmt: skip
@@ -60,6 +68,7 @@ class Config(NamedTuple):
     keep: str
     prices: str
     model_variables: Mapping[str, str]  # The environment that tells where models are.
+    remote_variables: Mapping[str, str]  # The same for the credentials of remotes.
     plugin_variables: Mapping[str, str]  # The same for the agents of plug-ins; empty: read none.
     project_sources: tuple[SourceName, ...]  # The agents to look for in known projects.
 
@@ -86,6 +95,7 @@ def make_config(
         plugin_variables={} if roots or sources else environment,
         project_sources=() if roots else _project_sources(sources),
         model_variables={name: environment.get(name, "") for name in MODEL_VARIABLES},
+        remote_variables={name: environment.get(name, "") for name in REMOTE_VARIABLES},
         **values,
     )
 

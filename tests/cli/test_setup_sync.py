@@ -1,7 +1,11 @@
 """`ccgrep setup sync` installs a timer and takes it away."""
 
 import plistlib
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from ccgrep.cli.setup_sync import _launchd
 from tests.helpers.homes import Home
@@ -27,13 +31,17 @@ def test_timer_is_installed_and_removed(home: Home) -> None:
     assert (done.returncode, done.stderr) == (0, NO_REMOTE)
     assert not folder.exists()
     assert not calls.exists()
-    done = home.run("setup", "sync", "--every", "2h", env=env)
+    keys = {"AWS_ACCESS_KEY_ID": "name", "AWS_SECRET_ACCESS_KEY": "hidden", "AWS_PROFILE": "cc"}
+    done = home.run("setup", "sync", "--every", "2h", env=env | keys)
     assert done.stdout.splitlines() == [
         f"wrote: {folder}/ccgrep-sync.service",
         f"wrote: {folder}/ccgrep-sync.timer",
+        "the timer does not get AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: run `aws configure`",
     ]
+    assert "hidden" not in "".join(path.read_text() for path in folder.iterdir())
     assert "OnUnitActiveSec=7200s" in (folder / "ccgrep-sync.timer").read_text()
     service = (folder / "ccgrep-sync.service").read_text()
+    assert 'Environment="AWS_PROFILE=cc"\n' in service
     assert f'Environment="CCGREP_DIR={home.store_dir}"\n' in service
     assert '"sync" "--quiet"\n' in service
     done = home.run("setup", "sync", "--remove", env=env)
@@ -45,6 +53,23 @@ def test_timer_is_installed_and_removed(home: Home) -> None:
         "--user disable --now ccgrep-sync.timer",
         "--user daemon-reload",
     ]
+
+
+def test_units_are_valid(home: Home, tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("no systemd")
+    make_systemctl(home)
+    env = {"PATH": f"{home.directory}/bin:{home.environment['PATH']}", "AWS_PROFILE": 'a "b" %h $c'}
+    home.run("setup", "sync", env=env)
+    units = sorted((home.directory / ".config" / "systemd" / "user").iterdir())
+    done = subprocess.run(
+        [program, "--user", "--man=no", "verify", *map(str, units)],
+        env={"HOME": str(home.directory), "XDG_RUNTIME_DIR": str(tmp_path)},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_mistakes_are_named(home: Home) -> None:

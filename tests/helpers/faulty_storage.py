@@ -1,5 +1,7 @@
 """A storage that fails once: an error, wrong bytes, or a process that ends there."""
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -120,5 +122,23 @@ def killed_write(at: int) -> Iterator[list[int]]:
     fsio.hook = hook
     try:
         yield count
+    finally:
+        fsio.hook = None
+
+
+@contextmanager
+def full_disk(at: int) -> Iterator[None]:
+    """Let every operation of `store/fsio` from `at` on fail for lack of space, but deletions."""
+    count = 0
+
+    def hook(name: str, path: str) -> None:
+        nonlocal count
+        count += 1
+        if count >= at and name not in ("remove", "rmdir"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    fsio.hook = hook
+    try:
+        yield
     finally:
         fsio.hook = None

@@ -51,7 +51,7 @@ def test_push_and_pull_report_what_they_did(homes: tuple[Home, Home]) -> None:
     assert run(laptop, "push", "--no-refresh") == "nas: pushed 0 sessions\n"
     assert run(desktop, "pull").startswith("nas: pulled 1 session (")
     (report,) = json.loads(run(desktop, "sync", "--json"))["remotes"]
-    assert (report["pulled"]["sessions"], report["pushed"]["sessions"]) == (0, 2)
+    assert (report["pulled"]["sessions"], report["pushed"]["sessions"]) == (0, 1)
     done = laptop.run("push", "--limit-rate", "fast")
     assert (done.returncode, done.stderr) == (
         2,
@@ -118,6 +118,87 @@ def test_status_shows_who_has_forgotten(homes: tuple[Home, Home]) -> None:
     assert "desktop" not in run(desktop, "list"), "its own transcript is still there"
 
 
+def test_each_step_of_a_first_use_names_the_next_one(tmp_path: Path) -> None:
+    require_remote()
+    laptop, desktop = Home(tmp_path / "laptop"), Home(tmp_path / "desktop")
+    write_session(laptop, 1)
+    url, key = f"file://{tmp_path}/nas", str(tmp_path / "key")
+    assert run(laptop, "remote", "add", "nas", url, "--machine-name", "laptop") == (
+        "made the remote nas: this machine is 'laptop'\n"
+        "now run `ccgrep sync nas`, or `ccgrep setup sync` to do it regularly\n"
+        "for other machines, and to keep it safe, copy the key: "
+        "`ccgrep remote key export FILE --remote nas`\n"
+    )
+    run(laptop, "sync", "nas")
+    done = desktop.run("remote", "add", "nas", url)
+    assert done.returncode == 2
+    assert done.stderr.startswith("ccgrep: the remote has another key (")
+    assert done.stderr.endswith(
+        "): run `ccgrep remote key export FILE` on a machine that uses it, and add the remote "
+        "here with --key FILE\n"
+    )
+    assert run(laptop, "remote", "key", "export", key) == (
+        f"wrote {key}\non the next machine, run `ccgrep remote add nas {url} --key FILE`\n"
+    )
+    assert run(desktop, "remote", "add", "nas", url, "--key", key, "--machine-name", "desktop") == (
+        "joined the remote nas: this machine is 'desktop'\n"
+        "now run `ccgrep sync nas`, or `ccgrep setup sync` to do it regularly\n"
+    )
+    assert run(desktop, "sync", "nas").startswith("nas: pulled 1 session (")
+    assert run(desktop, "remote", "key", "import", key) == (
+        "imported the key: run `ccgrep sync nas`\n"
+    )
+
+
+def test_remote_that_is_unreachable_is_named_and_the_others_follow(
+    homes: tuple[Home, Home], tmp_path: Path
+) -> None:
+    laptop, _ = homes
+    run(laptop, "remote", "add", "usb", str(tmp_path / "usb"))
+    (tmp_path / "nas").rename(tmp_path / "unmounted")
+    done = laptop.run("sync")
+    problem = "there is no remote at the address: check that it is right, and that its disk is "
+    assert (done.returncode, done.stderr) == (1, f"ccgrep: nas: {problem}mounted\n")
+    assert "usb: pushed 1 session (" in done.stdout
+    done = laptop.run("sync", "nas")
+    assert (done.returncode, done.stderr) == (2, f"ccgrep: {problem}mounted\n")
+    assert not (tmp_path / "nas").exists(), "nothing is written below the mount point"
+
+
+def test_machine_that_is_gone_is_removed_and_its_sessions_stay(
+    homes: tuple[Home, Home], tmp_path: Path
+) -> None:
+    laptop, desktop = homes
+    forgotten = write_session(desktop, 3)
+    sync_all(laptop, desktop)
+    write_session(desktop, 4)
+    run(desktop, "sync")
+    shutil.rmtree(desktop.directory)
+    run(laptop, "sync")
+    run(laptop, "forget", forgotten.id)
+    run(laptop, "sync")
+    assert "not yet by desktop\n" in run(laptop, "remote", "status")
+    done = laptop.run("remote", "remove-machine", "tablet")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ccgrep: no other machine of 'nas' is named 'tablet': use one of desktop\n",
+    )
+    assert laptop.run("remote", "remove-machine", "laptop").returncode == 2
+    removed = run(laptop, "remote", "remove-machine", "desktop")
+    assert removed == "removed 'desktop': its sessions stay\n"
+    assert "forgotten sessions: confirmed by laptop\n" in run(laptop, "remote", "status")
+    run(laptop, "gc", "--remote", "nas", "--grace", "0")
+    assert run(laptop, "fsck", "--remote", "nas", "--read-data").startswith("1 head, ")
+    tablet = Home(tmp_path / "tablet")
+    run(laptop, "remote", "key", "export", str(tmp_path / "key"))
+    url = f"file://{tmp_path}/nas"
+    run(tablet, "remote", "add", "nas", url, "--key", str(tmp_path / "key"))
+    run(tablet, "sync")
+    assert conversations(tablet) == conversations(laptop)
+    first = {prompts[0] for *_, prompts in conversations(tablet)}
+    assert first == {"prompt 1 0", "prompt 2 0", "prompt 4 0"}
+
+
 def test_renamed_machine_and_removed_remote(homes: tuple[Home, Home]) -> None:
     laptop, desktop = homes
     sync_all(laptop, desktop)
@@ -128,8 +209,18 @@ def test_renamed_machine_and_removed_remote(homes: tuple[Home, Home]) -> None:
     sync_all(laptop, desktop)
     assert "tablet: pushed" in run(desktop, "remote", "status")
     assert len(conversations(desktop)) == 2
+    done = laptop.run("remote", "rename-machine", " ")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ccgrep: invalid name '' for a machine: use letters and digits\n",
+    )
     run(laptop, "remote", "remove", "nas")
-    assert run(laptop, "remote") == ""
+    done = laptop.run("remote")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "",
+        "ccgrep: there is no remote yet: run `ccgrep remote add NAME URL`\n",
+    )
     done = laptop.run("sync")
     assert (done.returncode, done.stderr) == (
         2,
@@ -155,16 +246,18 @@ def test_keys_move_with_a_passphrase_and_as_public_half(homes: tuple[Home, Home]
     assert "AGE-SECRET-KEY" not in public
     Path(key).write_text(public)
     assert desktop.run("remote", "key", "import", key).returncode == 0
-    run(desktop, "push")
+    assert run(desktop, "sync").startswith("nas: pushed 1 session (")
+    assert "desktop (this machine): pushed 0m ago, 1 session\n" in run(desktop, "remote", "status")
     done = desktop.run("pull")
     assert done.returncode == 2
     assert "only the public half" in done.stderr
+    exported = run(desktop, "remote", "key", "export", str(desktop.directory / "half"))
+    assert ", the public half: it can push and not read\n" in exported
     assert "AGE-SECRET-KEY" not in run(laptop, "remote", "key", "show")
     run(desktop, "remote", "remove", "nas")
     url = run(laptop, "remote", "list").split("\t")[1]
-    assert run(desktop, "remote", "add", "nas", url, "--key", key).endswith(
-        "run `ccgrep push nas`\n"
-    )
+    joined = run(desktop, "remote", "add", "nas", url, "--key", key)
+    assert "now run `ccgrep push nas`" in joined
 
 
 def test_gc_and_fsck_of_a_remote(homes: tuple[Home, Home], tmp_path: Path) -> None:
@@ -206,6 +299,13 @@ def test_recreated_store_keeps_remotes_and_sessions_of_other_machines(
         (["add", "..", "file:///tmp/x"], "invalid name '..' for a remote: use letters, digits"),
         (["add", "x", "ftp://host"], "unknown kind of address 'ftp://'"),
         (["add", "x", "file://tmp"], "'file://tmp' is not absolute"),
+        (["add", "x", "s3:/bucket"], "'s3:/bucket' is not an address: use file:///DIR"),
+        (["add", "x", "me@host:dir"], "'me@host:dir' is not an address: use file:///DIR"),
+        (["add", "x", ""], "'' is not an address: use file:///DIR"),
+        (["add", "x", "s3://b/c", "--endpoint", "host"], "'host' is not an endpoint"),
+        (["add", "x", "/tmp/x", "--endpoint", "http://host"], "--endpoint is for buckets"),
+        (["add", "x", "/tmp/x", "--ssh-command", "ssh"], "--ssh-command is for other hosts"),
+        (["add", "x", "/tmp/x", "--machine-name", " "], "invalid name '' for a machine"),
         (["status", "x"], "there is no remote: run `ccgrep remote add NAME URL`"),
         (["key", "print"], "invalid arguments 'key print': use `key show`"),
     ],

@@ -14,6 +14,7 @@ from tests.helpers import scale
 from tests.helpers.faulty_storage import (
     FAULTS,
     KilledError,
+    full_disk,
     killed_write,
     storage_fault,
 )
@@ -114,3 +115,15 @@ def test_killed_at_every_write(fleet: Fleet, figure: Callable[[str], None]) -> N
         run_broken(fleet, killed_write(at))
         check(fleet)
     figure(f"remote, killed: {len(moments)} of {count[0]} writes, nothing lost")
+
+
+def test_disk_fills_up_at_every_write(fleet: Fleet, figure: Callable[[str], None]) -> None:
+    with killed_write(0) as count:
+        fleet.sync(0)
+    moments = scale.some(range(1, count[0] + 1), 5)
+    for at in moments:
+        restore(fleet)
+        with full_disk(at), suppress(CcgrepError):
+            fleet.sync(0)
+        check(fleet)
+    figure(f"remote, disk full: at {len(moments)} of {count[0]} writes, nothing lost")

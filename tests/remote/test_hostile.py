@@ -31,7 +31,7 @@ def push_session(fleet: Fleet, number: int, seed: int) -> str:
 def test_wrong_key_is_refused_and_named(fleet: Fleet, tmp_path: Path) -> None:
     push_session(fleet, 0, 1)
     stranger = Home(tmp_path / "stranger")
-    with pytest.raises(RemoteError, match=f"key of the remote \\({fleet.remote().key.id}\\)"):
+    with pytest.raises(RemoteError, match=f"has another key \\({fleet.remote().key.id}\\)"):
         add_remote(stranger.config, "r", fleet.url, "stranger", key=make_key())
     with pytest.raises(RemoteError, match="is encrypted with the key"):
         add_remote(stranger.config, "r", fleet.url, "stranger", is_encrypted=False)

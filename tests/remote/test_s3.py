@@ -15,6 +15,7 @@ from tests.helpers import s3_servers, scale
 from tests.helpers.faulty_proxy import NETWORK_FAULTS, faulty_proxy
 from tests.helpers.faulty_storage import race_before_head
 from tests.helpers.fleet import PUSH, Fleet, conversations
+from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
 
 
@@ -66,6 +67,26 @@ def test_bucket_is_a_remote(server: str, endpoint: str, tmp_path: Path) -> None:
     assert other.returncode == 0, other.stderr
     assert "versions or locks objects" in other.stderr
     assert fleet[0].run("push", "second", env=env).returncode == 0
+
+
+def test_credentials_come_from_the_files_of_the_aws_tools(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    (home.directory / ".aws").mkdir()
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    text = "".join(f"{name.lower()} = {s3_servers.CREDENTIALS[name]}\n" for name in names)
+    credentials = home.directory / ".aws" / "credentials"
+    add = ("remote", "add", "r", s3_servers.url("cc"), "--endpoint")
+    with s3_servers.serve("rclone", tmp_path / "server") as endpoint:
+        credentials.write_text(f"[default]\naws_access_key_id = x\n[cc]\n{text}")
+        done = home.run(*add, endpoint, env={"AWS_PROFILE": "cc"})
+        assert done.returncode == 0, done.stderr
+        credentials.write_text(f"[default]\n{text}")
+        assert home.run("sync").returncode == 0
+        credentials.write_text("[default]\naws_access_key_id = x\naws_secret_access_key = y\n")
+        assert home.run("sync").returncode == 2
+        credentials.write_text("no section")
+        done = home.run("sync")
+        assert (done.returncode, done.stderr[:40]) == (2, f"ccgrep: {credentials} is damaged"[:40])
 
 
 def check_preconditions(storage: Storage, are_obeyed: bool) -> None:

@@ -1,13 +1,18 @@
 """Push and pull between homes over a folder."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from ccgrep.errors import ClonedMachineError
+from ccgrep.ops import sync as ops
+from ccgrep.ops.remote import add_remote, export_key, read_exported_key, rename_machine
 from tests.helpers.faulty_storage import storage_fault
-from tests.helpers.fleet import PULL, PUSH, Fleet, conversations
+from tests.helpers.fleet import BOTH, PULL, PUSH, Fleet, conversations
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
+from tests.helpers.transcripts import ClaudeFile
 
 
 @pytest.fixture
@@ -117,6 +122,116 @@ def test_local_copy_that_diverges_from_a_longer_version_becomes_a_fork(fleet: Fl
     assert conversations(fleet[0]) == conversations(fleet[1])
     last = {prompts[-1] for _, _, prompts in conversations(fleet[0])}
     assert last == {"only on 0", "only on 1"}
+
+
+def test_new_machine_takes_no_notice_of_what_others_forgot(fleet: Fleet) -> None:
+    """The head of a machine that never syncs again still lists the session."""
+    file = write_session(fleet[1], 1)
+    write_session(fleet[1], 2)
+    fleet.settle()
+    fleet[0].run("forget", file.id)
+    fleet.sync(0)
+    fleet.add_home()
+    report = fleet.sync(2)
+    assert report.problems == []
+    assert [prompts[0] for *_, prompts in conversations(fleet[2])] == ["prompt 2 0"]
+
+
+def keep_turns(home: Home) -> None:
+    """Drop the bytes of all transcripts of a store."""
+    env = {"CCGREP_KEEP": "turns"}
+    assert home.run("index", env=env).returncode == 0
+    assert home.run("gc", env=env).returncode == 0
+
+
+def restores(home: Home, file: ClaudeFile) -> bool:
+    """Return whether a store has the bytes of a transcript."""
+    (home.directory / "out").mkdir(exist_ok=True)
+    home.run("restore", file.id, "--to", str(home.directory / "out"), "--force")
+    found = (home.directory / "out").rglob(file.path.name)
+    return file.path.read_bytes() in [path.read_bytes() for path in found]
+
+
+def test_bytes_that_one_machine_drops_stay_on_the_others(fleet: Fleet) -> None:
+    file = write_session(fleet[0], 1)
+    fleet.settle()
+    keep_turns(fleet[0])
+    fleet.sync(0)
+    fleet.sync(1)
+    assert restores(fleet[1], file)
+    # A new machine finds both, and takes the bytes.
+    fleet.add_home()
+    fleet.sync(2)
+    assert restores(fleet[2], file)
+
+
+def test_machine_that_keeps_turns_does_not_hide_bytes_from_a_new_one(fleet: Fleet) -> None:
+    file = write_session(fleet[0], 1)
+    fleet.settle()
+    keep_turns(fleet[1])
+    fleet.sync(1)
+    head = fleet.head_path(0)
+    head.rename(fleet.directory / "head")
+    fleet.add_home()
+    fleet.sync(2)
+    assert not restores(fleet[2], file)
+    (fleet.directory / "head").rename(head)
+    fleet.sync(2)
+    assert restores(fleet[2], file)
+    assert conversations(fleet[2]) == conversations(fleet[0])
+
+
+def test_restored_store_gets_back_what_it_had_pushed_since(fleet: Fleet) -> None:
+    write_session(fleet[0], 1)
+    fleet.settle()
+    shutil.copytree(fleet[0].store_dir, fleet.directory / "backup")
+    file = write_session(fleet[0], 2)
+    fleet.settle()
+    file.path.unlink()
+    shutil.rmtree(fleet[0].store_dir)
+    (fleet.directory / "backup").rename(fleet[0].store_dir)
+    with pytest.raises(ClonedMachineError):
+        fleet.sync(0)
+    rename_machine(fleet[0].config, "restored", is_new_id=True)
+    fleet.settle()
+    assert conversations(fleet[0]) == conversations(fleet[1])
+    assert len(conversations(fleet[0])) == 2
+
+
+def test_clock_that_was_set_back_hides_no_change(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_session(fleet[0], 1)
+    fleet.settle()
+    monkeypatch.setattr(ops, "_now_ms", lambda: 1_000)
+    file.turn("in the past", "yes")
+    file.append()
+    fleet.settle()
+    assert fleet[1].prompts(file.id)[-1] == "in the past"
+
+
+def test_forgetting_crosses_remotes_through_a_machine_that_uses_both(fleet: Fleet) -> None:
+    other = Home(fleet.directory / "other")
+    url = f"file://{fleet.directory}/second"
+    for home in (fleet[1], other):
+        key = None
+        if home is other:
+            key = read_exported_key(export_key(fleet[1].config, "s"), lambda: "")
+        add_remote(home.config, "s", url, "m", key=key)
+    file = write_session(fleet[0], 1)
+    write_session(other, 2)
+    homes = (fleet[0], fleet[1], other, fleet[1], fleet[0])
+    for home in homes * 2:
+        home.index()
+        ops.sync(home.config, None, BOTH)
+    assert conversations(fleet[0]) == conversations(fleet[1]) == conversations(other)
+    assert len(conversations(other)) == 2
+    other.run("forget", file.id)
+    for home in reversed(homes * 2):
+        ops.sync(home.config, None, BOTH)
+    for home in homes:
+        assert [prompts[0] for *_, prompts in conversations(home)] == ["prompt 2 0"]
+    assert b"prompt 1 0" not in fleet.held_bytes()
 
 
 def test_rewritten_transcript_keeps_its_old_turns_everywhere(fleet: Fleet) -> None:

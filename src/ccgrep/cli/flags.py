@@ -235,6 +235,10 @@ READ_FROM = Option(
 )
 OWNER = Option(("--owner",), "limit to sessions that this person pushed. For -R.", "NAME…")
 REMOTE_NAME = Argument("REMOTE", "a remote; all of them if omitted", "?", completion="remote")
+SYNC_STATUS = (
+    (0, "success"),
+    (1, "something of a remote was refused, or one of several remotes failed"),
+)
 LIMIT_RATE = Option(
     ("--limit-rate",), "transfer at most RATE bytes per second, such as 500k or 2M", "RATE"
 )
@@ -1274,7 +1278,7 @@ _TABLE = (
             ),
             Option(
                 ("--remote",),
-                "choose the remote. For `key`, if there are several.",
+                "choose the remote. For `key` and `remove-machine`, if there are several.",
                 "NAME",
                 completion="remote",
             ),
@@ -1285,7 +1289,7 @@ _TABLE = (
                 "ACTION",
                 "what to do; `list` if omitted",
                 "*",
-                ("add", "list", "status", "remove", "rename-machine", "key"),
+                ("add", "list", "status", "remove", "rename-machine", "remove-machine", "key"),
             ),
         ),
         examples=(
@@ -1300,6 +1304,7 @@ _TABLE = (
             ("status [NAME]", "print machines, their last push, and pending forgets"),
             ("remove NAME", "stop using a remote, which stays as it is"),
             ("rename-machine NAME", "give this machine another name"),
+            ("remove-machine NAME", "drop a machine that is gone for good, and keep its sessions"),
             ("key show", "print the public half of the key"),
             ("key export [FILE]", "write the whole key for the next machine"),
             ("key import FILE", "replace the key"),
@@ -1315,7 +1320,10 @@ _TABLE = (
         (DRY_RUN_PUSH, LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
         (REMOTE_NAME,),
         examples=(("ccgrep push home --dry-run", "see how much a push would write"),),
-        exit_status=((0, "success"), (1, "something of the remote was refused")),
+        exit_status=(
+            (0, "success"),
+            (1, "something of a remote was refused, or one of several failed"),
+        ),
     ),
     Command(
         "pull",
@@ -1328,7 +1336,10 @@ _TABLE = (
         examples=(
             ("ccgrep pull && ccgrep flaky login --machine desktop", "search another machine"),
         ),
-        exit_status=((0, "success"), (1, "something of the remote was refused")),
+        exit_status=(
+            (0, "success"),
+            (1, "something of a remote was refused, or one of several failed"),
+        ),
     ),
     Command(
         "sync",
@@ -1337,7 +1348,10 @@ _TABLE = (
         (LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
         (REMOTE_NAME,),
         examples=(("ccgrep sync", "exchange sessions with all remotes"),),
-        exit_status=((0, "success"), (1, "something of the remote was refused")),
+        exit_status=(
+            (0, "success"),
+            (1, "something of a remote was refused, or one of several failed"),
+        ),
     ),
     Command(
         "team",

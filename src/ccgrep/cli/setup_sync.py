@@ -16,7 +16,18 @@ from ccgrep.settings import home_dir
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 _NAME = "ccgrep-sync"
-_PASSED_ON = ("CCGREP_DIR", "CCGREP_CONFIG", "XDG_DATA_HOME", "AWS_PROFILE", "PATH")
+_PASSED_ON = (
+    "CCGREP_DIR",
+    "CCGREP_CONFIG",
+    "XDG_DATA_HOME",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "PATH",
+)
+_SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _OWN = "# ccgrep wrote this file. `ccgrep setup sync --remove` removes it.\n"
 
 
@@ -39,8 +50,11 @@ def setup_sync(
         return
     if not is_mac:
         yield from _call(["systemctl", "--user", "daemon-reload"], environment)
-    if not is_removal:
-        yield from _call(start, environment)
+    if is_removal:
+        return
+    yield from _call(start, environment)
+    if any(environment.get(name) for name in _SECRETS):
+        yield f"the timer does not get {' and '.join(_SECRETS)}: run `aws configure`"
 
 
 def _parse_every(text: str) -> int:

@@ -23,16 +23,18 @@ from ccgrep.remote.keys import (
 from ccgrep.remote.local import (
     LocalRemote,
     RemoteConfig,
+    State,
     check_name,
     find_remote,
     is_team_url,
     list_remotes,
     open_wrapped,
 )
-from ccgrep.remote.remote import Remote
+from ccgrep.remote.remote import Listing, Remote
 from ccgrep.store import fsio
 from ccgrep.store.lifecycle import create_store, open_store
 from ccgrep.store.machines import Machines, make_machine, read_machines, write_machines
+from ccgrep.text import one_line
 
 
 def serve(directory: str, requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -102,12 +104,13 @@ def add_remote(
     `key` is that of an existing remote; by default a new one is made.
     """
     check_name(name)
+    _check_machine_name(machine)
     store = create_store(config.store_dir)
     local = LocalRemote(store.directory, name)
     if os.path.exists(local.path("config")):
         raise UsageError(f"there is a remote '{name}' already: run `ccgrep remote remove {name}`")
     remote_config = RemoteConfig(url, endpoint, ssh_command, is_encrypted)
-    storage = open_wrapped(remote_config)
+    storage = open_wrapped(remote_config, config.remote_variables)
     if not is_encrypted:
         key = NO_KEY
     elif key is None:
@@ -149,7 +152,7 @@ def status(config: Config, name: str | None = None) -> RemoteStatus:
     """Return the machines of a remote, as of the last pull or now if they changed since."""
     local = find_remote(config.store_dir, name)
     machines = read_machines(config.store_dir)
-    remote, state = local.open(), local.read_state()
+    remote, state = local.open(config.remote_variables), local.read_state()
     listing = remote.list()
     tombstones = set(listing.tombstones)
     found = []
@@ -168,11 +171,22 @@ def status(config: Config, name: str | None = None) -> RemoteStatus:
         missing = len(tombstones - set(applied))
         found.append(MachineStatus(id, title, is_this, created, sessions, missing))
     if machines.own not in {one.id for one in found}:
-        own = machines.name("")
-        found.append(MachineStatus(machines.own, own, True, None, None, len(tombstones)))
+        found.append(_describe_own(local, machines, state, remote, listing))
     found.sort(key=lambda one: (not one.is_this, one.name, one.id))
     total = sum(file.size for file in listing.packs.values())
     return RemoteStatus(_describe(local), len(listing.packs), total, len(tombstones), found)
+
+
+def _describe_own(
+    local: LocalRemote, machines: Machines, state: State, remote: Remote, listing: Listing
+) -> MachineStatus:
+    """Describe this machine without its head, which is missing or cannot be read here."""
+    missing, pushed, sessions = set(listing.tombstones), None, None
+    if state.pushed is not None and remote.head_name(machines.own) in listing.heads:
+        missing -= {*state.pushed.applied}
+        pushed, sessions = state.pushed.created, len(local.read_shared())
+    name = machines.name("")
+    return MachineStatus(machines.own, name, True, pushed, sessions, len(missing))
 
 
 def remove_remote(config: Config, name: str) -> None:
@@ -182,6 +196,7 @@ def remove_remote(config: Config, name: str) -> None:
 
 def rename_machine(config: Config, name: str, is_new_id: bool = False) -> Machines:
     """Give this machine another name, and with `is_new_id` another id."""
+    _check_machine_name(name)
     open_store(config.store_dir)
     machines = read_machines(config.store_dir)
     if is_new_id or not machines.own:
@@ -189,6 +204,11 @@ def rename_machine(config: Config, name: str, is_new_id: bool = False) -> Machin
     machines = replace(machines, names={**machines.names, machines.own: name})
     write_machines(config.store_dir, machines)
     return machines
+
+
+def _check_machine_name(name: str) -> None:
+    if not name.strip() or not name.isprintable():
+        raise UsageError(f"invalid name '{one_line(name)}' for a machine: use letters and digits")
 
 
 def describe_key(config: Config, name: str | None) -> list[str]:
@@ -205,6 +225,10 @@ def _find_key(config: Config, name: str | None) -> Key:
     return key
 
 
+def describe_remote(config: Config, name: str | None) -> RemoteInfo:
+    return _describe(find_remote(config.store_dir, name))
+
+
 def export_key(
     config: Config, name: str | None, is_public: bool = False, passphrase: str | None = None
 ) -> str:
@@ -218,13 +242,14 @@ def read_exported_key(text: str, ask_passphrase: Callable[[], str]) -> Key:
     return parse_key(unlock_text(text, ask_passphrase()) if is_locked(text) else text)
 
 
-def import_key(config: Config, name: str | None, key: Key) -> None:
+def import_key(config: Config, name: str | None, key: Key) -> RemoteInfo:
     """Replace the key of a remote, after a check that it is the right one."""
     local = find_remote(config.store_dir, name)
     if not local.read_config().is_encrypted:
         raise UsageError(f"the remote '{local.name}' is not encrypted: it needs no key")
-    remote = Remote(open_wrapped(local.read_config()), key)
+    remote = Remote(open_wrapped(local.read_config(), config.remote_variables), key)
     remote.check()
     if key.id != local.read_key().id:
         raise RemoteError("this is the key of another remote")
     local.write_key(key)
+    return _describe(local)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from ccgrep.config import Config
-from ccgrep.errors import MissingObjectError, ModelError
+from ccgrep.errors import MissingObjectError, ModelError, RemoteError, UsageError
 from ccgrep.fulltext.sync import sync as sync_index
 from ccgrep.refresh.collect import collect_garbage
 from ccgrep.remote.check import RemoteCheck, check_remote
@@ -54,10 +54,15 @@ def sync(
     options: SyncOptions,
     on_progress: OnStep = ignore_steps,
 ) -> list[SyncReport]:
-    """Pull from a remote and push to it; without a name, all of them."""
+    """Pull from a remote and push to it; without a name, all of them.
+
+    If one of several cannot be reached, it is a problem of its report, and the others follow.
+    """
     locals_ = [find_remote(config.store_dir, name)] if name else list_remotes(config.store_dir)
     chosen = locals_ or [find_remote(config.store_dir, name)]
-    return [_sync(config, local, options, on_progress) for local in chosen if not local.is_team]
+    if len(chosen) == 1:
+        return [_sync(config, one, options, on_progress) for one in chosen if not one.is_team]
+    return [_try_sync(config, one, options, on_progress) for one in chosen if not one.is_team]
 
 
 def team_names(config: Config, name: str | None) -> list[str]:
@@ -66,18 +71,28 @@ def team_names(config: Config, name: str | None) -> list[str]:
     return [local.name for local in named if local.is_team]
 
 
+def _try_sync(
+    config: Config, local: LocalRemote, options: SyncOptions, on_progress: OnStep
+) -> SyncReport:
+    try:
+        return _sync(config, local, options, on_progress)
+    except RemoteError as error:
+        return SyncReport(local.name, problems=[f"{local.name}: {error}"])
+
+
 def _sync(
     config: Config, local: LocalRemote, options: SyncOptions, on_progress: OnStep
 ) -> SyncReport:
     report = SyncReport(local.name)
     store = create_store(config.store_dir)
     with local.lock(options.wait_s):
-        remote = local.connect(options.limit_rate)
+        remote = local.connect(config.remote_variables, options.limit_rate)
         listing = remote.list()
         local.check(remote, listing)
         if not options.is_dry_run:
             report.forgotten = _forget(config, local, remote, listing, store, report, options)
-        if options.is_pull:
+        # On a machine with the public half of the key, a sync is a push.
+        if options.is_pull and (remote.key.can_read or not options.is_push):
             _pull(config, local, remote, listing, store, report, options, on_progress)
         if options.is_push:
             report.pushed = _push(config, local, remote, listing, options, on_progress)
@@ -177,6 +192,35 @@ def _push(
     return push.report
 
 
+def remove_machine(config: Config, name: str | None, machine: str, wait_s: float = 10.0) -> None:
+    """Delete the head of a machine that is gone for good. This machine has its sessions then.
+
+    `machine` is a name or an id. If that machine pushes again, it is back.
+    """
+    local = find_remote(config.store_dir, name)
+    report = _sync(config, local, SyncOptions(wait_s=wait_s), ignore_steps)
+    with local.lock(wait_s):
+        remote, state = local.open(config.remote_variables), local.read_state()
+        listing, machines = remote.list(), read_machines(config.store_dir)
+        others = {seen.machine: head for head, seen in state.heads.items() if head in listing.heads}
+        found = machines.find(machine) & others.keys()
+        if not found:
+            names = ", ".join(sorted(map(machines.name, others)))
+            advice = f"use one of {names}" if names else "no other machine has pushed to it"
+            raise UsageError(f"no other machine of '{local.name}' is named '{machine}': {advice}")
+        if len(found) > 1:
+            ids = ", ".join(sorted(found))
+            raise UsageError(f"several machines are named '{machine}': use one of {ids}")
+        head = others[found.pop()]
+        seen = state.heads[head]
+        if seen.tag != listing.heads[head].tag:
+            raise RemoteError(f"'{machine}' has pushed meanwhile, so it is not gone")
+        if not seen.is_merged:
+            problems = "".join(f"{problem}\n" for problem in report.problems)
+            raise RemoteError(f"{problems}some sessions of '{machine}' could not be read")
+        remote.delete_head(head)
+
+
 def gc_remote(
     config: Config, name: str | None, grace_days: float, wait_s: float = 10.0
 ) -> tuple[SyncReport, CollectReport]:
@@ -185,14 +229,15 @@ def gc_remote(
     options = SyncOptions(is_full=True, wait_s=wait_s)
     report = _sync(config, local, options, lambda _what, _done, _all: None)
     with local.lock(wait_s):
-        remote = local.open()
+        remote = local.open(config.remote_variables)
         before = time.time() - grace_days * _DAY_S
         return report, delete_unlisted(remote, remote.list(), before)
 
 
 def fsck_remote(config: Config, name: str | None, reads_data: bool = False) -> RemoteCheck:
     """Check the heads and packs of a remote."""
-    return check_remote(find_remote(config.store_dir, name).open(), reads_data)
+    remote = find_remote(config.store_dir, name).open(config.remote_variables)
+    return check_remote(remote, reads_data)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ docs/remotes.md lists the files. `config`, `key` and `state` are durable; the ot
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -29,6 +29,10 @@ T = TypeVar("T")
 _ID_BYTES = 32
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 _RESERVED = ("machines",)
+_REPAIRS = {
+    "config": "`ccgrep remote add {} URL`, which keeps the key",
+    "state": "`ccgrep remote rename-machine NAME --new-id`",
+}
 _TEAM_SCHEMES = ("postgres://", "postgresql://")
 
 wrap_storage: Callable[[Storage], Storage] | None = None
@@ -182,18 +186,21 @@ class LocalRemote:
             text = file.read()
         return parse_key(text) if text else NO_KEY
 
-    def open(self, limit_rate: int | None = None) -> Remote:
+    def open(self, variables: Mapping[str, str] | None = None) -> Remote:
         """Open the remote, and check that it is one of this key."""
-        remote = self.connect(limit_rate)
+        remote = self.connect(variables)
         remote.check()
         return remote
 
-    def connect(self, limit_rate: int | None = None) -> Remote:
+    def connect(
+        self, variables: Mapping[str, str] | None = None, limit_rate: int | None = None
+    ) -> Remote:
         """Open the remote without a request.
 
-        `limit_rate` is the number of bytes to transfer per second, on average.
+        `variables` of the environment tell where credentials are. `limit_rate` is the number of
+        bytes to transfer per second, on average.
         """
-        storage = open_wrapped(self.read_config())
+        storage = open_wrapped(self.read_config(), variables)
         if limit_rate is not None:
             storage = ThrottledStorage(storage, limit_rate)
         return Remote(storage, self.read_key())
@@ -271,8 +278,7 @@ class LocalRemote:
             return msgspec.json.decode(data, type=kind)
         except msgspec.MsgspecError as error:
             raise RemoteError(
-                f"{path} is damaged: run `ccgrep remote remove {self.name}`, then `ccgrep remote "
-                "add` and `ccgrep remote rename-machine NAME --new-id`"
+                f"{path} is damaged: delete it, then run {_REPAIRS[name].format(self.name)}"
             ) from error
 
     def _write(self, name: str, data: bytes, is_hint: bool = False) -> None:
@@ -284,10 +290,10 @@ def is_team_url(url: str) -> bool:
     return url.startswith(_TEAM_SCHEMES)
 
 
-def open_wrapped(config: RemoteConfig) -> Storage:
+def open_wrapped(config: RemoteConfig, variables: Mapping[str, str] | None = None) -> Storage:
     if is_team_url(config.url):
         raise UsageError("a team's server has neither packs nor keys: see `ccgrep team --help`")
-    storage = open_storage(config.url, config.endpoint, config.ssh_command)
+    storage = open_storage(config.url, config.endpoint, config.ssh_command, variables)
     return wrap_storage(storage) if wrap_storage is not None else storage
 
 

@@ -15,7 +15,7 @@ from ccgrep.remote.head import SharedSession
 from ccgrep.remote.incoming import Incoming
 from ccgrep.store.commit import Commit
 from ccgrep.store.gc import is_forgotten
-from ccgrep.store.manifest import Manifest, Provenance, Row, SourceFile
+from ccgrep.store.manifest import Manifest, Provenance, Row, SourceFile, forgotten_key
 from ccgrep.store.objects import decode
 
 Origin = tuple[str, str]
@@ -47,18 +47,21 @@ class SessionMerge:
             row = self._commit.row(id) if id is not None else None
             if row is None or row.provenance is None:
                 unknown.append(session)
-            elif row.provenance.changed < session.changed:
+            elif row.provenance.changed < session.changed or _may_add_bytes(row, session):
                 known.append(session)
         return [*known, *unknown]
 
     def merge(self, shared: SharedSession) -> None:
         """Add a session, or the newer version of one, unless the store has all of it."""
+        if forgotten_key(shared.id.partition("~")[0]) in self._forgotten:
+            return  # Its objects may be purged already, so that its manifest cannot be read.
         manifest = decode(self._read(shared.manifest), Manifest)
         if is_forgotten(manifest.session, manifest, self._forgotten):
             return
         known = self._origins.get((shared.machine, shared.id))
         if known is not None:
-            self._put(known, shared, manifest)
+            if self._is_newer(shared, manifest, self._commit.row(known)):
+                self._put(known, shared, manifest)
             return
         base_id = manifest.session.id.partition("~")[0]
         rows = [
@@ -73,6 +76,15 @@ class SessionMerge:
             return
         taken = self._namesakes.get(base_id, set())
         self._put(find_free_id(manifest.session.id, base_id, taken), shared, manifest)
+
+    def _is_newer(self, shared: SharedSession, manifest: Manifest, row: Row | None) -> bool:
+        """Return whether a version replaces the one here that came from the same machine.
+
+        A machine that keeps only turns shares the sessions of others without their bytes.
+        """
+        if row is None or row.provenance is None or row.provenance.changed < shared.changed:
+            return True
+        return bool(manifest.stored) and not row.versions
 
     def _has_all(self, row: Row, manifest: Manifest) -> bool:
         """Return whether a session here has every turn of the other, in the same order."""
@@ -102,9 +114,11 @@ class SessionMerge:
             if needed != shared.manifest:
                 self._incoming.add_to(self._commit, needed)
         manifest = replace(manifest, session=replace(manifest.session, id=id))
+        before = old or self._commit.row(id)
+        if before is not None and before.provenance is not None:
+            manifest = self._keep_bytes(before, manifest)
         files: tuple[SourceFile, ...] = ()
         versions = manifest.stored
-        before = old or self._commit.row(id)
         is_gone = True
         if before is not None:
             is_longer = old is not None or before.session.turns != manifest.session.turns
@@ -126,6 +140,16 @@ class SessionMerge:
         self._register(row)
         self.merged += 1
 
+    def _keep_bytes(self, before: Row, manifest: Manifest) -> Manifest:
+        """Return the manifest with the bytes here, if its machine has dropped only those.
+
+        Bytes of fewer turns are dropped: `restore` would write them instead of all turns.
+        """
+        if manifest.stored or self._commit.manifest(before).entries != manifest.entries:
+            return manifest
+        side_files = manifest.side_files or before.side_files
+        return replace(manifest, stored=before.versions, side_files=side_files)
+
     def _register(self, row: Row) -> None:
         self._namesakes.setdefault(row.base_id, set()).add(row.session.id)
         if row.provenance is not None:
@@ -139,6 +163,12 @@ class SessionMerge:
 
     def _read(self, id: ObjectId) -> bytes:
         return self._incoming.read(self._commit, id)
+
+
+def _may_add_bytes(row: Row, session: SharedSession) -> bool:
+    """Return whether a session may have bytes that the same version of it here lacks."""
+    is_same = row.provenance is not None and row.provenance.changed == session.changed
+    return is_same and not row.versions and row.manifest != session.manifest
 
 
 def _turns(entries: Iterable[Entry]) -> list[ObjectId]:

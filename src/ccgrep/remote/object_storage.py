@@ -1,9 +1,13 @@
 """Buckets: S3, Google Cloud Storage and Azure through obstore.
 
-Credentials come from where the cloud's own tools find them, such as AWS_ACCESS_KEY_ID.
+obstore takes credentials from the environment, such as AWS_ACCESS_KEY_ID. It does not know the
+files of the AWS command line, so ccgrep reads them.
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
+from configparser import ConfigParser
+from configparser import Error as ConfigError
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -17,6 +21,7 @@ from obstore.exceptions import (
 )
 from obstore.store import from_url
 
+from ccgrep.errors import RemoteError
 from ccgrep.remote.storage import (
     ChangedFileError,
     ListedFile,
@@ -25,6 +30,10 @@ from ccgrep.remote.storage import (
 )
 
 _NO_ETAG = "no etag "
+_METADATA = "169.254.169.254"
+"""The address that tells credentials to a machine of the cloud itself. obstore tries it last."""
+
+_PROFILE_KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token", "region")
 _RETRY = {"max_retries": 3, "retry_timeout": timedelta(minutes=5)}
 _TIMEOUTS = {"connect_timeout": timedelta(seconds=30), "timeout": timedelta(minutes=15)}
 """A pack has 32 MB. The default of 30 seconds is too short for it on most home connections."""
@@ -37,10 +46,14 @@ class _UnsupportedError(StorageError):
 class ObjectStorage:
     """A bucket, or the files below a prefix of it."""
 
-    def __init__(self, url: str, endpoint: str = "") -> None:
+    def __init__(self, url: str, endpoint: str, variables: Mapping[str, str]) -> None:
         self._url = url
         options: dict[str, Any] = {"client_options": dict(_TIMEOUTS)}
+        if url.startswith("s3://") and not variables.get("AWS_ACCESS_KEY_ID"):
+            options |= _read_profile(variables)
         if endpoint:
+            if not _is_http(endpoint):
+                raise RemoteError(f"'{endpoint}' is not an endpoint: use https://HOST")
             options["endpoint"] = endpoint
             options["virtual_hosted_style_request"] = False
             options["client_options"]["allow_http"] = endpoint.startswith("http://")
@@ -96,10 +109,41 @@ class ObjectStorage:
             if verb != "delete":
                 raise MissingFileError(f"{path} is not in {self._url}") from None
         except (BaseError, OSError, ValueError) as error:
-            reason = " ".join(str(error).split())[:300]
+            reason = " ".join(str(error).partition("Debug source")[0].split())[:300]
+            if _METADATA in reason:
+                raise StorageError(
+                    f"cannot {verb} {self._url}, there are no credentials: set AWS_ACCESS_KEY_ID "
+                    "and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
+                ) from error
             name = f"{self._url}/{path}" if path else self._url
             if "501 Not Implemented" in reason:
                 raise _UnsupportedError(f"{name} does not support this") from error
             raise StorageError(
                 f"cannot {verb} {name} ({reason}): check the address and the credentials"
             ) from error
+
+
+def _read_profile(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return credentials and region of the profile AWS_PROFILE in the files of the AWS tools."""
+    profile = variables.get("AWS_PROFILE") or "default"
+    folder = os.path.join(variables.get("HOME", ""), ".aws")
+    config = variables.get("AWS_CONFIG_FILE") or os.path.join(folder, "config")
+    shared = variables.get("AWS_SHARED_CREDENTIALS_FILE") or os.path.join(folder, "credentials")
+    found: dict[str, str] = {}
+    for path, prefix in ((config, "profile "), (shared, "")):
+        parser = ConfigParser(interpolation=None)
+        try:
+            parser.read(path, encoding="utf-8")
+        except (ConfigError, UnicodeDecodeError) as error:
+            raise RemoteError(f"{path} is damaged: {' '.join(str(error).split())}") from error
+        section = profile if profile == "default" else f"{prefix}{profile}"
+        if parser.has_section(section):
+            found |= {name: value for name, value in parser[section].items() if value}
+    if variables.get("AWS_REGION"):
+        found.pop("region", None)
+    return {name: found[name] for name in _PROFILE_KEYS if name in found}
+
+
+def _is_http(url: str) -> bool:
+    scheme, _, rest = url.partition("://")
+    return scheme in ("http", "https") and rest.split() == [rest] and rest[0].isalnum()

@@ -108,8 +108,9 @@ class Pull:
                 for session in one.head.sessions:
                     holders.setdefault(session, []).append(one)
             # The last change of each session; what was changed before is history.
-            newest = {(s.machine, s.id): s for s in sorted(holders, key=lambda s: s.changed)}
-            for session in merge.find_new(newest.values()):
+            last = {(s.machine, s.id): s.changed for s in sorted(holders, key=lambda s: s.changed)}
+            newest = (s for s in holders if s.changed == last[s.machine, s.id])
+            for session in merge.find_new(newest):
                 try:
                     merge.merge(session)
                 except MissingObjectError:

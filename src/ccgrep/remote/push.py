@@ -39,7 +39,7 @@ Progress = Callable[[int, int], None]
 
 
 class PushReport(Struct):
-    """What a push wrote, or would write."""
+    """What a push wrote, or would write. `sessions` counts those that the remote lacked."""
 
     sessions: int = 0
     objects: int = 0
@@ -132,7 +132,6 @@ class Push:
         rows = list(self._store.rows(snapshot))
         shared = share(self._store, rows, before, self._machines.own, self._now_ms)
         changed = [id for id, row in shared.rows.items() if row != before.get(id)]
-        self.report.sessions = len(changed)
         known = self._local.read_pack_ids()
         known = {name: ids for name, ids in known.items() if name in listing.packs}
         last = set(state.pushed.packs) if state.pushed is not None else set()
@@ -143,7 +142,9 @@ class Push:
         if purge is not None:
             purge = drop_clean(purge, known, self._store, extra)
         plan = plan_push(self._store, shared, changed, known, last, listing, purge, extra, is_full)
-        self.report.objects = len(plan.todo)
+        todo = set(plan.todo)
+        self.report.sessions = sum(shared.rows[id].session.manifest in todo for id in changed)
+        self.report.objects = len(todo)
         self.report.is_changed = True
         if is_dry_run:
             return listing, True

@@ -53,7 +53,13 @@ class Remote:
 
     def check(self) -> None:
         """Raise RemoteError unless this is a remote of this key and of a known format."""
-        text = self.storage.get("FORMAT").decode("utf-8", "replace")
+        try:
+            text = self.storage.get("FORMAT").decode("utf-8", "replace")
+        except MissingFileError:
+            raise MissingFileError(
+                "there is no remote at the address: check that it is right, and that its disk is "
+                "mounted"
+            ) from None
         if text == self._format():
             if self.key.is_encrypted:
                 self._check_key()
@@ -81,9 +87,8 @@ class Remote:
             data = self.storage.get(path)
         except MissingFileError:
             raise RemoteError(
-                f"this key ({self.key.id}) is not the key of the remote ({self._known_keys()}): "
-                "run `ccgrep remote key export FILE` on a machine that has it, and add the remote "
-                "with --key FILE"
+                f"the remote has another key ({self._known_keys()}): run `ccgrep remote key export "
+                "FILE` on a machine that uses it, and add the remote here with --key FILE"
             ) from None
         if self.key.can_read and self.key.open_signed(path, data) != _KEY_CHECK:
             raise UntrustedError(f"{path} is damaged")
@@ -187,6 +192,9 @@ class Remote:
             self.storage.put(path, data)
         else:
             self.storage.replace(path, data, seen.tag if seen is not None else "")
+
+    def delete_head(self, name: str) -> None:
+        self.storage.delete(self._path("heads", name))
 
     def read_head(self, name: str) -> Head:
         """Return a head. Raise UntrustedError if it is not that of the machine of its name."""

@@ -7,6 +7,7 @@ a file exists completely or not at all. `replace` may be, where a storage can do
 import os
 import stat
 import time
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from ccgrep.errors import CcgrepError, RemoteError
@@ -160,8 +161,16 @@ def _raise(error: OSError) -> None:
         ) from error
 
 
-def open_storage(url: str, endpoint: str = "", ssh_command: str = "") -> Storage:
-    """Return the storage at a URL: a folder, a bucket, or a directory of another host."""
+def open_storage(
+    url: str,
+    endpoint: str = "",
+    ssh_command: str = "",
+    variables: Mapping[str, str] | None = None,
+) -> Storage:
+    """Return the storage at a URL: a folder, a bucket, or a directory of another host.
+
+    `variables` are those of the environment that tell where credentials are.
+    """
     scheme, separator, rest = url.partition("://")
     if not separator or not rest:
         raise RemoteError(
@@ -176,7 +185,7 @@ def open_storage(url: str, endpoint: str = "", ssh_command: str = "") -> Storage
             from ccgrep.remote.object_storage import ObjectStorage  # noqa: PLC0415 - an extra
         except ImportError:
             raise missing_extra() from None
-        return ObjectStorage(url, endpoint)
+        return ObjectStorage(url, endpoint, variables or {})
     if scheme == "ssh":
         from ccgrep.remote.ssh_storage import SshStorage  # noqa: PLC0415 - imports subprocess
 

@@ -12,6 +12,7 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.output.remote_text import remote_fields, remote_lines, status_fields, status_lines
 from ccgrep.text import one_line
 
+_BUCKETS = ("s3://", "gs://", "az://")
 _VERSIONED = (
     "if the bucket keeps versions or locks objects, `ccgrep forget` cannot delete them: "
     "turn that off, or expire old versions"
@@ -27,6 +28,7 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         ("status", 1): _status,
         ("remove", 1): _remove,
         ("rename-machine", 1): _rename,
+        ("remove-machine", 1): _remove_machine,
         ("serve", 1): _serve,
     }
     if word == "key":
@@ -52,7 +54,8 @@ def _add(arguments: SimpleNamespace, context: Context, words: list[str]) -> None
     if arguments.key:
         key = ops.read_exported_key(_read_text(arguments.key), lambda: _ask_passphrase(context))
     if "://" not in url:
-        url = f"file://{os.path.abspath(url)}"
+        url = _folder_url(url)
+    _refuse_useless(arguments, url)
     machine = arguments.machine_name or os.uname().nodename.partition(".")[0] or "machine"
     is_encrypted = not arguments.no_encryption
     added = ops.add_remote(
@@ -67,17 +70,37 @@ def _add(arguments: SimpleNamespace, context: Context, words: list[str]) -> None
     )
     if not is_encrypted:
         context.warn("this remote is not encrypted: whoever reads the storage reads all sessions")
-    if not url.startswith(("file://", "ssh://")):
+    if url.startswith(_BUCKETS):
         context.warn(_VERSIONED)
     if arguments.json:
         context.write(encode_document(remote_fields([added.info])))
         return
     verb = "made" if added.is_new else "joined"
-    context.write(f"{verb} the remote {one_line(name)}: this machine is '{added.machine}'")
-    if added.is_new and is_encrypted:
-        context.write("keep the key safe: `ccgrep remote key export FILE` copies it")
+    context.write(f"{verb} the remote {name}: this machine is '{one_line(added.machine)}'")
     command = "push" if added.info.is_push_only else "sync"
-    context.write(f"run `ccgrep {command} {one_line(name)}`")
+    context.write(f"now run `ccgrep {command} {name}`, or `ccgrep setup sync` to do it regularly")
+    if added.is_new and is_encrypted:
+        context.write(
+            "for other machines, and to keep it safe, copy the key: "
+            f"`ccgrep remote key export FILE --remote {name}`"
+        )
+
+
+def _folder_url(path: str) -> str:
+    """Return the address of a folder. What looks like another host is refused, as in `host:dir`."""
+    if not path or ":" in path.partition("/")[0]:
+        raise UsageError(
+            f"'{one_line(path)}' is not an address: use file:///DIR, s3://BUCKET/PREFIX or "
+            "ssh://HOST/DIR"
+        )
+    return f"file://{os.path.abspath(path)}"
+
+
+def _refuse_useless(arguments: SimpleNamespace, url: str) -> None:
+    if arguments.endpoint and not url.startswith(_BUCKETS):
+        raise UsageError("--endpoint is for buckets: use an s3:// address")
+    if arguments.ssh_command and not url.startswith("ssh://"):
+        raise UsageError("--ssh-command is for other hosts: use an ssh:// address")
 
 
 def _add_team(arguments: SimpleNamespace, context: Context, name: str, url: str) -> None:
@@ -103,8 +126,10 @@ def _list(arguments: SimpleNamespace, context: Context, _: list[str]) -> None:
     remotes = ops.list_all(context.config())
     if arguments.json:
         context.write(encode_document(remote_fields(remotes)))
-    else:
+    elif remotes:
         context.write_lines(remote_lines(remotes))
+    else:
+        context.warn("there is no remote yet: run `ccgrep remote add NAME URL`")
 
 
 def _status(arguments: SimpleNamespace, context: Context, words: list[str]) -> None:
@@ -117,12 +142,19 @@ def _status(arguments: SimpleNamespace, context: Context, words: list[str]) -> N
 
 def _remove(_: SimpleNamespace, context: Context, words: list[str]) -> None:
     ops.remove_remote(context.config(), words[0])
-    context.write(f"removed {one_line(words[0])} here: the storage itself is unchanged")
+    context.write(f"removed {words[0]} and its key here: the storage itself is unchanged")
 
 
 def _rename(arguments: SimpleNamespace, context: Context, words: list[str]) -> None:
     machines = ops.rename_machine(context.config(), words[0], arguments.new_id)
     context.write(f"this machine is '{one_line(machines.name(''))}' (id {machines.own})")
+
+
+def _remove_machine(arguments: SimpleNamespace, context: Context, words: list[str]) -> None:
+    from ccgrep.ops.sync import remove_machine  # noqa: PLC0415 - it syncs, the others do not
+
+    remove_machine(context.config(), arguments.remote, words[0])
+    context.write(f"removed '{one_line(words[0])}': its sessions stay")
 
 
 def _serve(_: SimpleNamespace, __: Context, words: list[str]) -> None:
@@ -138,12 +170,21 @@ def _run_key(arguments: SimpleNamespace, context: Context, words: list[str]) -> 
         text = ops.export_key(config, arguments.remote, arguments.public, passphrase)
         if len(words) == 2:
             write_file(words[1], text)
+            info = ops.describe_remote(config, arguments.remote)
+            is_public = arguments.public or info.is_push_only
+            half = ", the public half: it can push and not read" if is_public else ""
+            context.write(f"wrote {one_line(words[1])}{half}")
+            context.write(
+                "on the next machine, run "
+                f"`ccgrep remote add {info.name} {one_line(info.url)} --key FILE`"
+            )
         else:
             context.write(text.rstrip())
     elif words[:1] == ["import"] and len(words) == 2:
         text = _read_text(words[1])
         key = ops.read_exported_key(text, lambda: _ask_passphrase(context))
-        ops.import_key(config, arguments.remote, key)
+        name = ops.import_key(config, arguments.remote, key).name
+        context.write(f"imported the key: run `ccgrep {'sync' if key.can_read else 'push'} {name}`")
     else:
         raise UsageError(
             f"invalid arguments 'key {one_line(' '.join(words))}': use `key show`, "
