@@ -83,6 +83,9 @@ def test_prices_of_some_models_are_those_of_the_list() -> None:
     assert dollars(prices["gpt-6.1-sol"].long) == [4, 15, 0.2, 5, 5]
     assert dollars(prices["gpt-5.6-luna"]) == [0.2, 1.2, 0.02, 0.25, 0.25]
     assert dollars(prices["gpt-5.4"].long) == [5, 22.5, 0.5, 5, 5]
+    assert dollars(prices["gemini-2.5-pro"]) == [1.25, 10, 0.125, 1.25, 1.25]
+    assert dollars(prices["gemini-2.5-pro"].long) == [2.5, 15, 0.25, 2.5, 2.5]
+    assert dollars(prices["claude-opus-4-6-fast"]) == [30, 150, 3, 37.5, 60]
     assert dollars(prices["gpt-5-codex"]) == [1.25, 10, 0.125, 1.25, 1.25]
 
 
@@ -154,6 +157,40 @@ def test_unknown_models_are_listed_and_not_guessed(home: Home) -> None:
     assert "No price   claude-opus-99: 138 tokens are not in the cost" in on_terminal(
         home, "stats", "cost", NO_COLOR="1"
     )
+
+
+def test_days_and_projects_without_any_price_do_not_look_free(home: Home) -> None:
+    file = home.claude(cwd="/src/a", slug="-a")
+    spend(file, "a", "claude-opus-99", usage(123, 4, 5, 6))
+    file.now_ms += 86_400_000
+    spend(file, "b", "my-free-model", usage(1))
+    file.now_ms += 86_400_000
+    spend(file, "c", "claude-haiku-4-5", usage(MILLION))
+    spend(file, "d", "claude-opus-99", usage(7))
+    file.write()
+    home.index()
+    path = home.directory / ".config" / "ccgrep" / "prices.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("[my-free-model]\ninput = 0\noutput = 0\n")
+    days = [row["usd"] for row in home.json("stats", "cost", "--by", "day")["days"]]
+    assert days == [None, 0.0, 1.0]
+    assert [row["usd"] for row in home.json("stats", "tokens")["weeks"]] == [1.0]
+    assert usd(home, "--until", "2026-09-22")["project", "/src/a"] == "-"
+    shown = on_terminal(home, "stats", "cost", "--by", "day", NO_COLOR="1")
+    assert "no price  138 tokens" in shown
+
+
+def test_fast_mode_has_its_own_price(home: Home) -> None:
+    file = home.claude()
+    spend(file, "a", "claude-opus-4-8", {**usage(MILLION), "speed": "standard"})
+    spend(file, "b", "claude-opus-4-8", {**usage(MILLION, read=MILLION), "speed": "fast"})
+    file.write()
+    home.index()
+    assert usd(home, "--by", "model") == {
+        ("total", "-"): "16.00",
+        ("model", "claude-opus-4-8-fast"): "11.00",
+        ("model", "claude-opus-4-8"): "5.00",
+    }
 
 
 def test_client_totals_fill_sessions_without_tokens_and_show_differences(home: Home) -> None:
@@ -259,7 +296,10 @@ def test_prices_are_whole_and_dates_in_names_are_ignored() -> None:
         assert price.input < price.output
     assert find_price(prices, "claude-sonnet-4-20250514") == prices["claude-sonnet-4"]
     assert find_price(prices, "claude-3-5-sonnet-latest") == prices["claude-3-5-sonnet"]
-    assert find_price(prices, "gpt-5.4-2026-03-05") is None
+    assert find_price(prices, "claude-opus-4-6-20260205-fast") == prices["claude-opus-4-6-fast"]
+    assert find_price(prices, "gpt-5.4-2026-03-05") == prices["gpt-5.4"]
+    assert find_price(prices, "gpt-4o-2024-05-13") != prices["gpt-4o"]
+    assert find_price(prices, "gpt-5.4-2026") is None
     assert find_price(prices, "") is None
 
 

@@ -148,6 +148,8 @@ def parse_usage(record: Record, message_id: str, model: str) -> Usage | None:
             return None
     created = usage.get("cache_creation")
     created = created if isinstance(created, dict) else {}
+    if usage.get("speed") == "fast":
+        model = f"{model}-fast"  # has a price of its own
     return Usage(
         key=usage_key(message_id, as_string(record.requestId)),
         model=model,

@@ -94,6 +94,15 @@ class Costs:
             rows = rows_of(self._chosen[turn])
             yield turns, turn[rows], self._price(rate[rows], [c[rows] for c in counts])
 
+    @cached_property
+    def has_price(self) -> Array:
+        """1 for each turn that has tokens of a model with a price, else 0."""
+        turns = np.zeros(self._tally.turns, dtype=np.int64)
+        names = ("turn", "rate", *TOKENS)
+        for _, (turn, rate, *counts) in self._tally.by_shard("usage", *names):
+            turns[turn[self._chosen[turn] & self.is_priced[rate] & np.any(counts, axis=0)]] = 1
+        return turns
+
     def unpriced_uses(self) -> Iterator[tuple[int, int]]:
         """Yield the turn and the rate of each use of a model that has no price."""
         names = ("turn", "rate", *TOKENS)

@@ -14,13 +14,14 @@ from ccgrep.lazy_re import compile_pattern
 from ccgrep.text import one_line
 
 DATE = "2026-10-27"
-"""When the table was compared with the price lists of Anthropic and OpenAI."""
+"""When the table was compared with the price lists of Anthropic, OpenAI and Google."""
 TRILLION = 10**12
 CONTEXT_BOUNDS = (100_000, 128_000, 200_000, 256_000, 272_000, 500_000)
 """The input tokens of a message above which a price list may have another price."""
 _PER_DOLLAR = 10**6
 _MAX_PRICE = 10**6  # dollars per million tokens
-_DATED = r"-20\d{6}$"
+_CLAUDE_DATE = r"-20\d{6}(?=(-fast)?$)"
+_OPENAI_DATE = r"-20\d\d-\d\d-\d\d$"
 _LONG_CONTEXT = "[1m]"
 _NAMES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
@@ -105,14 +106,39 @@ _OPENAI: dict[str, tuple[str, ...]] = {
     "gpt-4.1": ("2", "8", "0.50"),
     "gpt-4o-mini": ("0.15", "0.60", "0.075"),
     "gpt-4o": ("2.50", "10", "1.25"),
+    "gpt-4o-2024-05-13": ("5", "15", "5"),  # the only date with prices of its own
     "codex-mini-latest": ("1.50", "6", "0.375"),
     "o4-mini": ("1.10", "4.40", "0.275"),
     "o3-mini": ("1.10", "4.40", "0.55"),
     "o3": ("2", "8", "0.50"),
     "o1": ("15", "60", "7.50"),
 }
+_GOOGLE: dict[str, tuple[str, ...]] = {
+    "gemini-3.8-flash": ("0.75", "3.75", "0.075"),
+    "gemini-3.7-flash": ("0.75", "3.75", "0.075"),
+    "gemini-3.6-flash": ("0.75", "3.75", "0.075"),
+    "gemini-3.5-flash": ("1.50", "9", "0.15"),
+    "gemini-3.5-flash-lite": ("0.30", "2.50", "0.03"),
+    "gemini-3.1-pro-preview": ("2", "12", "0.20", "200000", "4", "18", "0.40"),
+    "gemini-3.1-flash-lite": ("0.25", "1.50", "0.025"),
+    "gemini-3.1-flash-lite-preview": ("0.25", "1.50", "0.025"),
+    "gemini-3-pro-preview": ("2", "12", "0.20", "200000", "4", "18", "0.40"),
+    "gemini-3-flash-preview": ("0.50", "3", "0.05"),
+    "gemini-2.5-pro": ("1.25", "10", "0.125", "200000", "2.50", "15", "0.25"),
+    "gemini-2.5-flash": ("0.30", "2.50", "0.03"),
+    "gemini-2.5-flash-lite": ("0.10", "0.40", "0.01"),
+}
+_FAST_MODES = {
+    "claude-opus-5-5": 2,
+    "claude-opus-5": 2,
+    "claude-opus-4-8": 2,
+    "claude-opus-4-7": 6,
+    "claude-opus-4-6": 6,
+}
+"""How many times the normal price the fast mode of a model costs, caches included."""
 _CHARGED_FOR_WRITES = ("gpt-5.6", "gpt-6")
 """How the names of OpenAI's models begin whose cache writes cost 1.25 times the input, not 1."""
+_FAST = "-fast"  # as the readers name a message in fast mode
 
 
 def _per_token(dollars: str | int | Decimal) -> int:
@@ -132,20 +158,24 @@ def _anthropic(input: str, output: str, read: str, *long: str) -> Price:
     return price._replace(above=int(long[0]), long=_anthropic(*long[1:]))
 
 
-def _openai(model: str, input: str, output: str, read: str, *long: str) -> Price:
+def _others(model: str, input: str, output: str, read: str, *long: str) -> Price:
+    """Return a price of OpenAI or Google, who charge what they write to a cache as input."""
     token = _per_token(input)
     written = token * 5 // 4 if model.startswith(_CHARGED_FOR_WRITES) else token
     price = Price(token, _per_token(output), _per_token(read), written, written)
     if not long:
         return price
-    return price._replace(above=int(long[0]), long=_openai(model, *long[1:]))
+    return price._replace(above=int(long[0]), long=_others(model, *long[1:]))
 
 
 def list_prices() -> dict[str, Price]:
     """Return the public list prices by model."""
     prices = {model: _anthropic(*fields) for model, fields in _ANTHROPIC.items()}
-    for model, fields in _OPENAI.items():
-        prices[model] = _openai(model, *fields)
+    for model, times in _FAST_MODES.items():
+        normal = prices[model]
+        prices[f"{model}{_FAST}"] = _make_price(amount * times for amount in normal[:5])
+    for model, fields in (_OPENAI | _GOOGLE).items():
+        prices[model] = _others(model, *fields)
     haiku = map(_per_token, ("0.25", "1.25", "0.03", "0.30", "0.50"))  # rounded multiples
     return prices | {"claude-3-haiku": _make_price(haiku)}
 
@@ -157,10 +187,12 @@ def _make_price(amounts: Iterable[int]) -> Price:
 
 def find_price(prices: Prices, model: str) -> Price | None:
     """Return the price of a model, which may have a date or the mark of a long context."""
-    name = model.removesuffix(_LONG_CONTEXT)
-    if name not in prices and name.startswith("claude-"):
-        name = compile_pattern(_DATED).sub("", name).removesuffix("-latest")
-    return prices.get(name)
+    name = model.replace(_LONG_CONTEXT, "")
+    if name in prices:
+        return prices[name]
+    if name.startswith("claude-"):
+        name = compile_pattern(_CLAUDE_DATE).sub("", name).removesuffix("-latest")
+    return prices.get(compile_pattern(_OPENAI_DATE).sub("", name))
 
 
 def read_prices(path: str) -> dict[str, Price]:

@@ -85,7 +85,7 @@ class Overview(NamedTuple):
 class Spent(NamedTuple):
     """The tokens of a group and what they cost, in trillionths of a dollar.
 
-    `is_priced` is false for a model that has tokens but no price.
+    `is_priced` is false if there are tokens, but none of a model that has a price.
     """
 
     name: str
@@ -222,21 +222,29 @@ class Report:
         groups = self._group_by(dimension)
         columns = groups.columns[-len(Tokens._fields) :]
         totals = [groups.sum(column) for column in columns]
-        cost = self._costs.by_turn
-        if dimension in ("project", "source"):
-            session = self._tally["turn.session"]
-            cost = sum_whole(session, cost, self._tally.sessions)
-        elif dimension in ("week", "month"):
-            cost = sum_whole(self._days.codes, cost, self._days.size)
-        costs = sum_whole(groups.codes, cost, groups.size)
+        costs = self._sum_by(dimension, groups, self._costs.by_turn)
+        is_unpriced = (costs == 0) & np.any(totals[:-1], axis=0)
+        if is_unpriced.any() and not self._costs.is_priced.all():
+            is_unpriced &= self._sum_by(dimension, groups, self._costs.has_price) == 0
+        else:
+            is_unpriced[:] = False
         used = np.flatnonzero((totals[-1] != 0) | (costs != 0))
         columns = [column[used].astype(np.int64).tolist() for column in (costs, *totals)]
         projects = self._projects_of(used) if dimension == "session" else [""] * len(used)
         rows = zip(used.tolist(), projects, *columns, strict=True)
         return [
-            Spent(groups.name(i), Tokens(*counts), cost, project)
+            Spent(groups.name(i), Tokens(*counts), cost, project, not is_unpriced[i])
             for i, project, cost, *counts in rows
         ]
+
+    def _sum_by(self, dimension: Dimension, groups: Grouping, by_turn: Array) -> Array:
+        """Sum a column of whole numbers per turn by the groups of a dimension, exactly."""
+        if dimension in ("project", "source"):
+            session = self._tally["turn.session"]
+            by_turn = sum_whole(session, by_turn, self._tally.sessions)
+        elif dimension in ("week", "month"):
+            by_turn = sum_whole(self._days.codes, by_turn, self._days.size)
+        return sum_whole(groups.codes, by_turn, groups.size)
 
     def _projects_of(self, sessions: Array) -> list[str]:
         words = self._tally.words("project")
