@@ -235,10 +235,7 @@ READ_FROM = Option(
 )
 OWNER = Option(("--owner",), "limit to sessions that this person pushed. For -R.", "NAME…")
 REMOTE_NAME = Argument("REMOTE", "a remote; all of them if omitted", "?", completion="remote")
-SYNC_STATUS = (
-    (0, "success"),
-    (1, "something of a remote was refused, or one of several remotes failed"),
-)
+SYNC_STATUS = ((0, "success"), (1, "a remote failed, or had refused data"))
 LIMIT_RATE = Option(
     ("--limit-rate",), "transfer at most RATE bytes per second, such as 500k or 2M", "RATE"
 )
@@ -1304,7 +1301,7 @@ _TABLE = (
             ("status [NAME]", "print machines, their last push, and pending forgets"),
             ("remove NAME", "stop using a remote, which stays as it is"),
             ("rename-machine NAME", "give this machine another name"),
-            ("remove-machine NAME", "drop a machine that is gone for good, and keep its sessions"),
+            ("remove-machine NAME", "drop a machine that is gone; its sessions stay"),
             ("key show", "print the public half of the key"),
             ("key export [FILE]", "write the whole key for the next machine"),
             ("key import FILE", "replace the key"),
@@ -1320,10 +1317,7 @@ _TABLE = (
         (DRY_RUN_PUSH, LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
         (REMOTE_NAME,),
         examples=(("ccgrep push home --dry-run", "see how much a push would write"),),
-        exit_status=(
-            (0, "success"),
-            (1, "something of a remote was refused, or one of several failed"),
-        ),
+        exit_status=SYNC_STATUS,
     ),
     Command(
         "pull",
@@ -1336,10 +1330,7 @@ _TABLE = (
         examples=(
             ("ccgrep pull && ccgrep flaky login --machine desktop", "search another machine"),
         ),
-        exit_status=(
-            (0, "success"),
-            (1, "something of a remote was refused, or one of several failed"),
-        ),
+        exit_status=SYNC_STATUS,
     ),
     Command(
         "sync",
@@ -1348,10 +1339,7 @@ _TABLE = (
         (LIMIT_RATE, NO_REFRESH, NO_WAIT, QUIET, JSON),
         (REMOTE_NAME,),
         examples=(("ccgrep sync", "exchange sessions with all remotes"),),
-        exit_status=(
-            (0, "success"),
-            (1, "something of a remote was refused, or one of several failed"),
-        ),
+        exit_status=SYNC_STATUS,
     ),
     Command(
         "team",
