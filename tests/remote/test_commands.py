@@ -165,6 +165,24 @@ def test_remote_that_is_unreachable_is_named_and_the_others_follow(
     assert not (tmp_path / "nas").exists(), "nothing is written below the mount point"
 
 
+def test_remote_is_removed_and_added_again(homes: tuple[Home, Home], tmp_path: Path) -> None:
+    laptop, _ = homes
+    run(laptop, "sync")
+    url, key = run(laptop, "remote").split("\t")[1], str(tmp_path / "key")
+    done = laptop.run("remote", "add", "again", url, "--key", key)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ccgrep: the remote 'nas' has this address already\n",
+    )
+    removed = run(laptop, "remote", "remove", "nas")
+    assert removed == "removed nas and its key here: the storage itself is unchanged\n"
+    secret = (tmp_path / "key").read_text().split()[-1].encode()
+    files = [path for path in laptop.store_dir.rglob("*") if path.is_file()]
+    assert not any(secret in path.read_bytes() for path in files)
+    run(laptop, "remote", "add", "nas", url, "--key", key)
+    assert run(laptop, "sync") == "nas: pulled 0 sessions\nnas: pushed 0 sessions\n"
+
+
 def test_machine_that_is_gone_is_removed_and_its_sessions_stay(
     homes: tuple[Home, Home], tmp_path: Path
 ) -> None:

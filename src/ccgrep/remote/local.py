@@ -151,6 +151,11 @@ class LocalRemote:
         self.write_key(key)
         self._write("config", msgspec.json.encode(config))
 
+    def remove_access(self) -> None:
+        """Delete address and key. With the same key, `create` continues with what is left."""
+        for name in ("config", "key"):
+            fsio.remove(self.path(name))
+
     def create_team(self, config: RemoteConfig, password: str) -> None:
         """Store the address of a team's server, and its password in a file of its own."""
         fsio.make_dir(self.directory)
