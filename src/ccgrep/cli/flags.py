@@ -240,7 +240,10 @@ SYNC_STATUS = (
     (1, "something of a remote was refused, or one of several remotes failed"),
 )
 LIMIT_RATE = Option(
-    ("--limit-rate",), "transfer at most RATE bytes per second, such as 500k or 2M", "RATE"
+    ("--limit-rate",),
+    "transfer RATE bytes per second on average, such as 500k or 2M. A file is sent as a whole, and "
+    "has at most 32 MB.",
+    "RATE",
 )
 DRY_RUN_PUSH = Option(("--dry-run",), "print what would be written, and write nothing")
 MODEL = Option(

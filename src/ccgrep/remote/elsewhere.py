@@ -24,7 +24,7 @@ class Elsewhere:
         self._remote = remote
         self._store = store
         self._listing = listing
-        self._incoming = Incoming(local, remote, set(listing.packs))
+        self._incoming = Incoming(local, remote, listing.packs)
         self.ids: set[ObjectId] = set()
 
     def find(self, own: str, doomed: set[str], known: dict[str, PackIds]) -> None:

@@ -62,9 +62,9 @@ class Pull:
         heads = list(filter(None, (self._read(state, listing, name) for name in listing.heads)))
         if not heads:
             if has_incoming(self._local):
-                Incoming(self._local, self._remote, set()).discard()
+                Incoming(self._local, self._remote, {}).discard()
             return
-        incoming = Incoming(self._local, self._remote, set(listing.packs))
+        incoming = Incoming(self._local, self._remote, listing.packs)
         incoming.fetch_new({name for one in heads for name in one.head.packs}, self._on_progress)
         with lock():  # type: ignore[attr-defined]
             incomplete = self._merge(heads, incoming)

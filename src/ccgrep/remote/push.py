@@ -6,7 +6,7 @@ Reads the store without a lock. If `gc` deletes an object meanwhile, the caller 
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import chain
 from typing import NamedTuple
 
@@ -33,9 +33,10 @@ from ccgrep.store.store import Store
 
 _TRIES = 5
 _UPLOADS = 2
+_REPORT_S = 0.5
 
 Progress = Callable[[int, int], None]
-"""Called with the number of objects done, and of all."""
+"""Called with the number of objects that are written, and of all."""
 
 
 class PushReport(Struct):
@@ -53,6 +54,7 @@ class _Uploaded(NamedTuple):
     """A pack of the remote; 0 bytes were written if it was there already."""
 
     name: str
+    objects: int
     bytes: int
 
 
@@ -249,13 +251,22 @@ class Push:
         Packs are uploaded while the next ones are built. Their number is limited by memory.
         """
         written: list[_Uploaded] = []
+
+        def take(upload: Future[_Uploaded]) -> None:
+            done = sum(one.objects for one in written)
+            self._on_progress(done, len(todo))
+            while not wait([upload], _REPORT_S).done:
+                self._on_progress(done, len(todo))
+            written.append(upload.result())
+
         with ThreadPoolExecutor(_UPLOADS) as pool:
             running: deque[Future[_Uploaded]] = deque()
             for hash, ids in self._build_packs(todo, shared):
                 running.append(pool.submit(self._upload_pack, hash, ids, listing))
                 if len(running) > _UPLOADS:
-                    written.append(running.popleft().result())
-            written += [upload.result() for upload in running]
+                    take(running.popleft())
+            for upload in running:
+                take(upload)
         self.report.packs += sum(one.bytes > 0 for one in written)
         self.report.bytes += sum(one.bytes for one in written)
         return {one.name for one in written}
@@ -279,7 +290,6 @@ class Push:
             finally:
                 writer.discard()
             yield hash, todo[start:done]
-            self._on_progress(done, len(todo))
 
     def _frame(self, id: ObjectId, shared: SharedStore) -> Frame:
         if self._elsewhere is not None and id in self._elsewhere.ids:
@@ -298,7 +308,7 @@ class Push:
         self._local.write_pack_ids(name, ids)
         fsio.remove(path)
         fsio.remove(index_path(self._local.outgoing, hash))
-        return _Uploaded(name, size)
+        return _Uploaded(name, len(ids), size)
 
     def _remember_repositories(self, rows: list[Row]) -> None:
         """Find the git repositories of this machine's projects. Those that are gone stay known."""
