@@ -76,7 +76,7 @@ class RemoteStatus(Struct, frozen=True):
     machines: list[MachineStatus]
 
 
-class Added(Struct, frozen=True):
+class AddReport(Struct, frozen=True):
     """The result of `remote add`: `is_new` if the remote was empty before."""
 
     info: RemoteInfo
@@ -98,7 +98,7 @@ def add_remote(
     key: Key | None = None,
     is_encrypted: bool = True,
     ssh_command: str = "",
-) -> Added:
+) -> AddReport:
     """Configure a remote, and make the storage one if it is empty.
 
     `key` is that of an existing remote; by default a new one is made.
@@ -127,7 +127,7 @@ def add_remote(
     if not machines.own:
         machines = make_machine(store.directory, machine)
     local.create(remote_config, key)
-    return Added(_describe(local), machines.name(""), is_new)
+    return AddReport(_describe(local), machines.name(""), is_new)
 
 
 def _unfinished_key(local: LocalRemote) -> Key | None:

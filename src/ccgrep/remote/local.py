@@ -63,7 +63,7 @@ class SeenHead(Struct, frozen=True):
     vectors: dict[str, tuple[str, ...]] = {}
 
 
-class Pushed(Struct, frozen=True):
+class LastPush(Struct, frozen=True):
     """The last head of this machine that the remote confirmed.
 
     `segments` are the local files of vectors that it covers with `vectors`.
@@ -93,7 +93,7 @@ class State(Struct, omit_defaults=True):
     heads: dict[str, SeenHead] = {}
     applied: list[str] = []
     purged: list[str] = []
-    pushed: Pushed | None = None
+    pushed: LastPush | None = None
     checked: list[str] = []
 
 

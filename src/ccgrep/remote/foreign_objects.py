@@ -17,7 +17,7 @@ from ccgrep.store.objects import Frame, decode
 from ccgrep.store.store import Store
 
 
-class Elsewhere:
+class ForeignObjects:
     """The objects that other heads need, read from the packs of the remote."""
 
     def __init__(self, local: LocalRemote, remote: Remote, store: Store, listing: Listing) -> None:
