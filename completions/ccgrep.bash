@@ -637,7 +637,7 @@ _ccgrep_options() {
         push)
             candidates=(
                 --dry-run$'\t''print what would be written, and write nothing'
-                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k or 2M'
                 --no-refresh$'\t''do not ingest changed transcripts first'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 -q$'\t''print only errors'
@@ -649,7 +649,7 @@ _ccgrep_options() {
             ;;
         pull)
             candidates=(
-                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k or 2M'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 -q$'\t''print only errors'
                 --quiet$'\t''print only errors'
@@ -660,7 +660,7 @@ _ccgrep_options() {
             ;;
         sync)
             candidates=(
-                --limit-rate$'\t''transfer at most RATE bytes per second, such as 500k or 2M'
+                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k or 2M'
                 --no-refresh$'\t''do not ingest changed transcripts first'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 -q$'\t''print only errors'

@@ -12,8 +12,10 @@ import pytest
 from ccgrep.errors import CcgrepError
 from ccgrep.fulltext.surfaces import text_key
 from ccgrep.ops.gc import forget, gc
-from ccgrep.ops.sync import gc_remote
+from ccgrep.ops.remote import rename_machine
+from ccgrep.ops.sync import gc_remote, remove_machine
 from ccgrep.store import fsck
+from ccgrep.store.machines import read_machines
 from tests.helpers import scale
 from tests.helpers.faulty_storage import FAULTS, KilledError, killed_write, storage_fault
 from tests.helpers.fleet import BOTH, PULL, PUSH, Fleet, conversations
@@ -40,6 +42,7 @@ class Chaos:
         actions: list[Callable[[], None]] = [
             *[self.write] * 3, *[self.append] * 4, self.copy, self.delete, self.forget,
             *[self.sync] * 6, *[self.sync_broken] * 4, self.collect, self.collect_remote,
+            self.remove_machine, self.renew_machine,
         ]  # fmt: skip
         self.random.choice(actions)()
         self.actions += 1
@@ -117,6 +120,18 @@ class Chaos:
 
     def collect_remote(self) -> None:
         gc_remote(self.fleet[self._number()].config, "r", grace_days=0)
+
+    def remove_machine(self) -> None:
+        """Remove a machine that is not gone: it comes back."""
+        number, other = self._number(), self._number()
+        own = read_machines(str(self.fleet[other].store_dir)).own
+        with suppress(CcgrepError):  # It is the same machine, or has never pushed.
+            remove_machine(self.fleet[number].config, "r", own)
+
+    def renew_machine(self) -> None:
+        """Give a machine a new id, and leave the head of the old one."""
+        number = self._number()
+        rename_machine(self.fleet[number].config, f"machine{number}", is_new_id=True)
 
     def check(self) -> None:
         """Assert that all homes have the same sessions, nothing lost and nothing resurrected."""

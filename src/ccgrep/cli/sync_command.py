@@ -10,6 +10,7 @@ from ccgrep.cli.feedback import clear_progress_bar, finish_refresh
 from ccgrep.errors import UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.ops.sync import SyncOptions, SyncReport, sync, team_names
+from ccgrep.output.formatting import byte_size
 from ccgrep.output.json_document import encode_document
 from ccgrep.output.remote_text import sync_fields, sync_lines
 from ccgrep.refresh.background import BackgroundRefresh
@@ -90,8 +91,11 @@ def _print(
 def progress_text(what: str, done: int, total: int, seconds: float) -> str:
     """Return how much is done, how fast, and how long the rest will take."""
     rate = done / max(seconds, 0.001)
-    left = (total - done) / max(rate, 0.001)
-    return f"{done:,}/{total:,} {what}  {rate:,.0f}/s  {left:.0f} s left"
+    if what == "bytes":
+        text = f"{byte_size(done)}/{byte_size(total)}  {byte_size(rate)}/s"
+    else:
+        text = f"{done:,}/{total:,} {what}  {rate:,.0f}/s"
+    return f"{text}  {(total - done) / rate:.0f} s left" if done else text
 
 
 def parse_rate(text: str) -> int:

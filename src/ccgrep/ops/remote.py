@@ -76,7 +76,7 @@ class RemoteStatus(Struct, frozen=True):
     machines: list[MachineStatus]
 
 
-class Added(Struct, frozen=True):
+class AddReport(Struct, frozen=True):
     """The result of `remote add`: `is_new` if the remote was empty before."""
 
     info: RemoteInfo
@@ -98,7 +98,7 @@ def add_remote(
     key: Key | None = None,
     is_encrypted: bool = True,
     ssh_command: str = "",
-) -> Added:
+) -> AddReport:
     """Configure a remote, and make the storage one if it is empty.
 
     `key` is that of an existing remote; by default a new one is made.
@@ -109,6 +109,10 @@ def add_remote(
     local = LocalRemote(store.directory, name)
     if os.path.exists(local.path("config")):
         raise UsageError(f"there is a remote '{name}' already: run `ccgrep remote remove {name}`")
+    for other in list_remotes(store.directory):
+        known = other.read_config()
+        if (known.url, known.endpoint) == (url, endpoint):
+            raise UsageError(f"the remote '{other.name}' has this address already")
     remote_config = RemoteConfig(url, endpoint, ssh_command, is_encrypted)
     storage = open_wrapped(remote_config, config.remote_variables)
     if not is_encrypted:
@@ -123,7 +127,7 @@ def add_remote(
     if not machines.own:
         machines = make_machine(store.directory, machine)
     local.create(remote_config, key)
-    return Added(_describe(local), machines.name(""), is_new)
+    return AddReport(_describe(local), machines.name(""), is_new)
 
 
 def _unfinished_key(local: LocalRemote) -> Key | None:
@@ -190,8 +194,16 @@ def _describe_own(
 
 
 def remove_remote(config: Config, name: str) -> None:
-    """Delete what this machine knows about a remote. The remote itself stays."""
-    fsio.remove_tree(find_remote(config.store_dir, name).directory)
+    """Delete the address and the key of a remote. The remote itself stays.
+
+    The rest stays too, so that the same remote can be added again. Its names mean nothing to a
+    remote with another key. Without encryption, names do not tell remotes apart.
+    """
+    local = find_remote(config.store_dir, name)
+    if local.is_team or not local.read_config().is_encrypted:
+        fsio.remove_tree(local.directory)
+    else:
+        local.remove_access()
 
 
 def rename_machine(config: Config, name: str, is_new_id: bool = False) -> Machines:

@@ -135,10 +135,10 @@ def _pull(
 ) -> None:
     machines = read_machines(config.store_dir)
 
-    def on_pack(done: int, total: int) -> None:
-        on_progress("packs", done, total)
+    def on_bytes(done: int, total: int) -> None:
+        on_progress("bytes", done, total)
 
-    pull = Pull(local, remote, store, machines, _now_ms(), on_pack)
+    pull = Pull(local, remote, store, machines, _now_ms(), on_bytes)
     pull.run(listing, lambda: store.lock(options.wait_s))
     if pull.report.is_changed:
         with store.lock(options.wait_s):

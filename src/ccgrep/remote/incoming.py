@@ -5,13 +5,13 @@ until their sessions are merged, so that an interrupted pull does not fetch them
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ccgrep.errors import MissingObjectError, UntrustedError
 from ccgrep.model import ObjectId
 from ccgrep.remote.local import LocalRemote, PackIds
 from ccgrep.remote.remote import Remote
-from ccgrep.remote.storage import MissingFileError
+from ccgrep.remote.storage import ListedFile, MissingFileError
 from ccgrep.store import fsio
 from ccgrep.store.commit import Commit
 from ccgrep.store.objects import Frame, unpack_frame
@@ -19,12 +19,15 @@ from ccgrep.store.pack import Pack, pack_path
 from ccgrep.store.store import Store
 
 Progress = Callable[[int, int], None]
+"""Called with the number of bytes that were fetched, and of all."""
 
 
 class Incoming:
     """The fetched packs of one remote, and those that can be fetched."""
 
-    def __init__(self, local: LocalRemote, remote: Remote, listed: set[str]) -> None:
+    def __init__(
+        self, local: LocalRemote, remote: Remote, listed: Mapping[str, ListedFile]
+    ) -> None:
         self._local = local
         self._remote = remote
         self._listed = listed
@@ -38,10 +41,12 @@ class Incoming:
 
     def fetch_new(self, names: set[str], on_progress: Progress) -> None:
         """Fetch the packs whose objects this machine does not know."""
-        new = sorted((names & self._listed) - self._ids.keys())
-        for done, name in enumerate(new):
-            on_progress(done, len(new))
+        new = sorted((names & self._listed.keys()) - self._ids.keys())
+        total, done = sum(self._listed[name].size for name in new), 0
+        for name in new:
+            on_progress(done, total)
             self._fetch(name)
+            done += self._listed[name].size
 
     def add_to(self, commit: Commit, id: ObjectId) -> None:
         """Add an object to a commit, unless the store has it."""

@@ -63,7 +63,7 @@ class SeenHead(Struct, frozen=True):
     vectors: dict[str, tuple[str, ...]] = {}
 
 
-class Pushed(Struct, frozen=True):
+class LastPush(Struct, frozen=True):
     """The last head of this machine that the remote confirmed.
 
     `segments` are the local files of vectors that it covers with `vectors`.
@@ -93,7 +93,7 @@ class State(Struct, omit_defaults=True):
     heads: dict[str, SeenHead] = {}
     applied: list[str] = []
     purged: list[str] = []
-    pushed: Pushed | None = None
+    pushed: LastPush | None = None
     checked: list[str] = []
 
 
@@ -150,6 +150,11 @@ class LocalRemote:
         fsio.make_dir(self.tmp_dir)
         self.write_key(key)
         self._write("config", msgspec.json.encode(config))
+
+    def remove_access(self) -> None:
+        """Delete address and key. With the same key, `create` continues with what is left."""
+        for name in ("config", "key"):
+            fsio.remove(self.path(name))
 
     def create_team(self, config: RemoteConfig, password: str) -> None:
         """Store the address of a team's server, and its password in a file of its own."""

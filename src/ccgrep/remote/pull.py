@@ -1,6 +1,7 @@
 """Pull: read the heads that changed, fetch packs, and merge the sessions under the writer lock."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -56,17 +57,17 @@ class Pull:
         self.machines = machines
         self.report = PullReport()
 
-    def run(self, listing: Listing, lock: Callable[[], object]) -> None:
+    def run(self, listing: Listing, lock: Callable[[], AbstractContextManager[object]]) -> None:
         """Merge the heads that changed since the last pull. `lock` locks the store."""
         state = self._local.read_state()
         heads = list(filter(None, (self._read(state, listing, name) for name in listing.heads)))
         if not heads:
             if has_incoming(self._local):
-                Incoming(self._local, self._remote, set()).discard()
+                Incoming(self._local, self._remote, {}).discard()
             return
-        incoming = Incoming(self._local, self._remote, set(listing.packs))
+        incoming = Incoming(self._local, self._remote, listing.packs)
         incoming.fetch_new({name for one in heads for name in one.head.packs}, self._on_progress)
-        with lock():  # type: ignore[attr-defined]
+        with lock():
             incomplete = self._merge(heads, incoming)
         self.report.packs, self.report.bytes = incoming.packs, incoming.bytes
         self.report.problems += incoming.problems

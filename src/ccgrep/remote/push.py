@@ -6,7 +6,7 @@ Reads the store without a lock. If `gc` deletes an object meanwhile, the caller 
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import chain
 from typing import NamedTuple
 
@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from ccgrep.errors import ClonedMachineError, RemoteError
 from ccgrep.model import ObjectId
-from ccgrep.remote.elsewhere import Elsewhere
 from ccgrep.remote.export import SharedStore, share
+from ccgrep.remote.foreign_objects import ForeignObjects
 from ccgrep.remote.head import Head
-from ccgrep.remote.local import LocalRemote, Pushed, State
+from ccgrep.remote.local import LastPush, LocalRemote, State
 from ccgrep.remote.push_plan import PACK_BYTES, drop_clean, find_purge, plan_push
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.repository import read_repository
@@ -33,9 +33,10 @@ from ccgrep.store.store import Store
 
 _TRIES = 5
 _UPLOADS = 2
+_REPORT_S = 0.5
 
 Progress = Callable[[int, int], None]
-"""Called with the number of objects done, and of all."""
+"""Called with the number of objects that are written, and of all."""
 
 
 class PushReport(Struct):
@@ -49,14 +50,15 @@ class PushReport(Struct):
     is_changed: bool = False
 
 
-class _Uploaded(NamedTuple):
+class _RemotePack(NamedTuple):
     """A pack of the remote; 0 bytes were written if it was there already."""
 
     name: str
+    objects: int
     bytes: int
 
 
-class _Pushed(NamedTuple):
+class _HeadContent(NamedTuple):
     """What the new head describes: a snapshot, packs, tombstones and local files of vectors."""
 
     snapshot: str
@@ -84,7 +86,7 @@ class Push:
         self._now_ms = now_ms
         self._on_progress = on_progress
         self._own = remote.head_name(machines.own)
-        self._elsewhere: Elsewhere | None = None
+        self._foreign: ForeignObjects | None = None
         self.report = PushReport()
 
     def run(self, listing: Listing, is_full: bool = False, is_dry_run: bool = False) -> None:
@@ -94,9 +96,9 @@ class Push:
         """
         for _ in range(_TRIES):
             listing, is_done = self._push(listing, is_full, is_dry_run)
-            if self._elsewhere is not None:
-                self._elsewhere.discard()
-                self._elsewhere = None
+            if self._foreign is not None:
+                self._foreign.discard()
+                self._foreign = None
             if is_done:
                 return
         raise RemoteError(
@@ -136,9 +138,9 @@ class Push:
         known = {name: ids for name, ids in known.items() if name in listing.packs}
         last = set(state.pushed.packs) if state.pushed is not None else set()
         if self._remote.key.can_read and (is_full or purge is not None):
-            self._elsewhere = Elsewhere(self._local, self._remote, self._store, listing)
-            self._elsewhere.find(self._own, purge or set(), known)
-        extra = self._elsewhere.ids if self._elsewhere is not None else set()
+            self._foreign = ForeignObjects(self._local, self._remote, self._store, listing)
+            self._foreign.find(self._own, purge or set(), known)
+        extra = self._foreign.ids if self._foreign is not None else set()
         if purge is not None:
             purge = drop_clean(purge, known, self._store, extra)
         plan = plan_push(self._store, shared, changed, known, last, listing, purge, extra, is_full)
@@ -155,9 +157,11 @@ class Push:
             self._local, self._remote, self._store, listing, state, purge is not None
         )
         self.report.bytes += vectors.bytes
-        pushed = _Pushed(head_id, packs, self._find_applied(state, snapshot, listing), segments)
+        content = _HeadContent(
+            head_id, packs, self._find_applied(state, snapshot, listing), segments
+        )
         try:
-            self._write_head(state, shared, pushed, vectors, listing.heads.get(self._own))
+            self._write_head(state, shared, content, vectors, listing.heads.get(self._own))
         except ChangedFileError:
             return self._remote.list(), False
         listing = self._remote.list()
@@ -166,8 +170,8 @@ class Push:
         self._delete_purged((purge or set()) - packs, vectors.dead)
         if purge is not None:
             self._local.forget_packs(purge)
-            state.purged = sorted(pushed.applied)
-        self._finish(state, shared, pushed, vectors, listing)
+            state.purged = sorted(content.applied)
+        self._finish(state, shared, content, vectors, listing)
         return listing, True
 
     def _find_applied(self, state: State, snapshot: Snapshot, listing: Listing) -> set[str]:
@@ -186,22 +190,22 @@ class Push:
         self,
         state: State,
         shared: SharedStore,
-        pushed: "_Pushed",
+        content: _HeadContent,
         vectors: SharedFiles,
         listing: Listing,
     ) -> None:
         """Remember what was pushed, and forget what the remote does not have any more."""
-        state.applied = sorted({*state.applied, *pushed.applied})
+        state.applied = sorted({*state.applied, *content.applied})
         state.writes = state.writes[-1:]
-        state.pushed = Pushed(
+        state.pushed = LastPush(
             self._machines.name(""),
             listing.heads[self._own].tag,
-            pushed.snapshot,
-            tuple(sorted(pushed.packs)),
+            content.snapshot,
+            tuple(sorted(content.packs)),
             self._now_ms,
-            tuple(sorted(pushed.applied)),
+            tuple(sorted(content.applied)),
             vectors.listed,
-            pushed.segments,
+            content.segments,
         )
         self._local.write_state(state)
         # After the state: sessions in it count as covered by the packs of the state.
@@ -231,16 +235,16 @@ class Push:
         self, state: State, listing: Listing, head_id: str, tombstones: dict[str, bytes]
     ) -> bool:
         """Return whether the head of this machine does not describe its store."""
-        pushed, file = state.pushed, listing.heads.get(self._own)
+        last, file = state.pushed, listing.heads.get(self._own)
         return (
-            pushed is None
+            last is None
             or file is None
-            or (pushed.tag, pushed.snapshot) != (file.tag, head_id)
-            or pushed.name != self._machines.name("")
-            or set(pushed.packs) - listing.packs.keys() != set()
-            or pushed.segments != list_segments(self._store.directory)
-            or {*chain(*pushed.vectors.values())} - listing.vectors.keys() != set()
-            or tombstones.keys() - {*pushed.applied} != set()
+            or (last.tag, last.snapshot) != (file.tag, head_id)
+            or last.name != self._machines.name("")
+            or set(last.packs) - listing.packs.keys() != set()
+            or last.segments != list_segments(self._store.directory)
+            or {*chain(*last.vectors.values())} - listing.vectors.keys() != set()
+            or tombstones.keys() - {*last.applied} != set()
         )
 
     def _upload(self, todo: list[ObjectId], shared: SharedStore, listing: Listing) -> set[str]:
@@ -248,14 +252,23 @@ class Push:
 
         Packs are uploaded while the next ones are built. Their number is limited by memory.
         """
-        written: list[_Uploaded] = []
+        written: list[_RemotePack] = []
+
+        def take(upload: Future[_RemotePack]) -> None:
+            done = sum(one.objects for one in written)
+            self._on_progress(done, len(todo))
+            while not wait([upload], _REPORT_S).done:
+                self._on_progress(done, len(todo))
+            written.append(upload.result())
+
         with ThreadPoolExecutor(_UPLOADS) as pool:
-            running: deque[Future[_Uploaded]] = deque()
+            running: deque[Future[_RemotePack]] = deque()
             for hash, ids in self._build_packs(todo, shared):
                 running.append(pool.submit(self._upload_pack, hash, ids, listing))
                 if len(running) > _UPLOADS:
-                    written.append(running.popleft().result())
-            written += [upload.result() for upload in running]
+                    take(running.popleft())
+            for upload in running:
+                take(upload)
         self.report.packs += sum(one.bytes > 0 for one in written)
         self.report.bytes += sum(one.bytes for one in written)
         return {one.name for one in written}
@@ -279,14 +292,13 @@ class Push:
             finally:
                 writer.discard()
             yield hash, todo[start:done]
-            self._on_progress(done, len(todo))
 
     def _frame(self, id: ObjectId, shared: SharedStore) -> Frame:
-        if self._elsewhere is not None and id in self._elsewhere.ids:
-            return self._elsewhere.read_frame(id)
+        if self._foreign is not None and id in self._foreign.ids:
+            return self._foreign.read_frame(id)
         return shared.manifests.get(id) or self._store.read_frame(id)
 
-    def _upload_pack(self, hash: str, ids: list[ObjectId], listing: Listing) -> "_Uploaded":
+    def _upload_pack(self, hash: str, ids: list[ObjectId], listing: Listing) -> _RemotePack:
         path = pack_path(self._local.outgoing, hash)
         name = self._remote.pack_name(hash)
         size = 0
@@ -298,7 +310,7 @@ class Push:
         self._local.write_pack_ids(name, ids)
         fsio.remove(path)
         fsio.remove(index_path(self._local.outgoing, hash))
-        return _Uploaded(name, size)
+        return _RemotePack(name, len(ids), size)
 
     def _remember_repositories(self, rows: list[Row]) -> None:
         """Find the git repositories of this machine's projects. Those that are gone stay known."""
@@ -315,7 +327,7 @@ class Push:
         self,
         state: State,
         shared: SharedStore,
-        pushed: "_Pushed",
+        content: _HeadContent,
         vectors: SharedFiles,
         seen: ListedFile | None,
     ) -> None:
@@ -332,9 +344,9 @@ class Push:
             sequence,
             os.urandom(8).hex(),
             self._now_ms,
-            tuple(sorted(pushed.packs)),
+            tuple(sorted(content.packs)),
             tuple(sorted(sessions, key=lambda session: (session.machine, session.id))),
-            tuple(sorted(pushed.applied)),
+            tuple(sorted(content.applied)),
             {id: self._machines.name(id) for id in sorted(ids)},
             self._machines.repositories,
             vectors.listed,

@@ -6,6 +6,7 @@ a file exists completely or not at all. `replace` may be, where a storage can do
 
 import os
 import stat
+import threading
 import time
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
@@ -114,40 +115,41 @@ class FolderStorage:
 
 
 class ThrottledStorage:
-    """A storage that transfers a limited number of bytes per second, on average."""
+    """A storage that transfers a limited number of bytes per second, on average.
+
+    Files are transferred whole, and each takes at least the time that its bytes may take.
+    """
 
     def __init__(self, storage: Storage, rate: int) -> None:
         self._storage = storage
         self._rate = rate
         self._free_at = 0.0
+        self._lock = threading.Lock()  # A push uploads several packs at once.
 
     def list(self) -> list[ListedFile]:
         return self._storage.list()
 
     def get(self, path: str) -> bytes:
-        self._wait()
         data = self._storage.get(path)
-        self._count(data)
+        self._wait(data)
         return data
 
     def put(self, path: str, data: bytes) -> None:
-        self._wait()
         self._storage.put(path, data)
-        self._count(data)
+        self._wait(data)
 
     def replace(self, path: str, data: bytes, tag: str) -> None:
-        self._wait()
         self._storage.replace(path, data, tag)
-        self._count(data)
+        self._wait(data)
 
     def delete(self, path: str) -> None:
         self._storage.delete(path)
 
-    def _wait(self) -> None:
-        time.sleep(max(self._free_at - time.monotonic(), 0.0))
-
-    def _count(self, data: bytes) -> None:
-        self._free_at = max(self._free_at, time.monotonic()) + len(data) / self._rate
+    def _wait(self, data: bytes) -> None:
+        with self._lock:
+            self._free_at = max(self._free_at, time.monotonic()) + len(data) / self._rate
+            until = self._free_at
+        time.sleep(max(until - time.monotonic(), 0.0))
 
 
 def _make_tag(info: os.stat_result) -> str:

@@ -24,7 +24,7 @@ Models = dict[str, int]
 """The models that a machine uses, with the dimensions of their vectors."""
 
 
-class Taken(Struct):
+class VectorsReport(Struct):
     """How many vectors a pull added, and the files that it refused."""
 
     vectors: int = 0
@@ -60,9 +60,9 @@ def take_vectors(
     store: Store,
     listing: Listing,
     find_models: Callable[[], Models],
-) -> Taken:
+) -> VectorsReport:
     """Fetch the vectors of the heads that were read, and add those that this machine lacks."""
-    taken = Taken()
+    taken = VectorsReport()
     unknown = listing.vectors.keys() - local.list_vectors()
     shared = _list_shared(local.read_state(), listing)
     wanted = {model: names & unknown for model, names in shared.items() if names & unknown}
@@ -93,7 +93,7 @@ def _take_model(
     model: str,
     dimensions: int,
     names: set[str],
-    taken: Taken,
+    taken: VectorsReport,
 ) -> None:
     from ccgrep.semantic import vector_exchange as exchange  # noqa: PLC0415 - imports numpy
 

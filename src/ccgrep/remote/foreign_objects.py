@@ -17,14 +17,14 @@ from ccgrep.store.objects import Frame, decode
 from ccgrep.store.store import Store
 
 
-class Elsewhere:
+class ForeignObjects:
     """The objects that other heads need, read from the packs of the remote."""
 
     def __init__(self, local: LocalRemote, remote: Remote, store: Store, listing: Listing) -> None:
         self._remote = remote
         self._store = store
         self._listing = listing
-        self._incoming = Incoming(local, remote, set(listing.packs))
+        self._incoming = Incoming(local, remote, listing.packs)
         self.ids: set[ObjectId] = set()
 
     def find(self, own: str, doomed: set[str], known: dict[str, PackIds]) -> None:
