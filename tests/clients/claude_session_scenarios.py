@@ -7,9 +7,13 @@ from tests.clients.script import Call, Run, Say, Scenario, Session, Turn, turn
 
 
 def agent(description: str, prompt: str, output: str, **input: Any) -> Call:
-    """Return a call of the tool that starts a sub-agent."""
+    """Return a call of the tool that starts a sub-agent and, unless told otherwise, waits for it.
+
+    Without `run_in_background`, releases after 2.1.300 do not wait.
+    """
     kind = input.pop("subagent_type", "general-purpose")
-    fields = {"description": description, "prompt": prompt, "subagent_type": kind, **input}
+    fields = {"description": description, "prompt": prompt, "subagent_type": kind}
+    fields |= {"run_in_background": False, **input}
     return Call("Agent", fields, output)
 
 

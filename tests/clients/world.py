@@ -100,6 +100,7 @@ class World:
             "STUB_OPENAI_KEY": API_KEY,
             "CLAUDE_CODE_TMPDIR": str(self.home / "tmp"),
             "CLAUDE_CODE_MAX_RETRIES": "1",
+            "CLAUDE_CODE_ENABLE_TASKS": "1",  # From 2.1.326 on, `-p` has no tasks by default.
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_ERROR_REPORTING": "1",

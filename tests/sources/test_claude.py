@@ -755,13 +755,14 @@ def test_counts_beside_the_message_of_an_early_version_are_read(home: Home) -> N
 def test_noise_of_today_is_ignored(home: Home) -> None:
     file = home.claude()
     file.turn("hello", "hi")
-    requests = ("api-request", "api-request-blob", "api-request-shape", "tools-used")
-    for kind in (
-        "atis-latch",
-        "artifact-autoreact-ledger",
-        "artifact-comment-monitor",
-        *requests,
-    ):
+    kinds = (
+        "api-request api-request-blob api-request-resumed api-request-shape tools-used atis-latch"
+        " artifact-autoreact-ledger artifact-comment-monitor attribution-snapshot"
+        " content-replacement data-flow-incomplete data-flow-records derived-from dev-mods"
+        " ended-by-model history-suppression memory-mode observer-ref repl-mode resume-head-vouch"
+        " session-owner"
+    )
+    for kind in kinds.split():
         file.meta(kind, content="noise", message={"role": "user", "content": "noise"})
     for kind in (
         "bash_output_audience_note",

@@ -429,6 +429,17 @@ def test_codex_subagent_names_its_parent(home: Home, source: Any, kind: str, age
     )
 
 
+def test_copy_for_resuming_is_not_a_session(home: Home) -> None:
+    main = home.claude()
+    main.turn("hello", "hi")
+    main.write()
+    copy = main.path.with_suffix("") / "resume-head.jsonl"
+    copy.parent.mkdir()
+    copy.write_bytes(main.path.read_bytes())
+    read(home, main)
+    assert list(home.rows()) == [main.id]
+
+
 def test_workflow_journal_is_not_a_session(home: Home) -> None:
     main = home.claude()
     main.turn("hello", "hi")

@@ -19,7 +19,10 @@ IGNORED_TYPES = frozenset(
     " bridge-session agent-name pr-link worktree-state frame-link fork-context-ref"
     " agent-color agent-setting tag task-summary session-mode isolation-latch atis-latch"
     " artifact-autoreact-ledger artifact-comment-monitor api-request api-request-blob"
-    " api-request-shape tools-used".split()
+    " api-request-shape api-request-resumed tools-used attribution-snapshot content-replacement"
+    " data-flow-incomplete data-flow-records derived-from dev-mods ended-by-model"
+    " history-suppression memory-mode observer-ref repl-mode resume-head-vouch"
+    " session-owner".split()
 )
 _KNOWN_TYPES = IGNORED_TYPES | frozenset(
     "user assistant system attachment queue-operation summary ai-title custom-title"

@@ -14,6 +14,8 @@ from ccgrep.sources.values import as_count, as_string
 
 _DESKTOP_DEPTH = 2  # an account, and in it a workspace
 _SKIPPED_FOLDERS = frozenset(["tool-results", "memory", "file-history"])
+_NO_SESSIONS = frozenset(["journal.jsonl", "resume-head.jsonl"])
+"""What a workflow did, and the newest part of a long transcript once more, to resume it."""
 _WORKERS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_question-")
 _MAX_META_BYTES = 64 * 1024
 
@@ -43,7 +45,7 @@ def _add_sessions(listing: Listing, directory: str, is_required: bool = False) -
 
 
 def _find_kind(name: str) -> FileKind | None:
-    is_session = name.endswith(".jsonl") and name != "journal.jsonl"
+    is_session = name.endswith(".jsonl") and name not in _NO_SESSIONS
     return "session" if is_session else side_kind(name)
 
 
