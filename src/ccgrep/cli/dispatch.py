@@ -65,14 +65,9 @@ def _dispatch(typed: list[str], context: Context) -> int:
         return 0
     set_redaction(not _shows_secrets(command.name, arguments, context))
     module = f"ccgrep.cli.commands.{command.name}"
+    call = _call_refreshing if NO_REFRESH in command.options else _call
     try:
-        if NO_REFRESH in command.options:
-            code = _call_refreshing(module, arguments, context)
-        else:
-            code = _call(module, arguments, context)
-        if named is None:
-            _suggest_order(typed, arguments, context)
-        return code
+        code = call(module, arguments, context)
     except RefError as error:
         refs = getattr(arguments, "ref", ())
         if isinstance(refs, str) or len(refs) < 2 or not all(map(str.isalpha, refs)):
@@ -80,6 +75,9 @@ def _dispatch(typed: list[str], context: Context) -> int:
         # `ccgrep show me the auth bug`: words, not REFs.
         words = one_line(" ".join(typed))
         raise RefError(f"{error}\nto search for these words: `ccgrep search {words}`") from None
+    if named is None:
+        _suggest_order(typed, arguments, context)
+    return code
 
 
 def _suggest_order(typed: list[str], arguments: SimpleNamespace, context: Context) -> None:

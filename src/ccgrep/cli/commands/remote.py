@@ -104,6 +104,8 @@ def _list(arguments: SimpleNamespace, context: Context, _: list[str]) -> None:
     remotes = ops.list_all(context.config())
     if arguments.json:
         context.write(encode_document(remote_fields(remotes)))
+    elif not remotes:
+        context.warn("there is no remote: run `ccgrep remote add NAME URL`")
     else:
         context.write_lines(remote_lines(remotes))
 
