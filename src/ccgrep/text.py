@@ -150,7 +150,7 @@ def escape(text: str) -> str:
 
     Newlines and tabs stay: this is for text of several lines.
     """
-    return make_visible(redact(text))
+    return make_visible(redact(drop_colors(text)))
 
 
 def make_visible(text: str) -> str:
@@ -193,7 +193,7 @@ def _spell(char: str) -> str:
 
 def one_line(text: str) -> str:
     """Return `text` escaped and as one line: runs of white space become one space."""
-    return make_visible(" ".join(redact(text).split()))
+    return make_visible(" ".join(redact(drop_colors(text)).split()))
 
 
 def to_nfc(path: str) -> str:

@@ -129,7 +129,9 @@ def test_renamed_machine_and_removed_remote(homes: tuple[Home, Home]) -> None:
     assert "tablet: pushed" in run(desktop, "remote", "status")
     assert len(conversations(desktop)) == 2
     run(laptop, "remote", "remove", "nas")
-    assert run(laptop, "remote") == ""
+    done = laptop.run("remote")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "ccgrep: there is no remote: run `ccgrep remote add NAME URL`\n"
     done = laptop.run("sync")
     assert (done.returncode, done.stderr) == (
         2,

@@ -18,6 +18,8 @@ _MAX_OWNERS = 3
 
 def suggest_command(word: str, rest: list[str]) -> str:
     """Return a question to append to a message, or "" if no command is similar to the word."""
+    if word == "help" and all(name in COMMANDS for name in rest):
+        return f"; for help, run `{' '.join(['ccgrep', *rest, '--help'])}`"
     names = difflib.get_close_matches(word, COMMANDS, 2, _SIMILARITY)
     if not names or word in COMMANDS:
         return ""

@@ -108,7 +108,8 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
     if status.bad_lines:
         yield f"Damaged    {pluralize(status.bad_lines, 'spot')} in transcripts could not be read"
     if status.unknown_types:
-        names = ", ".join(f"{one_line(n)} ({c})" for n, c in sorted(status.unknown_types.items()))
+        types = {n.replace("(none)", "no type"): c for n, c in sorted(status.unknown_types.items())}
+        names = ", ".join(f"{one_line(name)} ({count})" for name, count in types.items())
         yield f"Unknown    types of records: {names}"
     when = f"{short_age(status.last_indexed, now_ms)} ago" if status.last_indexed else "never"
     yield f"Indexed    {when}"
