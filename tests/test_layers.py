@@ -13,6 +13,7 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 
 FOUNDATION = {
     "__version__",
+    "colors",
     "errors",
     "hashing",
     "kinds",

@@ -39,6 +39,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Home:
          "  deadbeef-1  widget 1\n  deadbeef-2  widget 2"),
         ("dead:1", "'dead' is ambiguous, it could be:\n"
          "  deadbeef-1  widget 1\n  deadbeef-2  widget 2"),
+        ("dead:-1", "'-1' is not a turn number: pass SESSION:TURN, such as abc:3"),
+        ("dead:1-3:0.5:x", "'1-3' is not a turn number: pass SESSION:TURN, such as abc:3"),
         ("a b", "'a b' is not a REF: pass a session id, SESSION:TURN or @hash"),
         ("", "'' is not a REF: pass a session id, SESSION:TURN or @hash"),
     ],
@@ -61,7 +63,7 @@ def test_hash_of_a_turn_names_no_session(shop: Home, command: list[str]) -> None
         ("abc", Ref("abc")),
         (" abc:12\n", Ref("abc", 12)),
         ("abc:3:0.873:a line: with colons", Ref("abc", 3)),
-        ("abc:3x", Ref("abc")),
+        ("abc:", Ref("abc")),
         ("abc:99999999999", Ref("abc", 999999999)),
         ("@0123abc", Ref(hash="0123abc")),
     ],

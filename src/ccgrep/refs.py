@@ -49,7 +49,9 @@ def parse(ref: str) -> Ref:
     if session.split() != [session] or session.startswith("@"):
         raise RefError(f"'{one_line(ref)}' is not a REF: pass a session id, SESSION:TURN or @hash")
     turn = rest.partition(":")[0]
-    return Ref(session, int(turn[:9]) if turn.isdecimal() else None)
+    if turn and not (turn.isascii() and turn.isdecimal()):
+        raise RefError(f"'{one_line(turn)}' is not a turn number: pass SESSION:TURN, such as abc:3")
+    return Ref(session, int(turn[:9]) if turn else None)
 
 
 def find(store: Store, rows: Sequence[Row], ref: str) -> Target:

@@ -9,6 +9,7 @@ no half of a secret remains.
 from __future__ import annotations
 
 from ccgrep import secrets
+from ccgrep.colors import drop_colors
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import TYPE_CHECKING
 
@@ -149,14 +150,14 @@ def escape(text: str) -> str:
 
     Newlines and tabs stay: this is for text of several lines.
     """
-    return make_visible(redact(text))
+    return make_visible(redact(drop_colors(text)))
 
 
 def make_visible(text: str) -> str:
     """Return `text`, which is redacted already, with unsafe characters spelled out."""
     if text.isprintable() and (text.isascii() or _is_plain(text)):
         return text
-    return _spell_unsafe(text, _spell)
+    return _spell_unsafe(drop_colors(text), _spell)
 
 
 def _is_plain(text: str) -> bool:
@@ -173,7 +174,7 @@ def clean(text: str) -> str:
     if text.isascii() and text.isprintable():
         return redact(text)
     plain = compile_pattern(_UNSAFE).sub(
-        lambda match: match.group() if _is_kept(match) else "", text
+        lambda match: match.group() if _is_kept(match) else "", drop_colors(text)
     )
     return redact(compile_pattern(_STACK).sub(lambda match: match[1], plain))
 
@@ -192,7 +193,7 @@ def _spell(char: str) -> str:
 
 def one_line(text: str) -> str:
     """Return `text` escaped and as one line: runs of white space become one space."""
-    return make_visible(" ".join(redact(text).split()))
+    return make_visible(" ".join(redact(drop_colors(text)).split()))
 
 
 def to_nfc(path: str) -> str:

@@ -72,6 +72,8 @@ def test_mistyped_command_without_hits_gets_a_suggestion_on_a_terminal(example: 
     assert code == 1
     line = "ccgrep: 0 of 59 turns match; did you mean `ccgrep stats` or `ccgrep status`?\n"
     assert shown == line
+    shown, _ = run_on_terminal(example, "help", "list")
+    assert "for help, run `ccgrep list --help`" in shown
     assert example.run("stauts").stderr == "ccgrep: 0 of 59 turns match\n"
 
 

@@ -81,12 +81,29 @@ def test_hostile_text_stays_on_one_line_per_hit(home: Home) -> None:
     file.meta("custom-title", customTitle=f"needle {NASTY}")
     file.write()
     home.index()
-    for arguments in (["needle"], ["-F", "needle"], ["-F", "\x1b[31m"], ["-v", "x"], ["zero"]):
+    for arguments in (["needle"], ["-F", "needle"], ["-F", "bell\x07"], ["-v", "x"], ["zero"]):
         lines = out(home, *arguments)
         assert len(lines) == 3, arguments
         assert all(RECORD.fullmatch(line) for line in lines)
         assert not CONTROL.search("\n".join(lines))
-    assert "esc\\x1b[31m bell\\x07 bidi\\u{202e}" in out(home, "needle")[0]
+    assert "esc bell\\x07 bidi\\u{202e}" in out(home, "needle")[0]
+
+
+def test_colored_text_is_found_as_a_terminal_shows_it(home: Home) -> None:
+    file = home.claude(1)
+    file.prompt("run the tests: \x1b[1mokapi\x1b[0m")
+    call = file.call("Bash", {"command": "pytest"})
+    file.result(call, "\x1b[1;32mzeb\x1b[0mra\x1b[m\x1b[K passed")
+    file.answer("The \x1b[31mgiraffe\x1b[0m test fails.")
+    file.write()
+    home.index()
+    exact = ["-F", "zebra passed", "-t", "tool"]
+    for typed in (["zebra"], ["zebra passed"], ['"zebra passed"'], exact, ["--no-index", *exact]):
+        assert out(home, *typed)[0].endswith("Bash pytest zebra passed"), typed
+    assert out(home, "giraffe")[0].endswith("The giraffe test fails.")
+    assert out(home, "-F", "tests: okapi")[0].endswith("run the tests: okapi")
+    shown = home.run("show", file.id, "--tools").stdout
+    assert "zebra passed" in shown and "x1b" not in shown
 
 
 @pytest.mark.parametrize(
@@ -150,6 +167,7 @@ def test_empty_query_is_exit_2(shop: Home, arguments: tuple[str, ...]) -> None:
         (("--timeout", "inf", "x"), "invalid value 'inf' for --timeout"),
         (("--json", "-l", "x"), "--json and -l cannot be combined: use one of them"),
         (("-co", "x"), "-c and -o cannot be combined: use one of them"),
+        (("--json", "--width", "50", "x"), "--json and --width cannot be combined"),
         (("-F", "--semantic", "x"), "-F and --semantic cannot be combined: use one of them"),
         (("--since", "1d", "--until", "2d", "x"), "--since 1d and --until 2d exclude every turn"),
         (("--surface", "prompt", "-t", "tool", "x"), "-t tool and --surface prompt have no text"),
@@ -168,6 +186,20 @@ def test_usage_error_is_exit_2_with_a_message(
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert done.stderr.startswith("ccgrep: ")
+
+
+def test_options_before_a_command_make_it_a_word_to_search_for(shop: Home) -> None:
+    done = shop.run("-n", "3", "list")
+    hint = "searched for 'list': to run the command, type it first: `ccgrep list -n 3`"
+    assert hint in done.stderr
+    for typed in (("-i", "list"), ("-q", "-n", "3", "list"), ("list the orders",), ("list", "-n3")):
+        assert "searched for" not in shop.run(*typed).stderr
+
+
+def test_the_commands_that_have_an_option_are_not_all_named(shop: Home) -> None:
+    done = shop.run("status", "--no-refresh")
+    message = "unknown option '--no-refresh': only "
+    assert done.returncode == 2 and message in done.stderr and len(done.stderr) < 110
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def _dispatch(typed: list[str], context: Context) -> int:
     if typed[0] == _PICK:
         set_redaction(not context.shows_secrets(False))
         return _call("ccgrep.cli.pick_callbacks", typed[1:], context)
-    command = COMMANDS.get(typed[0])
+    command = named = COMMANDS.get(typed[0])
     rest = typed[1:] if command is not None else typed
     command = command or COMMANDS["search"]
     try:
@@ -65,10 +65,9 @@ def _dispatch(typed: list[str], context: Context) -> int:
         return 0
     set_redaction(not _shows_secrets(command.name, arguments, context))
     module = f"ccgrep.cli.commands.{command.name}"
+    call = _call_refreshing if NO_REFRESH in command.options else _call
     try:
-        if NO_REFRESH in command.options:
-            return _call_refreshing(module, arguments, context)
-        return _call(module, arguments, context)
+        code = call(module, arguments, context)
     except RefError as error:
         refs = getattr(arguments, "ref", ())
         if isinstance(refs, str) or len(refs) < 2 or not all(map(str.isalpha, refs)):
@@ -76,6 +75,19 @@ def _dispatch(typed: list[str], context: Context) -> int:
         # `ccgrep show me the auth bug`: words, not REFs.
         words = one_line(" ".join(typed))
         raise RefError(f"{error}\nto search for these words: `ccgrep search {words}`") from None
+    if named is None:
+        _suggest_order(typed, arguments, context)
+    return code
+
+
+def _suggest_order(typed: list[str], arguments: SimpleNamespace, context: Context) -> None:
+    """Say how to run a command that was searched for because options precede it."""
+    if arguments.quiet or not arguments.pattern or arguments.pattern[0] not in COMMANDS:
+        return
+    from ccgrep.cli.suggest import suggest_order  # noqa: PLC0415 - `ccgrep -n 5 list` is rare
+
+    if hint := suggest_order(typed, arguments.pattern):
+        context.warn(hint)
 
 
 def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) -> int:

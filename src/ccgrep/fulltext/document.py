@@ -1,12 +1,14 @@
 """Build the document of a turn at a place. Pure.
 
-Also defines the text of each text kind of a turn: exact searches verify matches on it.
+Also defines the text of each text kind of a turn: exact searches verify matches on it. It has
+no colors.
 """
 
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
+from ccgrep.colors import drop_colors
 from ccgrep.fulltext.document_id import KINDS, format_place, hash_session_id, pack_discussion
 from ccgrep.fulltext.expand import distinct_words, expand, has_long_word
 from ccgrep.fulltext.surfaces import NO_TEXT, surface_keys, text_key
@@ -40,11 +42,11 @@ def turn_text(turn: Turn, kind: TextKind) -> str:
     """Return the text of one text kind."""
     match kind:
         case "user":
-            return turn.prompt
+            return drop_colors(turn.prompt)
         case "assistant":
-            return "\n".join(turn.assistant_texts())
+            return drop_colors("\n".join(turn.assistant_texts()))
         case "thinking":
-            return "\n".join(turn.thinking_texts())
+            return drop_colors("\n".join(turn.thinking_texts()))
         case "tool":
             calls = turn.calls()
             return "\n".join(text for text in (_tool_input(calls), _tool_output(calls)) if text)
@@ -58,7 +60,8 @@ def field_text(turn: Turn, field: str) -> str:
         case "output":
             return _tool_output(turn.calls())
         case "note":
-            return "\n".join(step.text for step in turn.steps if isinstance(step, Note))
+            notes = (step.text for step in turn.steps if isinstance(step, Note))
+            return drop_colors("\n".join(notes))
         case "user" | "thinking":
             return turn_text(turn, field)
     return turn_text(turn, "assistant")
@@ -69,7 +72,7 @@ def discussion_content(turn: Turn) -> Content:
 
     Every text kind is partial, so exact searches read the turn itself.
     """
-    prompt, answer = turn.prompt, turn_text(turn, "assistant")
+    prompt, answer = turn_text(turn, "user"), turn_text(turn, "assistant")
     discussion = discussion_text(prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS])
     kinds = list(get_args(TextKind))
     return Content(_models(turn), _tools(turn.calls()), discussion, {}, kinds, prompt, answer)
@@ -80,8 +83,7 @@ def turn_content(turn: Turn) -> Content:
 
     Output and thinking are not expanded: they are most of the text and rarely searched.
     """
-    prompt, texts, calls = turn.prompt, turn.assistant_texts(), turn.calls()
-    answer = "\n".join(texts)
+    prompt, answer, calls = turn_text(turn, "user"), turn_text(turn, "assistant"), turn.calls()
     tool, output = _tool_input(calls), _tool_output(calls)
     thinking, note = field_text(turn, "thinking"), field_text(turn, "note")
     cut_prompt, cut_answer = prompt[:MAX_INDEXED_CHARS], answer[:MAX_INDEXED_CHARS]
@@ -103,7 +105,7 @@ def turn_content(turn: Turn) -> Content:
         partial=[kind for kind, text in kinds.items() if _is_partly_indexed(kind, text)],
         prompt=prompt,
         answer=answer,
-        keys=surface_keys(prompt, texts),
+        keys=surface_keys(turn.prompt, turn.assistant_texts()),
     )
 
 
@@ -181,7 +183,8 @@ def _tools(calls: list[ToolCall]) -> list[str]:
 
 
 def _tool_input(calls: list[ToolCall]) -> str:
-    return "\n".join([text for call in calls for text in (call.name, *_strings(call.input))])
+    texts = [text for call in calls for text in (call.name, *_strings(call.input))]
+    return drop_colors("\n".join(texts))
 
 
 def _strings(value: Any) -> list[str]:
@@ -197,4 +200,4 @@ def _strings(value: Any) -> list[str]:
 
 def _tool_output(calls: list[ToolCall]) -> str:
     results = [call.result.text for call in calls if call.result is not None]
-    return "\n".join(filter(None, results))
+    return drop_colors("\n".join(filter(None, results)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ccgrep.fulltext.reader import TextReader
     from ccgrep.kinds import Level
 
-VERSION = "v7"
+VERSION = "v8"
 
 ALL_KINDS = "thinking,tool"
 _KINDS = ("thinking,tool\n", "thinking\n", "tool\n", "\n")

@@ -89,9 +89,10 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
     gone = f", {status.gone_sessions:,} of them gone from disk" if status.gone_sessions else ""
     yield f"Sessions   {status.sessions:,}{gone}"
     yield f"Turns      {status.turns:,} in {pluralize(status.objects, 'object')}"
+    width = max((len(name) for name in status.sources), default=0)
     for name, source in status.sources.items():
         yield (
-            f"  {name.replace('_', '-'):<11} {pluralize(source.files, 'file')}, "
+            f"  {name.replace('_', '-'):<{width}}  {pluralize(source.files, 'file')}, "
             f"{pluralize(source.sessions, 'session')}, {pluralize(source.turns, 'turn')}"
         )
     share = f" ({status.store_bytes / status.source_bytes:.0%})" if status.source_bytes else ""
@@ -107,8 +108,9 @@ def status_lines(status: Status, now_ms: int) -> Iterator[str]:
     if status.bad_lines:
         yield f"Damaged    {pluralize(status.bad_lines, 'spot')} in transcripts could not be read"
     if status.unknown_types:
-        names = ", ".join(f"{one_line(n)} ({c})" for n, c in sorted(status.unknown_types.items()))
-        yield f"Unknown    {names}"
+        types = {n.replace("(none)", "no type"): c for n, c in sorted(status.unknown_types.items())}
+        names = ", ".join(f"{one_line(name)} ({count})" for name, count in types.items())
+        yield f"Unknown    types of records: {names}"
     when = f"{short_age(status.last_indexed, now_ms)} ago" if status.last_indexed else "never"
     yield f"Indexed    {when}"
 

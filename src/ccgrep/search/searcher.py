@@ -233,7 +233,8 @@ class Searcher:
             return None
         from ccgrep.fulltext.document import turn_text  # noqa: PLC0415
 
-        return StoredTurn("", "", "", turn.prompt, turn_text(turn, "assistant"))
+        texts = turn_text(turn, "user"), turn_text(turn, "assistant")
+        return StoredTurn("", "", "", *texts)
 
     def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
         return short_ids(ids, self._texts.session_ids)

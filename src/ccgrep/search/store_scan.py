@@ -175,5 +175,5 @@ class StoreLookup:
             return None
         session = row.session
         title = session.title if turn == 0 else ""
-        answer = turn_text(loaded, "assistant")
-        return StoredTurn(session.project, session.source, title, loaded.prompt, answer)
+        texts = turn_text(loaded, "user"), turn_text(loaded, "assistant")
+        return StoredTurn(session.project, session.source, title, *texts)

@@ -79,7 +79,7 @@ def append_unique(known: tuple[str, ...], value: Any) -> tuple[str, ...]:
 
 def count_type(counts: dict[str, int], record_type: Any) -> dict[str, int]:
     """Return `counts` with one more unknown record type, for a limited number of types."""
-    name = record_type[:_MAX_TYPE_CHARS] if isinstance(record_type, str) else "(none)"
+    name = record_type[:_MAX_TYPE_CHARS] if isinstance(record_type, str) else "no type"
     if name not in counts and len(counts) >= _MAX_TYPES:
         return counts
     return {**counts, name: counts.get(name, 0) + 1}

@@ -95,13 +95,14 @@ class Candidate:
 
     def folded(self) -> str:
         turn = self.turn()
-        return trigram_text(f"{turn.prompt}\n{turn_text(turn, 'assistant')}")
+        return trigram_text(f"{turn_text(turn, 'user')}\n{turn_text(turn, 'assistant')}")
 
     def stored(self) -> StoredTurn:
         turn = self.turn()
         path, source = self._fields["path"], self._fields["source"]
         title = self.title if not self.number else ""
-        return StoredTurn(path, source, title, turn.prompt, turn_text(turn, "assistant"))
+        texts = turn_text(turn, "user"), turn_text(turn, "assistant")
+        return StoredTurn(path, source, title, *texts)
 
 
 def decode_turn(body: str) -> Turn:

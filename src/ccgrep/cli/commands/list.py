@@ -40,7 +40,7 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     if not sessions:
         if filters.marked is not None:
             filters.marked()  # An unknown tag is an error.
-        context.warn("no session matches: see `ccgrep status` for how many there are")
+        context.warn("no session matches: run `ccgrep list` without filters")
     if arguments.full_id:
         sessions = [replace(one, short_id=one.row.session.id) for one in sessions]
     style = context.style_for(arguments.color)
