@@ -260,6 +260,7 @@ _ccgrep_options() {
                 --markdown$'\t''print the report as Markdown'
                 --reverse$'\t''print the oldest turns first'
                 --format$'\t''print TEMPLATE for each turn'
+                --no-pager$'\t''never start a pager'
                 --full-id$'\t''print whole session ids'
                 --color$'\t''choose when to use colors'
                 --colour$'\t''choose when to use colors'

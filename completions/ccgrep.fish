@@ -193,6 +193,7 @@ complete -c ccgrep -n '__ccgrep_is log' -l day -d 'print a stand-up report inste
 complete -c ccgrep -n '__ccgrep_is log' -l markdown -d 'print the report as Markdown'
 complete -c ccgrep -n '__ccgrep_is log' -l reverse -d 'print the oldest turns first'
 complete -c ccgrep -n '__ccgrep_is log' -l format -x -d 'print TEMPLATE for each turn'
+complete -c ccgrep -n '__ccgrep_is log' -l no-pager -d 'never start a pager'
 complete -c ccgrep -n '__ccgrep_is log' -l full-id -d 'print whole session ids'
 complete -c ccgrep -n '__ccgrep_is log' -l color -l colour -x -a 'auto always never' -d 'choose when to use colors'
 complete -c ccgrep -n '__ccgrep_is log' -l no-redact -d 'print secrets instead of [redacted:NAME]'

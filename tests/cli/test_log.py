@@ -1,5 +1,7 @@
 """`ccgrep log`: turns in time order, and `--sort` of a search."""
 
+from datetime import datetime
+
 import pytest
 
 from tests.helpers.homes import Home
@@ -77,6 +79,46 @@ def test_template_fields_and_an_unknown_one(shop: Home) -> None:
     failed = shop.run("log", "--format", "{cost}")
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr.startswith("ccgrep: unknown field '{cost}' in --format: use one of {ref}")
+    failed = shop.run("log", "--format", "%h %s")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr.startswith("ccgrep: --format '%h %s' has no field: use at least one of")
+
+
+def test_long_log_goes_through_the_pager(home: Home) -> None:
+    file = home.claude()
+    for number in range(60):
+        file.turn(f"prompt {number}", "ok")
+    file.write()
+    home.index()
+    for words in ((), ("--day", "--since", "2026-09-01")):
+        shown = on_terminal(home, "log", *words, PAGER="sed s/^/PAGED:/", NO_COLOR="1").splitlines()
+        assert all(line.startswith("PAGED:") for line in shown)
+        assert len([line for line in shown if "prompt " in line]) == 60
+    assert "PAGED:" not in on_terminal(home, "log", "--no-pager", PAGER="sed s/^/PAGED:/")
+    assert "PAGED:" not in home.run("log", env={"PAGER": "sed s/^/PAGED:/"}).stdout
+
+
+def test_until_with_a_date_includes_that_day_in_every_zone(home: Home) -> None:
+    """The clocks in Berlin go back on 2026-10-25, a day of 25 hours."""
+    file = home.claude()
+    for when in ("2026-10-24T21:59", "2026-10-24T22:00", "2026-10-25T22:59", "2026-10-25T23:00"):
+        file.now_ms = int(datetime.fromisoformat(f"{when}+00:00").timestamp() * 1000) - 1000
+        file.turn(when, "ok")
+    file.write()
+    home.index()
+
+    def days(*words: str, **environment: str) -> list[str]:
+        done = home.run("log", "--format", "{date} {time}", *words, env=environment)
+        return done.stdout.splitlines()
+
+    sunday = ("--since", "2026-10-25", "--until", "2026-10-25")
+    berlin = {"TZ": "Europe/Berlin"}
+    assert days(*sunday, **berlin) == ["2026-10-25 23:59", "2026-10-25 00:00"]
+    assert days(*sunday) == ["2026-10-25 23:00", "2026-10-25 22:59"]
+    assert days("--until", "2026-10-24", **berlin) == ["2026-10-24 23:59"]
+    assert len(days("--since", "2026-10-24", "--until", "today")) == 4
+    at_midnight = days("--until", "2026-10-25T00:00", **berlin)
+    assert at_midnight == ["2026-10-25 00:00", "2026-10-24 23:59"]
 
 
 def test_log_as_json(shop: Home) -> None:

@@ -133,7 +133,7 @@ def test_report_of_hostile_text_is_inert(home: Home) -> None:
     for words in ((), ("--markdown",), ("--json",)):
         done = home.run("log", "--day", "--since", "2000-01-01", *words)
         assert (done.returncode, acting(done.stdout, "\n"), acting(done.stderr)) == (0, [], [])
-    shown = on_terminal(home, "log", "--day", "--since", "2000-01-01", NO_COLOR="1")
+    shown = on_terminal(home, "log", "--day", "--since", "2000-01-01", "--no-pager", NO_COLOR="1")
     assert acting(shown, "\n") == []
 
 

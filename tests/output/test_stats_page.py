@@ -81,7 +81,7 @@ def test_page_has_the_numbers_and_needs_nothing_else(shop: Home) -> None:
     assert found.seen <= ELEMENTS
     assert not any(name.startswith("on") or name in ("href", "src") for name in found.attributes)
     assert not re.search(r"https?:|url\(|@import|javascript:", page)
-    assert "$4.00" in page and "2026-W39: $1.00" in page and "2026-W40" in page
+    assert "$4.00" in page and "week of 2026-09-21: $1.00" in page and "2026-09-28" in page
     assert "<title>2026-09-21: 1</title>" in page
     assert {"Activity", "Tokens", "Cost", "Models", "Tools"} <= {t.strip() for t in found.texts}
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
@@ -92,8 +92,8 @@ def test_page_has_the_numbers_and_needs_nothing_else(shop: Home) -> None:
 
 def test_weeks_without_turns_have_a_place_in_the_charts(shop: Home) -> None:
     page = write_page(shop)
-    weeks = re.findall(r"<title>(2026-W\d\d): \$", page)
-    assert weeks == [f"2026-W{number}" for number in range(39, 44)]
+    weeks = re.findall(r"<title>week of (2026-\d\d-\d\d): \$", page)
+    assert weeks == ["2026-09-21", "2026-09-28", "2026-10-05", "2026-10-12", "2026-10-19"]
 
 
 def test_page_takes_filters_and_may_be_empty(shop: Home) -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
+from ccgrep.cli.pager import page
 from ccgrep.ops.log import add_costs, report_log
 from ccgrep.ops.stats import StatsRequest, make_report
 from ccgrep.output.day_report import day_fields, day_of, markdown_lines, report_lines
@@ -38,9 +39,11 @@ def print_report(
         context.warn("no turn since yesterday: use --since" if is_default else "no turn matches")
     if arguments.json:
         context.write(encode_document(day_fields(reports)))
-    elif arguments.markdown:
-        context.write_lines(markdown_lines(reports))
+        return 0 if reports else 1
+    if arguments.markdown:
+        lines = markdown_lines(reports)
     else:
         width = context.width if context.is_terminal else None
-        context.write_lines(report_lines(reports, width, context.style_for(arguments.color)))
+        lines = report_lines(reports, width, context.style_for(arguments.color))
+    page(lines, context, "" if arguments.no_pager else config.pager)
     return 0 if reports else 1

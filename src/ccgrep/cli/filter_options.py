@@ -26,8 +26,8 @@ def parse_filters(
     if arguments.since or arguments.until:
         from ccgrep.cli.time_argument import parse_when  # noqa: PLC0415 - datetime is slow to import
 
-        times = (arguments.since, arguments.until)
-        since, until = (parse_when(text, context.now_ms) if text else None for text in times)
+        since = parse_when(arguments.since, context.now_ms) if arguments.since else None
+        until = parse_when(arguments.until, context.now_ms, True) if arguments.until else None
         if since is not None and until is not None and since > until:
             since_and_until = f"--since {arguments.since} and --until {arguments.until}"
             raise UsageError(

@@ -137,6 +137,7 @@ NO_REFRESH = Option(
     ("--no-refresh",),
     "do not ingest changed transcripts first. The answer then covers only what is already indexed.",
 )
+NO_PAGER = Option(("--no-pager",), "never start a pager")
 FULL_ID = Option(("--full-id",), "print whole session ids")
 BUDGET = Option(
     ("--budget",),
@@ -170,7 +171,11 @@ FILTERS = (
         "a date or time such as 2026-01-15 or 2026-01-15T10:30, today or yesterday.",
         "TIME",
     ),
-    Option(("--until",), "limit to turns that started at TIME or earlier", "TIME"),
+    Option(
+        ("--until",),
+        "limit to turns that started at TIME or earlier. A date includes the whole day.",
+        "TIME",
+    ),
     Option(
         ("--tool",),
         "limit to turns that used this tool. `any` means any tool.",
@@ -523,14 +528,14 @@ _TABLE = (
         "Prints one line per turn, the newest first. On a terminal, turns are grouped by day and "
         "project. Elsewhere each line is a record line, whose snippet has the time, the project "
         "and the prompt. PATTERN limits the log to turns that have all its words. Sub-agents are "
-        "left out unless --subagents is given. A turn that a fork repeats is printed once.",
+        "left out unless --subagents is given. A turn that a fork repeats is printed once. Long "
+        "output on a terminal goes through a pager ($PAGER, or else less).",
         (
             *FILTERS,
             DOCUMENTS,
             Option(
                 ("-n", "--limit"),
-                "print at most the N newest turns. 0 means all. The default is 50 on a terminal, "
-                "and all otherwise.",
+                "print at most the N newest turns. The default, 0, means all.",
                 "N",
             ),
             Option(
@@ -548,6 +553,7 @@ _TABLE = (
                 "and \\n a newline.",
                 "TEMPLATE",
             ),
+            NO_PAGER,
             FULL_ID,
             COLOR,
             NO_REDACT,
@@ -665,7 +671,7 @@ _TABLE = (
             ),
             BUDGET,
             READ_FROM,
-            Option(("--no-pager",), "never start a pager"),
+            NO_PAGER,
             COLOR,
             NO_REDACT,
             NO_REFRESH,

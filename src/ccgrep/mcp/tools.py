@@ -76,7 +76,7 @@ class Tools(NamedTuple):
     config: Config
     history: History
     glob: str | None  # of project directories to serve; None serves every session
-    parse_time: Callable[[str], int]
+    parse_time: Callable[[str, bool], int]  # True asks for the end of a day
     calling_sessions: Callable[[], frozenset[str]]
     refresh: Callable[[Warn, Callable[[int, int], None]], None]
 
@@ -202,8 +202,8 @@ class Tools(NamedTuple):
     def _filters(self, asked: SearchArguments | ListArguments) -> Filters:
         return Filters(
             projects=(asked.project,) if asked.project else (),
-            since=self.parse_time(asked.since) if asked.since else None,
-            until=self.parse_time(asked.until) if asked.until else None,
+            since=self.parse_time(asked.since, False) if asked.since else None,
+            until=self.parse_time(asked.until, True) if asked.until else None,
             branches=(asked.branch,) if asked.branch else (),
             sources=(asked.source.replace("-", "_"),) if asked.source else (),
             tools=(asked.tool,) if asked.tool else (),

@@ -85,7 +85,8 @@ def show_range(config: Config, ref: str, start: int, count: int) -> Conversation
 
 
 def _show(store: Store, ref: str, before: int, after: int, limit: int) -> Conversation:
-    row, turn, id = refs.find(store, list(store.rows()), ref)
+    named = store.row(ref)  # a whole id needs no list of all sessions
+    row, turn, id = (named, None, None) if named else refs.find(store, list(store.rows()), ref)
     if id is not None:
         row, turn = _first_place(store, id)
     if row is None:

@@ -102,7 +102,11 @@ def _facts(report: DayReport) -> str:
 
 def _price(cost: int, unpriced: Sequence[str]) -> str:
     names = ", ".join(one_line(model) or "an unknown model" for model in unpriced)
-    return f"${format_usd(cost)}" + (f" without {names}, which has no price" if names else "")
+    if not names:
+        return f"${format_usd(cost)}"
+    has = "has" if len(unpriced) == 1 else "have"
+    known = f"${format_usd(cost)} without {names}, which" if cost else f"no cost, as {names}"
+    return f"{known} {has} no price"
 
 
 def _files(report: DayReport) -> Iterator[tuple[str, str]]:

@@ -57,7 +57,7 @@ def _group(sessions: Sequence[Session], key: Callable[[Session], str]) -> dict[s
 
 def _front_page(sessions: Sequence[Session], projects: _Links, months: _Links) -> Iterator[str]:
     yield from page_head("Sessions", allows_scripts=True)
-    yield "<body><main><h1>Sessions</h1>"
+    yield '<body><main class="listing"><h1>Sessions</h1>'
     yield '<p><input id="query" type="search" placeholder="Search" aria-label="Search" autofocus>'
     yield ' <span id="found" class="facts" role="status"></span></p><ol id="hits"></ol>'
     yield "<noscript><p>The search needs JavaScript.</p></noscript>"
@@ -80,7 +80,7 @@ def _links(name: str, links: _Links) -> Iterator[str]:
 
 def _listing_page(title: str, fact: str, sessions: Sequence[Session]) -> Iterator[str]:
     yield from page_head(title)
-    yield '<body><main><p><a href="../index.html">All sessions</a></p>'
+    yield '<body><main class="listing"><p><a href="../index.html">All sessions</a></p>'
     yield f"<h1>{render_line(title)}</h1>"
     if fact:
         yield f'<p class="facts">{render_line(fact)}</p>'

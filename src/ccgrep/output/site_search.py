@@ -21,6 +21,7 @@ from ccgrep.text import clip, json_escape, one_line, redact
 _RUN = re.compile(r"[^\W_]+")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _EXCERPT_COLUMNS = 160
+_MAX_EXCERPT_CHARS = 1000
 _MAX_WORD_CHARS = 40
 _GROUPS = 128
 
@@ -41,9 +42,7 @@ class SearchData:
         redacted = redact("\n".join(texts))
         for word in sorted(set(split_words(redacted))):
             self._words[word].append(len(self._turns))
-        parts = (one_line(redact(text)).strip() for text in texts)
-        excerpt = clip(" — ".join(filter(None, parts)), _EXCERPT_COLUMNS)
-        self._turns.append((len(self._sessions) - 1, number, excerpt))
+        self._turns.append((len(self._sessions) - 1, number, _excerpt(texts)))
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield the names and the contents of the files."""
@@ -55,6 +54,17 @@ class SearchData:
             groups[_group(word)][word] = distances
         for group, words in groups.items():
             yield f"search/{group}.js", _call("ccgrepWords", words)
+
+
+def _excerpt(texts: Iterable[str]) -> str:
+    """Return the beginning of the texts. It reads no more of them than it needs."""
+    excerpt = ""
+    for text in texts:
+        part = one_line(redact(text)[:_MAX_EXCERPT_CHARS]).strip()
+        excerpt = " — ".join(filter(None, (excerpt, part)))
+        if len(excerpt) > _EXCERPT_COLUMNS:
+            break
+    return clip(excerpt, _EXCERPT_COLUMNS)
 
 
 def split_words(text: str) -> Iterator[str]:

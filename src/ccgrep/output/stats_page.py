@@ -37,11 +37,10 @@ def page_lines(report: Overview, tokens: TokenReport, title: str) -> Iterator[st
     yield from _section("Activity", "turns a day", calendar(layout(days, _YEAR_WEEKS)))
     weeks = _weeks({spent.name: spent for spent in tokens.by["week"] if spent.name})
     tokens_a_week = [
-        Column(s.name, sum(s.tokens[:4]), f"{s.name}: {short(sum(s.tokens[:4]))} tokens")
-        for s in weeks
+        _week_column(s, sum(s.tokens[:4]), f"{short(sum(s.tokens[:4]))} tokens") for s in weeks
     ]
     yield from _section("Tokens", "a week, cache included", columns(tokens_a_week, short))
-    costs = [Column(s.name, max(s.cost // _CENT, 0), f"{s.name}: {_money(s.cost)}") for s in weeks]
+    costs = [_week_column(s, max(s.cost // _CENT, 0), _money(s.cost)) for s in weeks]
     yield from _section("Cost", f"a week, list prices of {DATE}", columns(costs, _dollars))
     yield '<div class="pair">'
     by_model = [
@@ -54,10 +53,12 @@ def page_lines(report: Overview, tokens: TokenReport, title: str) -> Iterator[st
     yield from _section("Projects by turns", "", bars(_group_rows(report.projects)))
     yield from _section("Tools", "calls", bars(_tool_rows(report.tools)))
     yield "</div>"
-    for spent in tokens.unpriced:
-        amount = short(sum(spent.tokens[:4]))
-        name = _text(spent.name) or "(unknown)"
-        yield f"<p>No price for {name}: {amount} tokens are not in the cost.</p>"
+    if tokens.unpriced:
+        models_without = ", ".join(
+            f"{_text(spent.name) or '(unknown)'} ({short(sum(spent.tokens[:4]))} tokens)"
+            for spent in tokens.unpriced
+        )
+        yield f"<p>Without a price, and not in the cost: {models_without}.</p>"
     yield "</main></body></html>"
 
 
@@ -114,6 +115,12 @@ def _weeks(known: Mapping[str, Spent]) -> list[Spent]:
         found.append(known.get(name, Spent(name, Tokens(), 0)))
         monday += timedelta(weeks=1)
     return found
+
+
+def _week_column(week: Spent, value: int, text: str) -> Column:
+    """Return a column that is named by the first day of a week."""
+    monday = _monday(week.name).isoformat()
+    return Column(monday, value, f"week of {monday}: {text}")
 
 
 def _monday(week: str) -> date:

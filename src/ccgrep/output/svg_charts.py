@@ -12,7 +12,7 @@ from ccgrep.output.calendar import LEVELS, Week
 _STEP, _CELL = 13, 10
 _LEFT, _TOP = 30, 18
 _WIDTH, _HEIGHT, _AXIS, _BOTTOM = 720, 180, 54, 22
-_LABEL, _MIN_LABEL = 60, 80
+_LABEL, _MIN_LABEL = 66, 84
 _MIN_CALENDAR = 60
 
 

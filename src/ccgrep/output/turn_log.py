@@ -56,13 +56,17 @@ def _short_line(turn: LoggedTurn, is_full_id: bool, width: int, style: Style) ->
 
 
 def check_template(template: str) -> None:
-    """Raise UsageError if a template names a field that does not exist."""
-    for name in _PLACEHOLDER.findall(template):
-        if name not in FIELDS:
-            raise UsageError(
-                f"unknown field '{{{one_line(name)}}}' in --format: use one of "
-                + ", ".join(f"{{{field}}}" for field in FIELDS)
-            )
+    """Raise UsageError if a template has no field, or one that does not exist."""
+    names = _PLACEHOLDER.findall(template)
+    unknown = next((name for name in names if name not in FIELDS), None)
+    if unknown is None and names:
+        return
+    problem = (
+        f"--format '{one_line(template)}' has no field: use at least one of "
+        if unknown is None
+        else f"unknown field '{{{one_line(unknown)}}}' in --format: use one of "
+    )
+    raise UsageError(problem + ", ".join(f"{{{field}}}" for field in FIELDS))
 
 
 def template_lines(turns: Iterable[LoggedTurn], template: str, is_full_id: bool) -> Iterator[str]:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from ccgrep.cli.context import Context
 from ccgrep.cli.feedback import finish_refresh
 from ccgrep.cli.filter_options import parse_filters
+from ccgrep.cli.pager import page
 from ccgrep.errors import UsageError
 from ccgrep.ops.log import read_log
 from ccgrep.output.json_document import encode_document
@@ -19,8 +20,6 @@ from ccgrep.output.turn_log import (
 )
 from ccgrep.refresh.background import BackgroundRefresh
 from ccgrep.search.turn_log import LoggedTurn
-
-_ON_TERMINAL = 50
 
 
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
@@ -36,21 +35,16 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
 
         return print_report(arguments, context, refresh)
     finish_refresh(refresh)
-    is_cut = arguments.limit is None and context.is_terminal and not arguments.json
-    limit = _ON_TERMINAL if is_cut else arguments.limit or 0
-    turns = read_log(config, filters, " ".join(arguments.pattern), limit)
-    if is_cut or arguments.reverse:
-        read = [*turns]
-        turns = reversed(read) if arguments.reverse else iter(read)
-        is_cut = is_cut and len(read) == limit
+    turns = read_log(config, filters, " ".join(arguments.pattern), arguments.limit or 0)
+    if arguments.reverse:
+        turns = reversed([*turns])
     first = next(turns, None)
     if first is None:
         context.warn("no turn matches")
         if not arguments.json:
             return 1
-    context.write_lines(_lines(chain((first,) if first else (), turns), arguments, context))
-    if is_cut:
-        context.write_error(f"only the {limit} most recent; use -n 0 to print all")
+    lines = _lines(chain((first,) if first else (), turns), arguments, context)
+    page(lines, context, "" if arguments.no_pager else config.pager)
     return 0 if first is not None else 1
 
 

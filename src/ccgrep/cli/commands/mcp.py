@@ -47,7 +47,7 @@ def _open_tools(config: Config, arguments: SimpleNamespace, context: Context) ->
             config=config,
             history=_team_history(config, arguments) if is_remote else StoreHistory(config),
             glob=arguments.glob,
-            parse_time=lambda text: parse_when(text, context.now_ms),
+            parse_time=lambda text, is_end: parse_when(text, context.now_ms, is_end),
             calling_sessions=lambda: find_callers(context.environment, config, is_stale=True),
             refresh=lambda warn, on_progress: (
                 None if is_remote else _refresh(config, warn, on_progress)
