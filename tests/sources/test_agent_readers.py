@@ -21,7 +21,7 @@ scalars = st.sampled_from([None, True, 0, -1, 2**70, 1.5, "", "text", "\ud83d", 
 keys = st.sampled_from(
     "type message content id data role text usage uuid timestamp output toolCallId callId parts"
     " result response functionCall functionResponse toolCalls messages $set $rewindTo requests"
-    " value kind bubbles thinking".split()
+    " value kind bubbles thinking toolCallRounds toolCallResults metadata toolSpecificData".split()
 )
 json_anything = st.recursive(
     scalars,
@@ -129,7 +129,14 @@ chat_requests = st.fixed_dictionaries(
         "message": st.fixed_dictionaries({"text": words}),
         "response": st.lists(
             words.map(lambda text: {"value": text})
-            | st.just({"kind": "toolInvocationSerialized", "toolId": "ls"}),
+            | st.fixed_dictionaries(
+                {
+                    "kind": st.sampled_from(["toolInvocationSerialized", "textEditGroup"]),
+                    "toolId": st.sampled_from(["ls", "runSubagent"]),
+                    "toolCallId": call_ids,
+                },
+                optional={"fromSubAgent": st.booleans(), "subAgentInvocationId": call_ids},
+            ),
             max_size=2,
         ),
     },
