@@ -50,6 +50,8 @@ _WORKSPACE = re.compile(
     r"|currently working in the (?:following )?director(?:y|ies): ?\n?(?:\s*- )?([^\n]+)"
 )
 _ROOT_FILE_BYTES = 64 * 1024
+_SHARED_IDS = frozenset(["a2a-server"])
+"""Ids that are not unique: all conversations with an editor's extension have this one."""
 
 
 def list_files(listing: Listing) -> None:
@@ -334,7 +336,7 @@ class _Recording:
         cwd = _find_cwd(self._found, state)
         title, is_titled = choose_title([state.title], state.first_prompt)
         session = Session(
-            id=safe_id(state.id) if state.id else identity.id,
+            id=_make_id(state.id, self._found.path, identity.id),
             source=self._source,
             kind=state.kind,
             parent=identity.parent,
@@ -352,6 +354,14 @@ class _Recording:
 def replace_messages(record: Record) -> Record:
     """Return the metadata of a document, whose messages are the conversation itself."""
     return replace(record, messages=None)
+
+
+def _make_id(recorded: str, path: str, default: str) -> str:
+    """Return the id in a recording, or one of its path if the recorded id is not unique."""
+    if recorded in _SHARED_IDS:
+        project = os.path.basename(os.path.dirname(os.path.dirname(path)))
+        return safe_id(f"{project}/{default}")
+    return safe_id(recorded) if recorded else default
 
 
 def _find_cwd(found: FoundFile, state: State) -> str:
