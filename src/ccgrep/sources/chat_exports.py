@@ -15,7 +15,7 @@ from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.sources.titles import choose_title
 from ccgrep.sources.turns import RecordInfo, Sink, TurnBuilder
-from ccgrep.sources.values import append_unique, as_string, parse_time, uuid_bytes
+from ccgrep.sources.values import append_unique, as_dicts, as_string, parse_time, uuid_bytes
 
 _MAX_DEPTH = 100_000
 _RECORDING = "[recording]"
@@ -26,7 +26,7 @@ def read_claude_export(conversations: list[Any], sink: Sink) -> Iterator[Session
     for value in conversations:
         if isinstance(value, dict) and value.get("uuid"):
             chat = _Chat(sink)
-            nodes, last = _make_tree(_dicts(value.get("chat_messages")))
+            nodes, last = _make_tree(as_dicts(value.get("chat_messages")))
             for node, is_current in _walk(nodes, value.get("current_leaf_message_uuid") or last):
                 _add_claude_message(chat, node["message"], is_current)
             yield from chat.finish("claude_ai", value["uuid"], value.get("name"))
@@ -106,13 +106,13 @@ class _Chat:
 
 def _add_claude_message(chat: _Chat, message: dict[str, Any], is_current: bool) -> None:
     chat.locate(message.get("uuid"), message.get("created_at"))
-    blocks = _dicts(message.get("content"))
+    blocks = as_dicts(message.get("content"))
     if not any(block.get("text") for block in blocks) and as_string(message.get("text")):
         blocks = [*blocks, {"type": "text", "text": message["text"]}]
     if message.get("sender") == "human":
         text = "\n".join(filter(None, (as_string(b.get("text")) for b in blocks)))
         chat.add_prompt(text, is_undone=not is_current)
-        for file in (*_dicts(message.get("attachments")), *_dicts(message.get("files"))):
+        for file in (*as_dicts(message.get("attachments")), *as_dicts(message.get("files"))):
             lines = [as_string(file.get("file_name")), as_string(file.get("extracted_content"))]
             if text := "\n".join(filter(None, lines)):
                 chat.builder.add_note("context", text)
@@ -133,7 +133,7 @@ def _add_claude_block(chat: _Chat, block: dict[str, Any], key: str) -> None:
             chat.builder.add_call(chat.open_call, as_string(block.get("name")), block.get("input"))
         case "tool_result":
             content = block.get("content")
-            texts = [as_string(part.get("text")) for part in _dicts(content)] or [
+            texts = [as_string(part.get("text")) for part in as_dicts(content)] or [
                 as_string(content)
             ]
             call = as_string(block.get("tool_use_id")) or chat.open_call
@@ -179,7 +179,7 @@ def _add_chatgpt_message(chat: _Chat, message: dict[str, Any], is_current: bool)
         for value in (message.get("author"), message.get("content"), message.get("metadata"))
     )
     role, text = author.get("role"), _chatgpt_text(content)
-    names = [as_string(file.get("name")) for file in _dicts(metadata.get("attachments"))]
+    names = [as_string(file.get("name")) for file in as_dicts(metadata.get("attachments"))]
     is_hidden = metadata.get("is_visually_hidden_from_conversation") is True
     if role == "assistant":
         model = as_string(metadata.get("model_slug"))
@@ -200,7 +200,7 @@ def _add_chatgpt_answer(
     chat: _Chat, message: dict[str, Any], content: dict[str, Any], text: str, model: str
 ) -> None:
     recipient = as_string(message.get("recipient")) or "all"
-    thoughts = [as_string(thought.get("content")) for thought in _dicts(content.get("thoughts"))]
+    thoughts = [as_string(thought.get("content")) for thought in as_dicts(content.get("thoughts"))]
     if not text and not any(thoughts):
         return
     chat.begin_message(message.get("id"), model)
@@ -242,7 +242,3 @@ def _chatgpt_part(part: Any) -> str:
         return text
     word = _RECORDING if "audio" in kind else "[image]" if "image" in kind else f"[{kind}]"
     return word if kind else ""
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -13,8 +13,6 @@ from ccgrep.sources.copilot_chat_answers import Answers
 from ccgrep.sources.copilot_chat_records import (
     Agent,
     Request,
-    as_dict,
-    as_dicts,
     find_launches,
     parse_request,
     read_path,
@@ -34,11 +32,13 @@ from ccgrep.sources.reading import (
     make_reading,
 )
 from ccgrep.sources.scan import FoundFile, Listing
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
     as_count,
+    as_dict,
+    as_dicts,
     as_string,
     find_project,
     parse_time,
@@ -46,7 +46,6 @@ from ccgrep.sources.values import (
     uuid_bytes,
 )
 
-_MAX_TITLE_CHARS = 400
 _EMPTY_WINDOWS = "emptyWindowChatSessions"
 
 
@@ -214,7 +213,7 @@ class _Session:
             self._turns.add_note("notification", prompt)
             return
         self._turns.begin_turn(prompt)
-        self._first_prompt = self._first_prompt or prompt[:_MAX_TITLE_CHARS]
+        self._first_prompt = self._first_prompt or prompt[:MAX_TITLE_CHARS]
         variables = request.get("variableData")
         attached = variables.get("variables") if isinstance(variables, dict) else None
         for variable in as_dicts(attached):

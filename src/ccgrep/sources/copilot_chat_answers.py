@@ -7,16 +7,13 @@ from ccgrep.sources.copilot_chat_records import (
     IGNORED_KINDS,
     INVOCATIONS,
     Request,
-    as_dict,
-    as_dicts,
-    parse_input,
     read_markdown,
     read_message,
     read_path,
     read_texts,
 )
 from ccgrep.sources.turns import TurnBuilder
-from ccgrep.sources.values import as_string, count_type
+from ccgrep.sources.values import as_dict, as_dicts, as_string, count_type, parse_input
 
 
 class Answers:

@@ -7,9 +7,7 @@ import os
 import re
 from typing import Any, NamedTuple
 
-import msgspec
-
-from ccgrep.sources.values import as_string
+from ccgrep.sources.values import as_dict, as_dicts, as_string, parse_input
 
 _FILE = "file://"
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
@@ -156,21 +154,3 @@ def read_path(uri: Any) -> str:
     return _ESCAPED.sub(lambda match: bytes.fromhex(match.group(1).decode()), path).decode(
         "utf-8", "replace"
     )
-
-
-def parse_input(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        parsed = msgspec.json.decode(value)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return value
-    return parsed if isinstance(parsed, dict) else value
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def as_dicts(values: Any) -> list[dict[str, Any]]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []

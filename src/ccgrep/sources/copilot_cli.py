@@ -17,7 +17,6 @@ from ccgrep.sources.copilot_cli_records import (
     classify_message,
     extract_attachments,
     extract_calls,
-    extract_input,
     extract_result,
     find_origin,
     is_ignored,
@@ -29,18 +28,18 @@ from ccgrep.sources.identity import safe_id, stable_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionIdentity, SessionReading, make_reading
 from ccgrep.sources.scan import FoundFile, Listing
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
     as_string,
     count_type,
     find_project,
+    parse_input,
     parse_time,
     uuid_bytes,
 )
 
-_MAX_TITLE_CHARS = 400
 _MAX_WORKSPACE_BYTES = 64 * 1024
 
 
@@ -136,12 +135,12 @@ class _Agent:
         self.turns.begin_turn(prompt, blobs)
         for context in contexts:
             self.turns.add_note("context", context)
-        first = self.state.first_prompt or prompt[:_MAX_TITLE_CHARS]
+        first = self.state.first_prompt or prompt[:MAX_TITLE_CHARS]
         self.update(first_prompt=first, message="", thought="")
 
     def _read_typed_command(self, data: dict[str, Any]) -> None:
         """Begin a turn with a command that the user ran with `!`."""
-        arguments = extract_input(data.get("arguments"))
+        arguments = parse_input(data.get("arguments"))
         command = arguments.get("command") if isinstance(arguments, dict) else arguments
         self.turns.begin_turn(as_string(command))
         self.update(message="", thought="")
@@ -182,7 +181,7 @@ class _Agent:
         if self.turns.has_call(call_id):
             return
         self._begin_message(self.state.message, as_string(data.get("model")) or self.state.model)
-        self.turns.add_call(call_id, name or "unknown", extract_input(data.get("arguments")))
+        self.turns.add_call(call_id, name or "unknown", parse_input(data.get("arguments")))
 
     def _read_result(self, data: dict[str, Any]) -> None:
         result = extract_result(data)

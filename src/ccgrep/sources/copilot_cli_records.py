@@ -7,12 +7,11 @@ import json
 import re
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob, ToolResult, Usage
-from ccgrep.sources.values import as_count, as_string, base64_blob, usage_key
+from ccgrep.sources.values import as_count, as_dicts, as_string, base64_blob, parse_input, usage_key
 
 IGNORED_TYPES = frozenset(
     """
@@ -119,7 +118,7 @@ def extract_attachments(data: dict[str, Any]) -> tuple[tuple[Blob, ...], list[st
     """Return the images and documents of a prompt, and the files and selections it refers to."""
     blobs: list[Blob] = []
     texts: list[str] = []
-    for attachment in _dicts(data.get("attachments")):
+    for attachment in as_dicts(data.get("attachments")):
         path = as_string(attachment.get("path")) or as_string(attachment.get("filePath"))
         if blob := extract_blob(attachment):
             blobs.append(blob)
@@ -146,7 +145,7 @@ def extract_result(data: dict[str, Any]) -> ToolResult:
     blobs: tuple[Blob, ...] = ()
     if isinstance(result, dict):
         text = as_string(result.get("content")) or as_string(result.get("detailedContent"))
-        found = map(extract_blob, _dicts(result.get("binaryResultsForLlm")))
+        found = map(extract_blob, as_dicts(result.get("binaryResultsForLlm")))
         blobs = tuple(filter(None, found))
     if isinstance(error, dict):
         text = text or as_string(error.get("message"))
@@ -156,26 +155,15 @@ def extract_result(data: dict[str, Any]) -> ToolResult:
     return ToolResult(text, data.get("success") is False or code not in (0, None), blobs)
 
 
-def extract_input(arguments: Any) -> Any:
-    """Return the input of a call. Some versions wrote it as a string that holds JSON."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        value = msgspec.json.decode(arguments)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return arguments
-    return value if isinstance(value, dict) else arguments
-
-
 def extract_calls(data: dict[str, Any]) -> list[tuple[str, str, Any]]:
     """Return the id, name and input of each call of a message."""
     return [
         (
             as_string(request.get("toolCallId")),
             as_string(request.get("name")) or "unknown",
-            extract_input(request.get("arguments")),
+            parse_input(request.get("arguments")),
         )
-        for request in _dicts(data.get("toolRequests"))
+        for request in as_dicts(data.get("toolRequests"))
     ]
 
 
@@ -225,7 +213,3 @@ def _read_scalar(value: str, rest: str) -> str:
         except ValueError:
             return value.strip('"')
     return value
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []

@@ -31,10 +31,11 @@ from ccgrep.sources.json_document import read_document
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionIdentity, SessionReading, make_reading
 from ccgrep.sources.scan import FoundFile, Listing
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
+    as_dicts,
     as_string,
     count_type,
     find_project,
@@ -43,7 +44,6 @@ from ccgrep.sources.values import (
     uuid_bytes,
 )
 
-_MAX_TITLE_CHARS = 400
 _SNAPSHOT = "<state_snapshot>"
 _WORKSPACE = re.compile(
     r"\*\*Workspace Directories:\*\*\n\s*- ([^\n]+)"
@@ -279,7 +279,7 @@ class _Recording:
             prompt = shown or prompt
         if prompt or content.blobs:
             self._turns.begin_turn(prompt, tuple(content.blobs))
-            first = self._state.first_prompt or prompt[:_MAX_TITLE_CHARS]
+            first = self._state.first_prompt or prompt[:MAX_TITLE_CHARS]
             self._update(first_prompt=first)
         for text in added:
             self._turns.add_note("context", text)
@@ -298,7 +298,7 @@ class _Recording:
                 self._turns.add_part(Text(text))
         for call in content.calls:
             self._turns.add_call(call.id, call.name, call.input)
-        for call_fields in _dicts(record.toolCalls):
+        for call_fields in as_dicts(record.toolCalls):
             self._read_call(call_fields)
         tokens = record.tokens if isinstance(record.tokens, dict) else {}
         names = ("input", "cached", "output", "thoughts")
@@ -389,13 +389,15 @@ def _content_id(message: Record) -> bytes:
     said = "\n".join(content.texts).strip()
     if not said:
         calls = [call.id for call in content.calls]
-        said = "\n".join(calls or [as_string(call.get("id")) for call in _dicts(message.toolCalls)])
+        said = "\n".join(
+            calls or [as_string(call.get("id")) for call in as_dicts(message.toolCalls)]
+        )
     return uuid_bytes(f"{as_string(message.type)}: {said}") if said else b""
 
 
 def _extract_thoughts(thoughts: Any) -> list[str]:
     texts = []
-    for thought in _dicts(thoughts):
+    for thought in as_dicts(thoughts):
         subject, description = (as_string(thought.get(k)) for k in ("subject", "description"))
         texts.append("\n".join(filter(None, (f"**{subject}**" if subject else "", description))))
     return [text for text in texts if text.strip()]
@@ -406,8 +408,4 @@ def _convert(value: Any) -> Record:
 
 
 def _records(values: Any) -> Iterator[Record]:
-    return map(_convert, _dicts(values))
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
+    return map(_convert, as_dicts(values))
