@@ -281,7 +281,7 @@ class _Reader:
         kind = event.type
         match kind:
             case "session.start" | "session.resume":
-                self._read_start(data)
+                self._read_session_start(data)
             case "session.context_changed":
                 self._read_context(data)
             case "session.info" if origin := find_origin(as_string(data.get("message"))):
@@ -307,7 +307,7 @@ class _Reader:
                 self._delegates = True
                 self._tasks[call_id] = as_string(call_input.get("prompt"))
 
-    def _read_start(self, data: dict[str, Any]) -> None:
+    def _read_session_start(self, data: dict[str, Any]) -> None:
         state, parent = self._main.state, data.get("detachedFromSpawningParentSessionId")
         self._main.update(
             versions=append_unique(state.versions, data.get("copilotVersion")),
