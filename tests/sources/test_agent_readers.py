@@ -47,6 +47,10 @@ copilot_events = st.one_of(
     copilot_event("tool.execution_complete", toolCallId=call_ids, success=st.booleans()),
     copilot_event("assistant.reasoning", content=words),
     copilot_event("session.error", message=words),
+    copilot_event(
+        "session.shutdown", modelMetrics=st.just({"m": {"usage": {"inputTokens": 5}}}) | words
+    ),
+    copilot_event("session.usage_record", usage=st.just({"apiCallId": "a", "inputTokens": 5})),
     copilot_event("session.snapshot_rewind", upToEventId=uuids),
     copilot_event("session.context_changed", cwd=words),
     copilot_event("session.title_changed", title=words),

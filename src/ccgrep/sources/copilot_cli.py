@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ccgrep.model import Session, Text, Thinking
 from ccgrep.sources.copilot_cli_records import (
+    READ_TYPES,
     UUID,
     Event,
     State,
@@ -20,6 +21,7 @@ from ccgrep.sources.copilot_cli_records import (
     extract_result,
     find_origin,
     is_ignored,
+    read_metrics,
     read_title,
     read_usage,
 )
@@ -103,6 +105,7 @@ class _Agent:
                 self._read_typed_command(data)
             case "session.usage_record":
                 self._add_usage(event, data.get("usage"))
+                self.update(has_records=True)
             case "session.compaction_complete":
                 self._read_compaction(event, data)
             case _:
@@ -159,6 +162,7 @@ class _Agent:
         for call_id, name, call_input in extract_calls(data):
             self.turns.add_call(call_id, name, call_input)
         if data.get("outputTokens") is not None:
+            self.update(has_outputs=True)
             usage = {"outputTokens": data["outputTokens"], "apiCallId": key, "model": model}
             self._add_usage(event, usage)
 
@@ -193,7 +197,8 @@ class _Agent:
     def _read_compaction(self, event: Event, data: dict[str, Any]) -> None:
         if data.get("success") is not False and (text := as_string(data.get("summaryContent"))):
             self.turns.add_note("summary", text)
-        self._add_usage(event, data.get("compactionTokensUsed"))
+        if self.state.has_records:  # else they are among those of the run
+            self._add_usage(event, data.get("compactionTokensUsed"))
 
     def _add_usage(self, event: Event, value: Any) -> None:
         usage = read_usage(value, as_string(event.id), self.state.model)
@@ -286,6 +291,8 @@ class _Reader:
                 self._read_context(data)
             case "session.info" if origin := find_origin(as_string(data.get("message"))):
                 self._main.update(forked_from=safe_id(origin))
+            case "session.shutdown":
+                self._read_metrics(event, data)
             case "session.title_changed":
                 self._main.update(title=as_string(data.get("title")))
             case "session.snapshot_rewind":
@@ -297,9 +304,20 @@ class _Reader:
                 agent.title = as_string(data.get("agentDescription")) or agent.name
             case "assistant.message":
                 self._note_tasks(data)
-            case _ if not is_ignored(kind) and kind not in _READ_TYPES:
+            case _ if not is_ignored(kind) and kind not in READ_TYPES:
                 counts = count_type(self._main.state.unknown_types, kind)
                 self._main.update(unknown_types=counts)
+
+    def _read_metrics(self, event: Event, data: dict[str, Any]) -> None:
+        """Count the tokens of one run of the client, if no event did so for each call."""
+        agents = [self._main, *self._agents.values()]
+        has_outputs = any(agent.state.has_outputs for agent in agents)
+        found = read_metrics(data.get("modelMetrics"), as_string(event.id), has_outputs)
+        if self._main.turns.count and not any(agent.state.has_records for agent in agents):
+            for usage in found:
+                self._main.turns.add_usage(usage)
+        for agent in agents:
+            agent.update(has_records=False, has_outputs=False)
 
     def _note_tasks(self, data: dict[str, Any]) -> None:
         for call_id, name, call_input in extract_calls(data):
@@ -375,13 +393,3 @@ class _Reader:
             models=state.models,
             versions=main.versions,
         )
-
-
-_READ_TYPES = frozenset(
-    """
-    user.message assistant.message assistant.reasoning tool.execution_start
-    tool.execution_complete tool.user_requested session.usage_record session.compaction_complete
-    session.error subagent.failed session.handoff abort skill.invoked system.notification
-    session.model_change session.info
-    """.split()
-)
