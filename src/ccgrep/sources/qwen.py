@@ -224,8 +224,11 @@ class _Transcript:
         if record.subtype == "notification" or record.provenance == "system":
             self._turns.add_note("notification", "\n".join(content.texts))
             return
-        if record.subtype == "mid_turn_user_message":
-            prompt = as_string(record.payload().get("displayText")) or prompt
+        # Since 0.21, the parts may have a text that the client made of what the user typed.
+        shown = as_string(record.payload().get("displayText")).strip()
+        if shown and prompt not in ("", shown) and record.subtype != "mid_turn_user_message":
+            added = [prompt, *added]
+        prompt = shown or prompt
         if prompt or content.blobs:
             self._turns.begin_turn(prompt, tuple(content.blobs))
             first = self._state.first_prompt or prompt[:MAX_TITLE_CHARS]
