@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ccgrep.errors import UsageError
+from ccgrep.model import Note
 from ccgrep.ops.import_sessions import read_sessions
 from ccgrep.sources import json_array
 from ccgrep.sources.json_array import read_array
@@ -184,13 +185,50 @@ def test_chatgpt_export_is_imported_with_its_branches(home: Home, tmp_path: Path
     ((id, row),) = home.rows().items()
     assert (row.session.source, row.session.models) == ("chatgpt", ("gpt-9",))
     prompts = ["which grinder do you advise", "and for travel"]
-    assert home.prompts(id) == [*prompts, "[image_asset_pointer]\nand for the office"]
+    assert home.prompts(id) == [*prompts, "[image]\nand for the office"]
     undone = [entry.is_rolled_back for entry in home.manifest(id).entries]
     assert undone == [False, True, False]
     (call,) = home.turns(id)[2].calls()
     assert call.name == "browser" and call.result is not None and call.result.text == "found"
     done = home.run("resume", id)
     assert done.returncode == 2 or "no command" in done.stderr + done.stdout
+
+
+def test_edited_prompts_of_claude_ai_are_undone(home: Home, tmp_path: Path) -> None:
+    root = "00000000-0000-4000-8000-000000000000"
+    messages = [
+        {"uuid": "m1", "sender": "human", "text": "black tea", "parent_message_uuid": root},
+        {"uuid": "m2", "sender": "assistant", "text": "five minutes", "parent_message_uuid": "m1"},
+        {"uuid": "m3", "sender": "human", "text": "with milk", "parent_message_uuid": "m2"},
+        {"uuid": "m4", "sender": "human", "text": "green tea", "parent_message_uuid": root},
+        {"uuid": "m5", "sender": "assistant", "text": "two minutes", "parent_message_uuid": "m4"},
+    ]
+    chat = {"uuid": "tea", "name": "Tea", "chat_messages": messages}
+    write_zip(tmp_path / "data.zip", conversations=[chat])
+    assert home.run("import", str(tmp_path / "data.zip")).returncode == 0
+    assert home.prompts("tea") == ["black tea", "with milk", "green tea"]
+    undone = [entry.is_rolled_back for entry in home.manifest("tea").entries]
+    assert undone == [True, True, False]
+    assert home.turns("tea")[2].assistant_texts() == ["two minutes"]
+
+
+def test_attached_files_and_spoken_prompts_of_chatgpt(home: Home, tmp_path: Path) -> None:
+    spoken = {"content_type": "audio_transcription", "text": "say it aloud"}
+    recording = {"content_type": "real_time_user_audio_video_asset_pointer"}
+    mapping = {
+        "n1": node("n1", None, "user", "", metadata={"attachments": [{"name": "beans.pdf"}]}),
+        "n2": node("n2", "n1", "assistant", "a list of beans"),
+        "n3": node("n3", "n2", "user", {"content_type": "multimodal_text", "parts": [
+            spoken, recording]}),
+        "n4": node("n4", "n3", "user", {"content_type": "multimodal_text", "parts": [recording]}),
+    }  # fmt: skip
+    chat = {"id": "beans", "title": "Beans", "current_node": "n4", "mapping": mapping}
+    write_zip(tmp_path / "data.zip", conversations=[chat])
+    assert home.run("import", str(tmp_path / "data.zip")).returncode == 0
+    assert home.prompts("beans") == ["", "say it aloud", "[recording]"]
+    first = home.turns("beans")[0]
+    assert first.steps[0] == Note("context", "beans.pdf")
+    assert first.assistant_texts() == ["a list of beans"]
 
 
 EXCHANGE = b"".join(json.dumps(line).encode() + b"\n" for line in (HEADER, SESSION, TURN))
@@ -273,7 +311,8 @@ anything = st.recursive(
         | st.dictionaries(
             st.sampled_from(
                 "uuid chat_messages sender text content type mapping current_node message author"
-                " role parts parent id thoughts recipient n1 n2 metadata name input".split()
+                " role parts parent id thoughts recipient n1 n2 metadata name input attachments"
+                " parent_message_uuid current_node".split()
             ),
             inner,
             max_size=4,

@@ -27,6 +27,13 @@ def test_sources_lists_every_agent_and_counts_its_sessions(home: Home) -> None:
     assert fields["sources"][0]["turns"] == 1
 
 
+def test_agents_that_are_here_come_first(home: Home) -> None:
+    (home.directory / ".qwen" / "projects").mkdir(parents=True)
+    lines = home.run("sources").stdout.splitlines()[::2]
+    here = [line.split()[0] for line in lines if str(home.directory) in line]
+    assert "qwen" in here and [line.split()[0] for line in lines][: len(here)] == here
+
+
 def test_sources_needs_no_store(home: Home) -> None:
     done = home.run("sources")
     assert done.returncode == 0 and not home.store_dir.exists()

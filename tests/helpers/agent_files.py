@@ -1,50 +1,38 @@
 """Reads sessions of any agent in memory: whole, as they grow, and damaged."""
 
-import io
 import random
+from pathlib import Path
 
-from ccgrep.sources.jsonl import Mark
-from ccgrep.sources.readers import load_reader
-from ccgrep.sources.reading import Checkpoint, Input, Reading
-from ccgrep.sources.scan import FoundFile
+from ccgrep.sources.reading import Reading
 from tests.helpers import scale
-from tests.helpers.readers import turn_id, without_progress
+from tests.helpers.source_reading import read_bytes, read_in_pieces
 
-_ODD_VALUES = (b"null", b"[]", b"{}", b"-1", b'"x"', b"1e999", b"[[{}]]", b'{"a":{}}', b"true")
-_START = Mark(0, 0)
+_ROOT = Path("/")
+_ODD_VALUES = (
+    b"null",
+    b"[]",
+    b"{}",
+    b"-1",
+    b'"x"',
+    b"1e999",
+    b"[[{}]]",
+    b'{"type":"text"}',
+    b"true",
+)
 
 
-def read(
-    source: str, path: str, data: bytes, start: Mark = _START, before: Checkpoint | None = None
-) -> Reading:
+def read(source: str, path: str, data: bytes) -> Reading:
     """Read `data` as the session at `path`."""
-    stream = io.BytesIO(data)
-    stream.seek(start.offset)
-    reader = load_reader(source)
-    input = Input(stream, start, reader.identify(path), turn_id, before or Checkpoint())
-    return reader.read(input, FoundFile(path, source, "session", "/", len(data), 0, 0))
-
-
-def read_in_pieces(source: str, path: str, data: bytes, cuts: list[int]) -> Reading:
-    """Read a session as it grows, each time from where the first open turn began."""
-    start, before = _START, Checkpoint()
-    for cut in sorted(cuts):
-        reading = read(source, path, data[:cut], start, before)
-        own = reading.sessions[0]
-        start = Mark(reading.resume, reading.resume_crc)
-        entries = tuple(entry for entry in own.entries if entry.start < start.offset)
-        bad = tuple(spot for spot in own.bad if spot.offset < start.offset)
-        before = Checkpoint(entries, bad, reading.state) if start.offset else Checkpoint()
-    return read(source, path, data, start, before)
+    return read_bytes(source, data, Path(path), _ROOT)
 
 
 def assert_grows_as_fresh(source: str, path: str, data: bytes) -> None:
     """Check that reading a growing file yields the same as reading it at the end."""
-    fresh = without_progress(read(source, path, data))
+    fresh = read_in_pieces(source, data, Path(path), _ROOT, [])
     dice = random.Random(len(data))
     for _ in range(scale.of(40, 400)):
         cuts = [dice.randrange(len(data) + 1) for _ in range(dice.randrange(1, 5))]
-        assert without_progress(read_in_pieces(source, path, data, cuts)) == fresh, cuts
+        assert read_in_pieces(source, data, Path(path), _ROOT, cuts) == fresh, cuts
 
 
 def assert_survives_damage(source: str, path: str, data: bytes) -> None:
@@ -73,15 +61,4 @@ def _replace_value(data: bytes, dice: random.Random) -> bytes:
     end = at
     while end < len(data) and data[end] not in b",}]\n":
         end += 1
-    values = (
-        b"null",
-        b"[]",
-        b"{}",
-        b"-1",
-        b'"x"',
-        b"1e999",
-        b"[[{}]]",
-        b'{"type":"text"}',
-        b"true",
-    )
-    return data[:at] + dice.choice(values) + data[end:]
+    return data[:at] + dice.choice(_ODD_VALUES) + data[end:]

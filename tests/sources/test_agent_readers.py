@@ -21,7 +21,7 @@ scalars = st.sampled_from([None, True, 0, -1, 2**70, 1.5, "", "text", "\ud83d", 
 keys = st.sampled_from(
     "type message content id data role text usage uuid timestamp output toolCallId callId parts"
     " result response functionCall functionResponse toolCalls messages $set $rewindTo requests"
-    " value kind bubbles thinking".split()
+    " value kind bubbles thinking toolCallRounds toolCallResults metadata toolSpecificData".split()
 )
 json_anything = st.recursive(
     scalars,
@@ -47,6 +47,10 @@ copilot_events = st.one_of(
     copilot_event("tool.execution_complete", toolCallId=call_ids, success=st.booleans()),
     copilot_event("assistant.reasoning", content=words),
     copilot_event("session.error", message=words),
+    copilot_event(
+        "session.shutdown", modelMetrics=st.just({"m": {"usage": {"inputTokens": 5}}}) | words
+    ),
+    copilot_event("session.usage_record", usage=st.just({"apiCallId": "a", "inputTokens": 5})),
     copilot_event("session.snapshot_rewind", upToEventId=uuids),
     copilot_event("session.context_changed", cwd=words),
     copilot_event("session.title_changed", title=words),
@@ -129,7 +133,14 @@ chat_requests = st.fixed_dictionaries(
         "message": st.fixed_dictionaries({"text": words}),
         "response": st.lists(
             words.map(lambda text: {"value": text})
-            | st.just({"kind": "toolInvocationSerialized", "toolId": "ls"}),
+            | st.fixed_dictionaries(
+                {
+                    "kind": st.sampled_from(["toolInvocationSerialized", "textEditGroup"]),
+                    "toolId": st.sampled_from(["ls", "runSubagent"]),
+                    "toolCallId": call_ids,
+                },
+                optional={"fromSubAgent": st.booleans(), "subAgentInvocationId": call_ids},
+            ),
             max_size=2,
         ),
     },

@@ -151,6 +151,14 @@ def test_greeting_of_a_run_belongs_to_no_turn(home: Home, project: Path) -> None
     assert not any(isinstance(s, Note) and "Git repo" in s.text for s in turn.steps)
 
 
+def test_empty_prompt_begins_no_turn(home: Home, project: Path) -> None:
+    write(project, encode(GREETING, "\n#### <blank>␠␠\n\n", LAMP))
+    home.index()
+    id = only_id(home)
+    assert home.prompts(id) == ["look at\n\nthe lamp"]
+    assert home.rows()[id].session.title == "look at"
+
+
 def test_line_that_is_not_complete_waits() -> None:
     whole = read("aider", "/p/.aider.chat.history.md", encode(GREETING, LAMP))
     part = encode(GREETING, LAMP, "#### half a pro")

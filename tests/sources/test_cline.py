@@ -125,15 +125,6 @@ def test_bytes_are_archived_and_restored(home: Home, root: Path) -> None:
     assert path.read_bytes() == data
 
 
-def test_resume_prints_the_command(home: Home, root: Path) -> None:
-    session = ClineSession(root)
-    session.cwd = str(home.directory)
-    session.turn("hello", "Hi.")
-    session.write()
-    home.index()
-    assert f"cline --id {session.id}" in home.run("resume", session.id).stdout
-
-
 def test_results_whose_message_changes_its_id_leave_no_copy(home: Home, root: Path) -> None:
     session = rich_session(root)
     session.write()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.copilot_chat_file import CopilotChatFile
 from tests.helpers.homes import Home, assert_same_as_fresh, stored_bytes
-from tests.helpers.source_reading import ReadSession, read_session
+from tests.helpers.source_reading import ReadSession, read_session, read_sessions
 
 
 @pytest.fixture
@@ -146,6 +146,71 @@ def test_request_that_is_replaced_by_itself_is_not_taken_back(file: CopilotChatF
     ]
     found = read_session("copilot_chat", file.write(), file.root)
     assert (found.texts, found.rolled_back) == ([["hi"]], [])
+
+
+def invocation(id: str, tool: str, **fields: Any) -> dict[str, Any]:
+    shown = {"toolCallId": id, "toolId": tool, "invocationMessage": f"Using {tool}"}
+    return {"kind": "toolInvocationSerialized", "isComplete": True, **shown, **fields}
+
+
+def add_sub_agents(file: CopilotChatFile, is_named: bool) -> None:
+    """Add a request with two sub-agents, of which the second one does nothing."""
+    named = {"subAgentInvocationId": "launch-1"} if is_named else {"fromSubAgent": True}
+    task = {"description": "Find the teapot", "prompt": "where is the teapot", "result": "Found."}
+    data = {"toolSpecificData": {"kind": "subagent", "agentName": "Explore", **task}}
+    edit = {"kind": "textEditGroup", "uri": {"path": "/a.py", "scheme": "file"}, "edits": [[]]}
+    message = {"value": "Read a.py"}
+    response = [
+        {"value": "Let me ask."},
+        invocation("launch-1", "runSubagent", **(data if is_named else {})),
+        invocation("inner-1", "copilot_readFile", pastTenseMessage=message, **named),
+        edit,
+        invocation("inner-2", "runTests", **named),
+        invocation("launch-2", "runSubagent"),
+        {"value": "All done."},
+    ]
+    calls = [
+        {"id": f"c{number}", "name": "runSubagent", "arguments": json.dumps(task)}
+        for number in (1, 2)
+    ]
+    rounds = [{"response": "Let me ask.", "toolCalls": calls}, {"response": "All done."}]
+    results = {call["id"]: {"content": [{"value": "Found."}]} for call in calls}
+    metadata = {"toolCallRounds": rounds, "toolCallResults": results}
+    file.request("find the teapot", *response, result={"metadata": metadata})
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_sub_agent_is_a_session_of_its_own(file: CopilotChatFile, is_named: bool) -> None:
+    add_sub_agents(file, is_named)
+    main, agent = read_sessions("copilot_chat", file.write_log(), file.root)
+    assert [call.name for call in main.calls] == ["runSubagent", "runSubagent"]
+    assert main.texts == [["Let me ask.", "All done."]]
+    session = agent.session
+    assert (session.kind, session.parent, session.cwd) == ("subagent", file.id, file.cwd)
+    assert (session.title, session.agent) == ("Find the teapot", "Explore" if is_named else "")
+    assert agent.prompts == ["where is the teapot"]
+    assert agent.texts == [["Found."]]
+    results = [(call.name, call.result and call.result.text) for call in agent.calls]
+    assert results == [
+        ("copilot_readFile", "Read a.py"),
+        ("textEditGroup", ""),
+        ("runTests", "Using runTests"),
+    ]
+    assert agent.entries[0].started == main.entries[0].started
+
+
+def test_sub_agents_stay_when_the_session_grows(home: Home) -> None:
+    file = CopilotChatFile(home.directory / ".config" / "Code" / "User" / "workspaceStorage")
+    add_sub_agents(file, is_named=True)
+    file.write_log()
+    home.index()
+    file.turn("and the cups", "Here.")
+    file.write_log()
+    home.index()
+    ids = {row.session.kind: id for id, row in home.rows().items()}
+    assert len(home.rows()) == 2 and home.prompts(ids["subagent"]) == ["where is the teapot"]
+    assert home.prompts(file.id) == ["find the teapot", "and the cups"]
+    assert_same_as_fresh(home)
 
 
 def test_cancelled_request_keeps_what_was_said_last(file: CopilotChatFile) -> None:

@@ -69,6 +69,27 @@ def test_tokens_of_versions_without_usage_records_are_those_of_the_output(
     assert (usage.input, usage.output) == (None, 7)
 
 
+def test_tokens_of_older_versions_are_counted_when_the_client_ends(file: CopilotFile) -> None:
+    tokens = {"inputTokens": 3121, "cacheReadTokens": 3000, "cacheWriteTokens": 21}
+    metrics = {"gpt-5.4": {"usage": {**tokens, "outputTokens": 7}}, "haiku": {"usage": None}}
+    for text in ("hello", "again"):
+        file.prompt(text)
+        file.message("hi", outputTokens=7)
+        file.event("session.shutdown", modelMetrics=metrics)
+    found = read(file)
+    assert (found.session.input_tokens, found.session.output_tokens) == (200, 14)
+    assert [sum(usage.cache_read or 0 for usage in e.usage) for e in found.entries] == [3000, 3000]
+
+
+def test_tokens_at_the_end_are_those_of_each_call_again(file: CopilotFile) -> None:
+    file.prompt("hello")
+    file.usage("api-1", input=3121, cached=3000, written=21, output=11)
+    file.message("hi", apiCallId="api-1")
+    metrics = {"gpt-5.4": {"usage": {"inputTokens": 3121, "outputTokens": 11}}}
+    file.event("session.shutdown", modelMetrics=metrics)
+    assert len(read(file).entries[0].usage) == 1
+
+
 def test_messages_of_one_api_call_are_one_message(file: CopilotFile) -> None:
     file.prompt("hello")
     file.message("first", apiCallId="api-1", reasoningText="think", chunkIndex=0, chunkCount=2)
@@ -172,6 +193,7 @@ def test_messages_that_nobody_typed_are_notes(file: CopilotFile) -> None:
 
 def test_only_a_compaction_that_succeeds_has_a_summary(file: CopilotFile) -> None:
     file.turn("hello", "hi")
+    file.usage("api-1", input=30, cached=0, written=0, output=3)
     spent = {"model": "gpt-5.4", "inputTokens": 50, "outputTokens": 5}
     file.event("session.compaction_complete", success=False, error="empty response")
     file.event(
@@ -182,7 +204,7 @@ def test_only_a_compaction_that_succeeds_has_a_summary(file: CopilotFile) -> Non
     )
     found = read(file)
     assert found.notes == [("summary", "they said hello")]
-    assert [usage.input for usage in found.entries[0].usage] == [50]
+    assert [usage.input for usage in found.entries[0].usage] == [30, 50]
 
 
 def test_events_that_copy_the_conversation_are_ignored(file: CopilotFile) -> None:

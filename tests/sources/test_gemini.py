@@ -246,6 +246,21 @@ def test_restart_leaves_a_second_file_without_turns(home: Home) -> None:
     assert_same_as_fresh(home)
 
 
+def test_conversations_with_an_editor_that_share_an_id_are_sessions_of_their_own(
+    home: Home,
+) -> None:
+    for seed, project in ((1, "shop"), (1, "zoo"), (2, "zoo")):
+        file = GeminiFile(home.directory / ".gemini", seed, project)
+        file.header(sessionId="a2a-server")
+        file.turn(f"hello {project} {seed}", "hi")
+        file.write()
+    home.index()
+    prompts = [home.prompts(id) for id in home.rows()]
+    assert sorted(prompts) == [["hello shop 1"], ["hello zoo 1"], ["hello zoo 2"]]
+    assert not any("~" in id for id in home.rows())
+    assert "ccgrep made up this id" in home.run("resume", next(iter(home.rows()))).stderr
+
+
 def test_deleted_recordings_are_restored_and_resumed(home: Home) -> None:
     cwd = home.directory / "shop"
     cwd.mkdir()

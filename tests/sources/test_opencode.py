@@ -166,15 +166,6 @@ def test_growing_session_keeps_its_bytes_once(home: Home, root: Path) -> None:
     assert_same_as_fresh(home)
 
 
-def test_resume_prints_the_command(home: Home, root: Path) -> None:
-    session = OpencodeSession(directory=str(home.directory))
-    session.turn("hello", "Hi.")
-    write_database(root, session)
-    home.index()
-    done = home.run("resume", session.id)
-    assert f"opencode --session {session.id}" in done.stdout
-
-
 def test_reverted_turns_are_rolled_back(home: Home, root: Path) -> None:
     session = OpencodeSession()
     session.turn("keep", "Kept.")

@@ -74,16 +74,6 @@ def test_bytes_are_archived_and_restored(home: Home, root: Path) -> None:
     assert path.read_bytes() == data
 
 
-def test_resume_prints_the_command(home: Home, root: Path) -> None:
-    file = PiFile(root)
-    file.header(cwd=str(home.directory))
-    file.turn("hello", "Hi.")
-    file.write()
-    home.index()
-    done = home.run("resume", file.id)
-    assert f"pi --session {file.id}" in done.stdout
-
-
 def test_returning_to_a_branch_brings_its_turns_back(home: Home, root: Path) -> None:
     file = PiFile(root)
     file.header()

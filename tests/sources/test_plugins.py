@@ -1,15 +1,19 @@
 """Readers of other packages: found, read, and skipped if they do not work."""
 
+import json
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from ccgrep.model import ToolResult
 from ccgrep.sources import plugins
 from tests.helpers.homes import SOURCE, Home
 from tests.helpers.made_up_agent import write_database
 
 TESTS = str(Path(__file__).parents[2])
+EXAMPLE = Path(TESTS) / "examples" / "plugin"
 MODULE = """
 from tests.helpers.made_up_agent import *
 from tests.helpers import made_up_agent
@@ -54,6 +58,33 @@ def test_plug_in_is_read_searched_resumed_and_listed(home: Home, packages: Path)
     assert (code, "made-up --session=ses_a" in out) == (0, True)
     listed = run(home, packages, "sources")[1]
     assert "made-up" in listed and str(database.parent) in listed
+
+
+def test_example_of_a_plug_in_works_without_any_other_agent(home: Home, packages: Path) -> None:
+    install(packages, "ccgrep_tea", (EXAMPLE / "ccgrep_tea.py").read_text())
+    shutil.rmtree(home.directory / ".claude", ignore_errors=True)
+    shutil.rmtree(home.directory / ".codex", ignore_errors=True)
+    file = home.directory / ".tea" / "sessions" / "brew-1.jsonl"
+    file.parent.mkdir(parents=True)
+    records: list[dict[str, object]] = [
+        {"role": "user", "text": "where is the kettle", "time": 1_790_000_000, "cwd": "/"},
+        {"role": "agent", "text": "Let me look.", "tokens": {"input": 100, "output": 7}},
+        {"role": "call", "id": "c1", "name": "shell", "input": {"command": "ls"}},
+        {"role": "result", "id": "c1", "text": "a samovar", "failed": True},
+    ]
+    content = "".join(json.dumps(record) + "\n" for record in records)
+    file.write_text(content)
+    assert run(home, packages, "samovar", "-t", "tool")[1].startswith("brew-1:0:")
+    content += json.dumps({"role": "user", "text": "and the saucer"}) + "\n"
+    file.write_text(content)
+    assert run(home, packages, "saucer", "--source", "tea")[1].startswith("brew-1:1:")
+    assert home.prompts("brew-1") == ["where is the kettle", "and the saucer"]
+    (call,) = home.turns("brew-1")[0].calls()
+    assert call.result == ToolResult("a samovar", True)
+    assert run(home, packages, "resume", "brew-1")[1] == "cd / && tea --session=brew-1\n"
+    file.unlink()
+    assert run(home, packages, "restore", "brew-1")[0] == 0
+    assert file.read_text() == content
 
 
 def test_broken_plug_ins_are_named_and_skipped(home: Home, packages: Path) -> None:

@@ -95,6 +95,17 @@ def test_prompt_is_what_the_user_typed(file: QwenFile) -> None:
     assert found.notes == [("context", "the notes")]
 
 
+def test_prompt_that_the_client_expands_and_hooks_extend(file: QwenFile) -> None:
+    hooked = "<qwen:user-prompt-submit-context>\nit rains\n</qwen:user-prompt-submit-context>"
+    shown = {"displayText": "/tidy the desk", "hookContext": "it rains"}
+    file.prompt("Tidy up: the desk.", hooked, systemPayload=shown)
+    file.prompt("thanks", hooked)
+    found = read(file)
+    assert found.prompts == ["/tidy the desk", "thanks"]
+    notes = ["Tidy up: the desk.", hooked, hooked]
+    assert found.notes == [("context", text) for text in notes]
+
+
 def test_title_is_the_last_one_given(file: QwenFile) -> None:
     file.turn("hello", "hi")
     file.system("custom_title", customTitle="Greetings", titleSource="auto")

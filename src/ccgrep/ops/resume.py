@@ -53,7 +53,8 @@ def find_resume_command(
         problem = f"{session.id} is a document, not a session: run `ccgrep show {session.id}`"
         return ResumeCommand(problems=(problem,))
     source = find_any_source(session.source)
-    if not source.resume:
+    is_in_database = any(file.container for file in row.files)
+    if not source.resume or (is_in_database and source.has_command_for_files_only):
         problem = (
             f"cannot resume {session.id}, {one_line(source.title)} has no command for that: "
             "use --with claude or --with codex"

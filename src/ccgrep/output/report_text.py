@@ -48,9 +48,12 @@ _MAX_ROOTS = 4  # of an agent on one line
 
 
 def source_lines(found: SourceList, style: Style) -> Iterator[str]:
-    """Yield each agent with its sessions, where its history is, and what is read of it."""
+    """Yield each agent with its sessions, where its history is, and what is read of it.
+
+    Those that are on this machine or have sessions come first.
+    """
     width = max(len(source.name) for source in found.sources)
-    for source in found.sources:
+    for source in sorted(found.sources, key=lambda source: not (source.roots or source.sessions)):
         name = escape(source.name.replace("_", "-"))
         place = ", ".join(map(one_line, source.roots[:_MAX_ROOTS]))
         if more := len(source.roots[_MAX_ROOTS:]):

@@ -60,7 +60,7 @@ def refresh(config: Config, feedback: Feedback, is_always_bounded: bool = False)
     If another process holds the lock or the disk is full, warn and leave the store as it is.
     """
     is_first = not os.path.exists(os.path.join(config.store_dir, "FORMAT"))
-    if is_first and not config.roots:
+    if is_first and not has_roots(config):
         raise StoreError(
             "no transcripts found: no agent has a directory such as ~/.claude or ~/.codex; "
             "run `ccgrep index --root DIR` to ingest another directory"
@@ -105,6 +105,15 @@ def _warn_of_damage(report: IndexReport, warn: Callable[[str], None]) -> None:
     if report.bad_lines:
         spots = "1 damaged spot" if report.bad_lines == 1 else f"{report.bad_lines:,} damaged spots"
         warn(f"skipped {spots} in transcripts: run `ccgrep status -v`")
+
+
+def has_roots(config: Config) -> bool:
+    """Return whether an agent has a directory here, or a plug-in may find one."""
+    if config.roots or not config.plugin_variables:
+        return bool(config.roots)
+    from ccgrep.sources.plugins import is_any_installed  # noqa: PLC0415 - rare
+
+    return is_any_installed()
 
 
 def make_options(config: Config, wait_s: float) -> Options:

@@ -37,6 +37,8 @@ _TOKENS = r"Tokens: (.*? received)\.?(?: Cost: \$([\d.,]+) (?:message|request)\b
 _COUNT = r"([\d.,]+)([kM]?) (sent|received|cache write|cache hit)"
 _UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 _EDITED = r"Applied edit to (.+)"
+_NO_PROMPT = "<blank>"
+"""What Aider notes when the user presses Enter without a prompt: it does nothing then."""
 _OWN_PROMPTS = (
     "# Fix any errors below, if possible.",
     "The LLM did not conform to the edit format",
@@ -137,6 +139,8 @@ class _AiderReader:
                 self._read_printed([text for text in texts if text])
 
     def _read_prompt(self, prompt: str) -> None:
+        if prompt == _NO_PROMPT:
+            return
         if prompt.startswith(_OWN_PROMPTS) and self._turns.count:
             self._turns.add_note("notification", prompt)
             return
@@ -144,7 +148,7 @@ class _AiderReader:
         if command.startswith("/") and argument.strip() == prompt and self._state.has_prompt:
             return  # Aider repeats what follows `/ask`.
         self._update(has_prompt=True)
-        self._turns.begin_turn("" if prompt == "<blank>" else prompt)
+        self._turns.begin_turn(prompt)
         first = "" if prompt.startswith("/") else prompt
         self._update(first_prompt=self._state.first_prompt or first[:MAX_TITLE_CHARS])
 

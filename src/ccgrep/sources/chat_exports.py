@@ -15,19 +15,37 @@ from ccgrep.sources.jsonl import Mark
 from ccgrep.sources.reading import SessionReading, add_totals
 from ccgrep.sources.titles import choose_title
 from ccgrep.sources.turns import RecordInfo, Sink, TurnBuilder
-from ccgrep.sources.values import append_unique, as_string, parse_time, uuid_bytes
+from ccgrep.sources.values import append_unique, as_dicts, as_string, parse_time, uuid_bytes
 
 _MAX_DEPTH = 100_000
+_RECORDING = "[recording]"
 
 
 def read_claude_export(conversations: list[Any], sink: Sink) -> Iterator[SessionReading]:
-    """Yield the conversations of claude.ai."""
+    """Yield the conversations of claude.ai. Prompts that were edited later are undone turns."""
     for value in conversations:
         if isinstance(value, dict) and value.get("uuid"):
             chat = _Chat(sink)
-            for message in _dicts(value.get("chat_messages")):
-                _add_claude_message(chat, message)
+            nodes, last = _make_tree(as_dicts(value.get("chat_messages")))
+            for node, is_current in _walk(nodes, value.get("current_leaf_message_uuid") or last):
+                _add_claude_message(chat, node["message"], is_current)
             yield from chat.finish("claude_ai", value["uuid"], value.get("name"))
+
+
+def _make_tree(messages: list[dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return messages as nodes of a tree like ChatGPT's, and the last of them.
+
+    Older exports do not say which message one follows: there it is the one before it.
+    """
+    nodes: dict[str, dict[str, Any]] = {}
+    last = ""
+    for number, message in enumerate(messages):
+        parent = message.get("parent_message_uuid")
+        id = as_string(message.get("uuid"))
+        id = id if id and id not in nodes else f"#{number}"
+        nodes[id] = {"parent": parent if isinstance(parent, str) else last, "message": message}
+        last = id
+    return nodes, last
 
 
 def read_chatgpt_export(conversations: list[Any], sink: Sink) -> Iterator[SessionReading]:
@@ -86,14 +104,15 @@ class _Chat:
         yield SessionReading(add_totals(session, closed), closed)
 
 
-def _add_claude_message(chat: _Chat, message: dict[str, Any]) -> None:
+def _add_claude_message(chat: _Chat, message: dict[str, Any], is_current: bool) -> None:
     chat.locate(message.get("uuid"), message.get("created_at"))
-    blocks = _dicts(message.get("content"))
+    blocks = as_dicts(message.get("content"))
     if not any(block.get("text") for block in blocks) and as_string(message.get("text")):
         blocks = [*blocks, {"type": "text", "text": message["text"]}]
     if message.get("sender") == "human":
-        chat.add_prompt("\n".join(filter(None, (as_string(b.get("text")) for b in blocks))))
-        for file in (*_dicts(message.get("attachments")), *_dicts(message.get("files"))):
+        text = "\n".join(filter(None, (as_string(b.get("text")) for b in blocks)))
+        chat.add_prompt(text, is_undone=not is_current)
+        for file in (*as_dicts(message.get("attachments")), *as_dicts(message.get("files"))):
             lines = [as_string(file.get("file_name")), as_string(file.get("extracted_content"))]
             if text := "\n".join(filter(None, lines)):
                 chat.builder.add_note("context", text)
@@ -114,7 +133,7 @@ def _add_claude_block(chat: _Chat, block: dict[str, Any], key: str) -> None:
             chat.builder.add_call(chat.open_call, as_string(block.get("name")), block.get("input"))
         case "tool_result":
             content = block.get("content")
-            texts = [as_string(part.get("text")) for part in _dicts(content)] or [
+            texts = [as_string(part.get("text")) for part in as_dicts(content)] or [
                 as_string(content)
             ]
             call = as_string(block.get("tool_use_id")) or chat.open_call
@@ -160,17 +179,20 @@ def _add_chatgpt_message(chat: _Chat, message: dict[str, Any], is_current: bool)
         for value in (message.get("author"), message.get("content"), message.get("metadata"))
     )
     role, text = author.get("role"), _chatgpt_text(content)
+    names = [as_string(file.get("name")) for file in as_dicts(metadata.get("attachments"))]
     is_hidden = metadata.get("is_visually_hidden_from_conversation") is True
     if role == "assistant":
         model = as_string(metadata.get("model_slug"))
         _add_chatgpt_answer(chat, message, content, text, model)
-    elif not text:
+    elif not text and not any(names):
         return
     elif role == "tool":
         _add_chatgpt_result(chat, text, content)
     elif role == "user" and not is_hidden:
         chat.add_prompt(text, is_undone=not is_current)
-    else:
+        for name in filter(None, names):
+            chat.builder.add_note("context", name)
+    elif text:
         chat.builder.add_note("context", text)
 
 
@@ -178,7 +200,7 @@ def _add_chatgpt_answer(
     chat: _Chat, message: dict[str, Any], content: dict[str, Any], text: str, model: str
 ) -> None:
     recipient = as_string(message.get("recipient")) or "all"
-    thoughts = [as_string(thought.get("content")) for thought in _dicts(content.get("thoughts"))]
+    thoughts = [as_string(thought.get("content")) for thought in as_dicts(content.get("thoughts"))]
     if not text and not any(thoughts):
         return
     chat.begin_message(message.get("id"), model)
@@ -202,9 +224,11 @@ def _add_chatgpt_result(chat: _Chat, text: str, content: dict[str, Any]) -> None
 
 
 def _chatgpt_text(content: dict[str, Any]) -> str:
-    """Return the text of a message. Images are named only."""
+    """Return the text of a message, with a word for an image or a recording without a text."""
     parts = content.get("parts")
     texts = [_chatgpt_part(part) for part in parts] if isinstance(parts, list) else []
+    if any(text and text != _RECORDING for text in texts):
+        texts = [text for text in texts if text != _RECORDING]
     fields = ("text", "result", "user_profile", "user_instructions")
     texts += [as_string(content.get(field)) for field in fields]
     return "\n".join(filter(None, texts))
@@ -214,8 +238,7 @@ def _chatgpt_part(part: Any) -> str:
     if not isinstance(part, dict):
         return as_string(part)
     kind = as_string(part.get("content_type"))
-    return as_string(part.get("text")) or (f"[{kind}]" if kind else "")
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if text := as_string(part.get("text")):
+        return text
+    word = _RECORDING if "audio" in kind else "[image]" if "image" in kind else f"[{kind}]"
+    return word if kind else ""

@@ -11,7 +11,6 @@ from typing import Any
 
 from ccgrep.model import Session
 from ccgrep.sources.cline_messages import Messages, read_messages
-from ccgrep.sources.cline_records import as_dict
 from ccgrep.sources.cline_tasks import read_task
 from ccgrep.sources.files import read_side_json
 from ccgrep.sources.identity import safe_id
@@ -28,7 +27,7 @@ from ccgrep.sources.reading import (
 from ccgrep.sources.scan import FoundFile, Listing
 from ccgrep.sources.titles import choose_title
 from ccgrep.sources.turns import TurnBuilder
-from ccgrep.sources.values import as_string, find_project
+from ccgrep.sources.values import as_dict, as_string, find_project
 
 _MESSAGES = ".messages.json"
 _HISTORY = "api_conversation_history.json"

@@ -6,7 +6,6 @@ from ccgrep.model import Text, Thinking, ToolResult, Usage
 from ccgrep.sources.cline_records import (
     ANSWERS,
     as_blocks,
-    as_dict,
     extract_images,
     parse_input,
     parse_metrics,
@@ -18,6 +17,7 @@ from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
     as_amount,
+    as_dict,
     as_string,
     count_type,
     parse_time,

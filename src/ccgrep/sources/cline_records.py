@@ -11,7 +11,7 @@ import msgspec
 
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import Blob, Usage
-from ccgrep.sources.values import as_count, as_string, block_blob, usage_key
+from ccgrep.sources.values import as_count, as_dict, as_string, block_blob, usage_key
 
 ANSWERS = {
     "attempt_completion": "result",
@@ -60,10 +60,6 @@ class XmlCall(NamedTuple):
 
     name: str
     input: dict[str, str]
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def as_blocks(content: Any) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from ccgrep.sources.cline_messages import Messages, read_answer_block, read_resu
 from ccgrep.sources.cline_records import (
     XmlCall,
     as_blocks,
-    as_dict,
     decode_fields,
     extract_images,
     find_typed,
@@ -29,7 +28,7 @@ from ccgrep.sources.cline_records import (
     split_calls,
 )
 from ccgrep.sources.files import read_side_file, read_side_json
-from ccgrep.sources.values import append_unique, as_amount, as_string, parse_time
+from ccgrep.sources.values import append_unique, as_amount, as_dict, as_string, parse_time
 
 _PROMPTS = ("task", "user_feedback", "user_feedback_diff")
 

@@ -11,16 +11,17 @@ from msgspec.structs import replace
 
 from ccgrep.model import Session, Text, Thinking
 from ccgrep.sources.copilot_cli_records import (
+    READ_TYPES,
     UUID,
     Event,
     State,
     classify_message,
     extract_attachments,
     extract_calls,
-    extract_input,
     extract_result,
     find_origin,
     is_ignored,
+    read_metrics,
     read_title,
     read_usage,
 )
@@ -29,18 +30,18 @@ from ccgrep.sources.identity import safe_id, stable_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionIdentity, SessionReading, make_reading
 from ccgrep.sources.scan import FoundFile, Listing
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
     as_string,
     count_type,
     find_project,
+    parse_input,
     parse_time,
     uuid_bytes,
 )
 
-_MAX_TITLE_CHARS = 400
 _MAX_WORKSPACE_BYTES = 64 * 1024
 
 
@@ -104,6 +105,7 @@ class _Agent:
                 self._read_typed_command(data)
             case "session.usage_record":
                 self._add_usage(event, data.get("usage"))
+                self.update(has_records=True)
             case "session.compaction_complete":
                 self._read_compaction(event, data)
             case _:
@@ -136,12 +138,12 @@ class _Agent:
         self.turns.begin_turn(prompt, blobs)
         for context in contexts:
             self.turns.add_note("context", context)
-        first = self.state.first_prompt or prompt[:_MAX_TITLE_CHARS]
+        first = self.state.first_prompt or prompt[:MAX_TITLE_CHARS]
         self.update(first_prompt=first, message="", thought="")
 
     def _read_typed_command(self, data: dict[str, Any]) -> None:
         """Begin a turn with a command that the user ran with `!`."""
-        arguments = extract_input(data.get("arguments"))
+        arguments = parse_input(data.get("arguments"))
         command = arguments.get("command") if isinstance(arguments, dict) else arguments
         self.turns.begin_turn(as_string(command))
         self.update(message="", thought="")
@@ -160,6 +162,7 @@ class _Agent:
         for call_id, name, call_input in extract_calls(data):
             self.turns.add_call(call_id, name, call_input)
         if data.get("outputTokens") is not None:
+            self.update(has_outputs=True)
             usage = {"outputTokens": data["outputTokens"], "apiCallId": key, "model": model}
             self._add_usage(event, usage)
 
@@ -182,7 +185,7 @@ class _Agent:
         if self.turns.has_call(call_id):
             return
         self._begin_message(self.state.message, as_string(data.get("model")) or self.state.model)
-        self.turns.add_call(call_id, name or "unknown", extract_input(data.get("arguments")))
+        self.turns.add_call(call_id, name or "unknown", parse_input(data.get("arguments")))
 
     def _read_result(self, data: dict[str, Any]) -> None:
         result = extract_result(data)
@@ -194,7 +197,8 @@ class _Agent:
     def _read_compaction(self, event: Event, data: dict[str, Any]) -> None:
         if data.get("success") is not False and (text := as_string(data.get("summaryContent"))):
             self.turns.add_note("summary", text)
-        self._add_usage(event, data.get("compactionTokensUsed"))
+        if self.state.has_records:  # else they are among those of the run
+            self._add_usage(event, data.get("compactionTokensUsed"))
 
     def _add_usage(self, event: Event, value: Any) -> None:
         usage = read_usage(value, as_string(event.id), self.state.model)
@@ -282,11 +286,13 @@ class _Reader:
         kind = event.type
         match kind:
             case "session.start" | "session.resume":
-                self._read_start(data)
+                self._read_session_start(data)
             case "session.context_changed":
                 self._read_context(data)
             case "session.info" if origin := find_origin(as_string(data.get("message"))):
                 self._main.update(forked_from=safe_id(origin))
+            case "session.shutdown":
+                self._read_metrics(event, data)
             case "session.title_changed":
                 self._main.update(title=as_string(data.get("title")))
             case "session.snapshot_rewind":
@@ -298,9 +304,20 @@ class _Reader:
                 agent.title = as_string(data.get("agentDescription")) or agent.name
             case "assistant.message":
                 self._note_tasks(data)
-            case _ if not is_ignored(kind) and kind not in _READ_TYPES:
+            case _ if not is_ignored(kind) and kind not in READ_TYPES:
                 counts = count_type(self._main.state.unknown_types, kind)
                 self._main.update(unknown_types=counts)
+
+    def _read_metrics(self, event: Event, data: dict[str, Any]) -> None:
+        """Count the tokens of one run of the client, if no event did so for each call."""
+        agents = [self._main, *self._agents.values()]
+        has_outputs = any(agent.state.has_outputs for agent in agents)
+        found = read_metrics(data.get("modelMetrics"), as_string(event.id), has_outputs)
+        if self._main.turns.count and not any(agent.state.has_records for agent in agents):
+            for usage in found:
+                self._main.turns.add_usage(usage)
+        for agent in agents:
+            agent.update(has_records=False, has_outputs=False)
 
     def _note_tasks(self, data: dict[str, Any]) -> None:
         for call_id, name, call_input in extract_calls(data):
@@ -308,7 +325,7 @@ class _Reader:
                 self._delegates = True
                 self._tasks[call_id] = as_string(call_input.get("prompt"))
 
-    def _read_start(self, data: dict[str, Any]) -> None:
+    def _read_session_start(self, data: dict[str, Any]) -> None:
         state, parent = self._main.state, data.get("detachedFromSpawningParentSessionId")
         self._main.update(
             versions=append_unique(state.versions, data.get("copilotVersion")),
@@ -376,13 +393,3 @@ class _Reader:
             models=state.models,
             versions=main.versions,
         )
-
-
-_READ_TYPES = frozenset(
-    """
-    user.message assistant.message assistant.reasoning tool.execution_start
-    tool.execution_complete tool.user_requested session.usage_record session.compaction_complete
-    session.error subagent.failed session.handoff abort skill.invoked system.notification
-    session.model_change session.info
-    """.split()
-)

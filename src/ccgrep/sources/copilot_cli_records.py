@@ -7,12 +7,20 @@ import json
 import re
 from typing import Any
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ccgrep.kinds import NoteKind, SessionKind
 from ccgrep.model import Blob, ToolResult, Usage
-from ccgrep.sources.values import as_count, as_string, base64_blob, usage_key
+from ccgrep.sources.values import (
+    as_count,
+    as_dict,
+    as_dicts,
+    as_string,
+    base64_blob,
+    parse_input,
+    usage_key,
+)
 
 IGNORED_TYPES = frozenset(
     """
@@ -40,7 +48,7 @@ IGNORED_TYPES = frozenset(
     session.mcp_server_status_changed session.mcp_servers_loaded session.mode_changed
     session.mode_notice_delivered session.permissions_changed session.plan_changed
     session.remote_steerable_changed session.schedule_cancelled session.schedule_created
-    session.schedule_rearmed session.session_limits_changed session.shutdown session.skills_loaded
+    session.schedule_rearmed session.session_limits_changed session.skills_loaded
     session.task_complete session.todos_changed session.tools_updated session.truncation
     session.usage_checkpoint session.usage_info session.warning session.workspace_file_changed
     session_limits_exhausted.completed session_limits_exhausted.requested subagent.completed
@@ -50,6 +58,15 @@ IGNORED_TYPES = frozenset(
     """.split()
 )
 """Events without anything that a person or the agent said: the tools' results repeat the rest."""
+READ_TYPES = frozenset(
+    """
+    user.message assistant.message assistant.reasoning tool.execution_start
+    tool.execution_complete tool.user_requested session.usage_record session.compaction_complete
+    session.error subagent.failed session.handoff abort skill.invoked system.notification
+    session.model_change session.info
+    """.split()
+)
+"""Events of an agent, which may be the main one or a sub-agent."""
 IGNORED_FAMILIES = ("model.", "permission.")
 
 _INJECTED: tuple[tuple[str, NoteKind], ...] = (
@@ -101,6 +118,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     message: str = ""  # the key of the last message
     thought: str = ""  # the last one, which may be written twice
     unknown_types: dict[str, int] = {}
+    has_records: bool = False  # of the tokens of each call, since the client was started
+    has_outputs: bool = False  # of the tokens of each answer
 
 
 def is_ignored(kind: Any) -> bool:
@@ -119,7 +138,7 @@ def extract_attachments(data: dict[str, Any]) -> tuple[tuple[Blob, ...], list[st
     """Return the images and documents of a prompt, and the files and selections it refers to."""
     blobs: list[Blob] = []
     texts: list[str] = []
-    for attachment in _dicts(data.get("attachments")):
+    for attachment in as_dicts(data.get("attachments")):
         path = as_string(attachment.get("path")) or as_string(attachment.get("filePath"))
         if blob := extract_blob(attachment):
             blobs.append(blob)
@@ -146,7 +165,7 @@ def extract_result(data: dict[str, Any]) -> ToolResult:
     blobs: tuple[Blob, ...] = ()
     if isinstance(result, dict):
         text = as_string(result.get("content")) or as_string(result.get("detailedContent"))
-        found = map(extract_blob, _dicts(result.get("binaryResultsForLlm")))
+        found = map(extract_blob, as_dicts(result.get("binaryResultsForLlm")))
         blobs = tuple(filter(None, found))
     if isinstance(error, dict):
         text = text or as_string(error.get("message"))
@@ -156,26 +175,15 @@ def extract_result(data: dict[str, Any]) -> ToolResult:
     return ToolResult(text, data.get("success") is False or code not in (0, None), blobs)
 
 
-def extract_input(arguments: Any) -> Any:
-    """Return the input of a call. Some versions wrote it as a string that holds JSON."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        value = msgspec.json.decode(arguments)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return arguments
-    return value if isinstance(value, dict) else arguments
-
-
 def extract_calls(data: dict[str, Any]) -> list[tuple[str, str, Any]]:
     """Return the id, name and input of each call of a message."""
     return [
         (
             as_string(request.get("toolCallId")),
             as_string(request.get("name")) or "unknown",
-            extract_input(request.get("arguments")),
+            parse_input(request.get("arguments")),
         )
-        for request in _dicts(data.get("toolRequests"))
+        for request in as_dicts(data.get("toolRequests"))
     ]
 
 
@@ -189,6 +197,19 @@ def read_usage(usage: Any, call_id: str, model: str) -> Usage | None:
     key = usage_key("copilot", as_string(usage.get("apiCallId")) or call_id)
     name = as_string(usage.get("model")) or model
     return Usage(key, name, spent, as_count(usage.get("outputTokens")), read, written)
+
+
+def read_metrics(metrics: Any, event_id: str, has_outputs: bool) -> list[Usage]:
+    """Return the tokens of each model, as the client notes them when it ends.
+
+    With `has_outputs`, the answers already have those of the output.
+    """
+    found = []
+    for model, fields in as_dict(metrics).items():
+        usage = as_dict(fields).get("usage")
+        if tokens := read_usage(usage, f"{event_id}/{model}", model):
+            found.append(replace(tokens, output=None) if has_outputs else tokens)
+    return found
 
 
 def find_origin(message: str) -> str:
@@ -225,7 +246,3 @@ def _read_scalar(value: str, rest: str) -> str:
         except ValueError:
             return value.strip('"')
     return value
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []

@@ -24,11 +24,10 @@ from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionIdentity, SessionReading, make_reading
 from ccgrep.sources.registry import ALL_APPS
 from ccgrep.sources.scan import VIRTUAL, FoundFile, Listing, split_virtual
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import as_string, count_type, find_project, parse_time, uuid_bytes
 
-_MAX_TITLE_CHARS = 400
 _FOLDER = "agent-transcripts"
 _IDE = ("Cursor", "User", "globalStorage")
 _QUERY = re.compile(r"(?s)<user_query>\n?(.*?)\n?</user_query>")
@@ -185,7 +184,7 @@ class _Transcript:
             self._turns.add_note("notification", prompt)
         elif prompt:
             self._turns.begin_turn(prompt)
-            first = self._state.first_prompt or prompt[:_MAX_TITLE_CHARS]
+            first = self._state.first_prompt or prompt[:MAX_TITLE_CHARS]
             self._update(first_prompt=first)
         if added:
             self._turns.add_note("context", added)

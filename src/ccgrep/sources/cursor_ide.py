@@ -18,7 +18,7 @@ from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, NoState, Reading, SessionReading, make_reading
 from ccgrep.sources.scan import FoundFile, Listing, split_virtual
 from ccgrep.sources.sqlite_file import Database, open_database
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
@@ -31,7 +31,6 @@ from ccgrep.sources.values import (
 )
 
 NAME = "state.vscdb"
-_MAX_TITLE_CHARS = 400
 _USER = 1
 _LIST = """
     SELECT SUBSTR(chat.key, 14), MAX(chat.rowid, MAX(bubble.rowid)), COUNT(*)
@@ -153,7 +152,7 @@ class _Chat:
         if bubble.get("type") == _USER:
             if text:
                 self._turns.begin_turn(text)
-                self._first_prompt = self._first_prompt or text[:_MAX_TITLE_CHARS]
+                self._first_prompt = self._first_prompt or text[:MAX_TITLE_CHARS]
             return
         self._models = append_unique(self._models, self._model)
         self._turns.begin_message(id, self._model)

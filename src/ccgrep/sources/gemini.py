@@ -8,17 +8,22 @@ sees: a compression replaces the messages there, and the conversation goes on in
 
 import os
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from ccgrep.hashing import sha256
-from ccgrep.kinds import SessionKind, SourceName
+from ccgrep.kinds import SourceName
 from ccgrep.model import Session, Text, Thinking
-from ccgrep.sources.files import read_side_file, read_side_json
+from ccgrep.sources.gemini_records import (
+    Record,
+    State,
+    content_id,
+    convert,
+    extract_thoughts,
+    find_cwd,
+    iterate_records,
+    make_id,
+)
 from ccgrep.sources.google_parts import (
     SNAPSHOT_ANSWER,
     Outputs,
@@ -31,10 +36,11 @@ from ccgrep.sources.json_document import read_document
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionIdentity, SessionReading, make_reading
 from ccgrep.sources.scan import FoundFile, Listing
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
+    as_dicts,
     as_string,
     count_type,
     find_project,
@@ -43,13 +49,11 @@ from ccgrep.sources.values import (
     uuid_bytes,
 )
 
-_MAX_TITLE_CHARS = 400
 _SNAPSHOT = "<state_snapshot>"
 _WORKSPACE = re.compile(
     r"\*\*Workspace Directories:\*\*\n\s*- ([^\n]+)"
     r"|currently working in the (?:following )?director(?:y|ies): ?\n?(?:\s*- )?([^\n]+)"
 )
-_ROOT_FILE_BYTES = 64 * 1024
 
 
 def list_files(listing: Listing) -> None:
@@ -91,45 +95,6 @@ def read_recording(input: Input, found: FoundFile, source: SourceName) -> Readin
     return recording.read_document() if found.path.endswith(".json") else recording.read_log()
 
 
-class Record(Struct, gc=False, rename={"set": "$set", "rewind_to": "$rewindTo"}):
-    """One line of a log, or one message of a document."""
-
-    id: Any = None
-    type: Any = None
-    timestamp: Any = None
-    content: Any = None
-    displayContent: Any = None  # noqa: N815 - the client's names
-    model: Any = None
-    tokens: Any = None
-    toolCalls: Any = None  # noqa: N815
-    thoughts: Any = None
-    sessionId: Any = None  # noqa: N815
-    projectHash: Any = None  # noqa: N815
-    kind: Any = None
-    summary: Any = None
-    messages: Any = None
-    set: Any = None
-    rewind_to: Any = None
-
-    @staticmethod
-    def is_record(value: dict[str, Any]) -> bool:
-        return any(name in value for name in ("id", "sessionId", "$set", "$rewindTo"))
-
-
-class State(Struct, frozen=True, omit_defaults=True):
-    """What earlier records said that later ones depend on."""
-
-    id: str = ""
-    kind: SessionKind = "main"
-    project_hash: str = ""
-    cwd: str = ""  # as the client described it to the model
-    title: str = ""
-    first_prompt: str = ""
-    models: tuple[str, ...] = ()
-    unknown_types: dict[str, int] = {}
-    aliases: dict[str, bytes] = {}  # the new ids of prompts that a compression kept
-
-
 class _Recording:
     """Reads one recording."""
 
@@ -153,7 +118,7 @@ class _Recording:
             elif isinstance(record.id, str):
                 self._read_message(record)
             elif isinstance(record.set, dict):
-                self._read_metadata(_convert(record.set))
+                self._read_metadata(convert(record.set))
             elif isinstance(record.sessionId, str):
                 self._read_metadata(record)
             else:
@@ -166,10 +131,10 @@ class _Recording:
     def read_document(self) -> Reading:
         document = read_document(self._input)
         start, end = Mark(0, 0), document.end.offset
-        top = _convert(document.value)
+        top = convert(document.value)
         self._turns.record = self._info(start, end, top)
-        self._read_metadata(replace_messages(top))
-        for message in _records(top.messages):
+        self._read_metadata(replace(top, messages=None))  # Those are the conversation itself.
+        for message in iterate_records(top.messages):
             self._turns.record = self._info(start, end, message)
             self._read_message(message)
         entries, _ = self._turns.finish()
@@ -203,9 +168,9 @@ class _Recording:
         """
         aliases: dict[str, bytes] = {}
         info = self._turns.record
-        for message in _records(messages):
+        for message in iterate_records(messages):
             known = self._turns.turn_by_uuid
-            uuid, content = uuid_bytes(message.id), _content_id(message)
+            uuid, content = uuid_bytes(message.id), content_id(message)
             if uuid in known:
                 continue
             if content in known:
@@ -257,7 +222,7 @@ class _Recording:
             case kind:
                 self._count_unknown(kind)
         self._turns.touch()
-        self._turns.record = self._turns.record._replace(uuid=_content_id(record))
+        self._turns.record = self._turns.record._replace(uuid=content_id(record))
         self._turns.touch()
 
     def _read_user_message(self, record: Record) -> None:
@@ -277,7 +242,7 @@ class _Recording:
             prompt = shown or prompt
         if prompt or content.blobs:
             self._turns.begin_turn(prompt, tuple(content.blobs))
-            first = self._state.first_prompt or prompt[:_MAX_TITLE_CHARS]
+            first = self._state.first_prompt or prompt[:MAX_TITLE_CHARS]
             self._update(first_prompt=first)
         for text in added:
             self._turns.add_note("context", text)
@@ -289,14 +254,14 @@ class _Recording:
         model, id = as_string(record.model), as_string(record.id)
         self._update(models=append_unique(self._state.models, model))
         self._turns.begin_message(id, model)
-        for thought in _extract_thoughts(record.thoughts) or content.thoughts:
+        for thought in extract_thoughts(record.thoughts) or content.thoughts:
             self._turns.add_part(Thinking(thought))
         for text in content.texts:
             if text.strip():
                 self._turns.add_part(Text(text))
         for call in content.calls:
             self._turns.add_call(call.id, call.name, call.input)
-        for call_fields in _dicts(record.toolCalls):
+        for call_fields in as_dicts(record.toolCalls):
             self._read_call(call_fields)
         tokens = record.tokens if isinstance(record.tokens, dict) else {}
         names = ("input", "cached", "output", "thoughts")
@@ -331,10 +296,10 @@ class _Recording:
 
     def _make_part(self, entries: Any, bad: Any) -> SessionReading:
         state, identity = self._state, self._input.identity
-        cwd = _find_cwd(self._found, state)
+        cwd = find_cwd(self._found, state)
         title, is_titled = choose_title([state.title], state.first_prompt)
         session = Session(
-            id=safe_id(state.id) if state.id else identity.id,
+            id=make_id(state.id, self._found.path, identity.id),
             source=self._source,
             kind=state.kind,
             parent=identity.parent,
@@ -347,57 +312,3 @@ class _Recording:
         )
         lacks_output = self._outputs.lacks_output
         return SessionReading(session, entries, bad, lacks_output=lacks_output)
-
-
-def replace_messages(record: Record) -> Record:
-    """Return the metadata of a document, whose messages are the conversation itself."""
-    return replace(record, messages=None)
-
-
-def _find_cwd(found: FoundFile, state: State) -> str:
-    """Return the directory of a recording's project, which is in no record.
-
-    A folder is named after the project or after the hash of its path.
-    """
-    folder = found.path.rpartition(f"{os.sep}chats{os.sep}")[0]
-    written = read_side_file(os.path.join(folder, ".project_root"), found.root, _ROOT_FILE_BYTES)
-    if written and (cwd := written.decode("utf-8", "replace").strip()):
-        return cwd
-    projects = read_side_json(os.path.join(found.root, "projects.json"), found.root)
-    paths = projects.get("projects")
-    name = os.path.basename(folder)
-    for path, slug in paths.items() if isinstance(paths, dict) else ():
-        hash = sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
-        if slug == name or hash in (name, state.project_hash):
-            return str(path)
-    return state.cwd
-
-
-def _content_id(message: Record) -> bytes:
-    """Return a second id of a message, which follows from what it says."""
-    content = split_content(message.content)
-    said = "\n".join(content.texts).strip()
-    if not said:
-        calls = [call.id for call in content.calls]
-        said = "\n".join(calls or [as_string(call.get("id")) for call in _dicts(message.toolCalls)])
-    return uuid_bytes(f"{as_string(message.type)}: {said}") if said else b""
-
-
-def _extract_thoughts(thoughts: Any) -> list[str]:
-    texts = []
-    for thought in _dicts(thoughts):
-        subject, description = (as_string(thought.get(k)) for k in ("subject", "description"))
-        texts.append("\n".join(filter(None, (f"**{subject}**" if subject else "", description))))
-    return [text for text in texts if text.strip()]
-
-
-def _convert(value: Any) -> Record:
-    return msgspec.convert(value, Record) if isinstance(value, dict) else Record()
-
-
-def _records(values: Any) -> Iterator[Record]:
-    return map(_convert, _dicts(values))
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []

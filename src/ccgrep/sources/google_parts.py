@@ -19,7 +19,13 @@ SNAPSHOT_ANSWER = "Got it. Thanks for the additional context!"
 _REFERENCED = "--- Content from referenced files ---"
 _REFERENCED_END = "--- End of content ---"
 _DROPPED = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
-_ADDED = ("<hook_context>", "<system-reminder>", "<system_reminder>")
+_ADDED = (
+    "<hook_context>",
+    "<system-reminder>",
+    "<system_reminder>",
+    "<qwen:user-prompt-submit-context>",
+    "<qwen:session-start-context>",
+)
 _EXIT_CODE = re.compile(r"(?m)^Exit Code: (-?\d{1,9})$")
 _EXIT_CODE_CHARS = 4096
 _NAME = r"([A-Za-z0-9_-][A-Za-z0-9._-]{0,254})"

@@ -13,7 +13,6 @@ from ccgrep.sources.opencode_records import (
     IGNORED_PARTS,
     SHELL_NOTICE,
     Row,
-    as_dict,
     given_title,
     parse_error,
     parse_files,
@@ -36,6 +35,7 @@ from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
     as_amount,
+    as_dict,
     as_string,
     count_type,
     find_project,

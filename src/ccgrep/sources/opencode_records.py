@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.model import Blob, ToolResult, Usage
-from ccgrep.sources.values import as_count, as_string, data_url_blob, usage_key
+from ccgrep.sources.values import as_count, as_dict, as_string, data_url_blob, usage_key
 
 IGNORED_PARTS = frozenset("step-start step-finish snapshot patch agent".split())
 SHELL_NOTICE = "The following tool was executed by the user"
@@ -43,10 +43,6 @@ class Row(Struct, rename={"file_parent": "parentID"}):
     def fields(self) -> dict[str, Any]:
         """Return the content of a message or part."""
         return as_dict(self.data)
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def given_title(title: Any) -> str:

@@ -27,7 +27,7 @@ from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
 from ccgrep.sources.reading import Input, Reading, SessionIdentity, SessionReading, make_reading
 from ccgrep.sources.scan import FoundFile, Listing
-from ccgrep.sources.titles import choose_title
+from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
 from ccgrep.sources.values import (
     append_unique,
@@ -39,7 +39,6 @@ from ccgrep.sources.values import (
     uuid_bytes,
 )
 
-_MAX_TITLE_CHARS = 400
 _MAX_META_BYTES = 64 * 1024
 _IGNORED_SUBTYPES = frozenset(
     """
@@ -225,11 +224,14 @@ class _Transcript:
         if record.subtype == "notification" or record.provenance == "system":
             self._turns.add_note("notification", "\n".join(content.texts))
             return
-        if record.subtype == "mid_turn_user_message":
-            prompt = as_string(record.payload().get("displayText")) or prompt
+        # Since 0.21, the parts may have a text that the client made of what the user typed.
+        shown = as_string(record.payload().get("displayText")).strip()
+        if shown and prompt not in ("", shown) and record.subtype != "mid_turn_user_message":
+            added = [prompt, *added]
+        prompt = shown or prompt
         if prompt or content.blobs:
             self._turns.begin_turn(prompt, tuple(content.blobs))
-            first = self._state.first_prompt or prompt[:_MAX_TITLE_CHARS]
+            first = self._state.first_prompt or prompt[:MAX_TITLE_CHARS]
             self._update(first_prompt=first)
         for text in added:
             self._turns.add_note("context", text)

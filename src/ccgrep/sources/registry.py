@@ -69,6 +69,7 @@ class Source(NamedTuple):
     lacks: str = ""  # what ccgrep cannot read
     is_any_name: bool = False  # A directory of any name with a mark is a root.
     is_in_projects: bool = False  # `watched` are in the directories of projects, too.
+    has_command_for_files_only: bool = False  # `resume` does not know sessions in a database.
 
 
 _PROJECTS = ("projects",)
@@ -194,6 +195,7 @@ SOURCES = (
         ),
         watched=("projects", "state.vscdb", "state.vscdb-wal"),
         resume=("cursor-agent", "--resume={id}"),
+        has_command_for_files_only=True,
         form="JSON lines, SQLite",
         lacks="outputs, models, tokens and most times of transcripts that are not of the IDE",
     ),

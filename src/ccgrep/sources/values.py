@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from ccgrep.hashing import sha256
 from ccgrep.model import Blob
 
@@ -50,6 +52,26 @@ def uuid_bytes(value: Any) -> bytes:
 
 def as_string(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def as_dicts(values: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list."""
+    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
+
+
+def parse_input(arguments: Any) -> Any:
+    """Return the input of a call. Some clients write it as a text that holds a JSON object."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        value = msgspec.json.decode(arguments)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return arguments
+    return value if isinstance(value, dict) else arguments
 
 
 def as_count(value: Any) -> int | None:

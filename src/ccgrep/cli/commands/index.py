@@ -14,6 +14,7 @@ from ccgrep.ingest.report import IndexReport, Progress
 from ccgrep.ops import index
 from ccgrep.output.json_document import encode_document, index_fields
 from ccgrep.output.report_text import embed_line, index_lines
+from ccgrep.refresh.update import has_roots
 from ccgrep.text import escape
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _PRINT_EVERY_S = 10.0
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
     config = context.config(arguments.root, arguments.source, arguments.model)
-    if not config.roots and not arguments.recreate:
+    if not has_roots(config) and not arguments.recreate:
         raise UsageError(
             "no transcripts found, no agent has a directory such as ~/.claude or ~/.codex: name a "
             "directory with --root"
