@@ -289,6 +289,17 @@ def test_nobody_can_hold_up_the_pushes_of_others(stage: Stage) -> None:
     stage.eve.query("select pg_advisory_unlock_all()")
 
 
+def test_functions_see_whether_a_connection_is_encrypted(stage: Stage) -> None:
+    """PostgreSQL hides that from everybody but the connection's own role."""
+    stage.team.admin.run_script(
+        "create function cc.is_encrypted() returns boolean language sql security definer as "
+        "'select ssl from pg_stat_ssl where pid = pg_backend_pid()';"
+        "alter function cc.is_encrypted() owner to cc_owner"
+    )
+    assert stage.eve.query("select cc.is_encrypted()") == [[b"f"]]
+    stage.team.admin.query("drop function cc.is_encrypted()")
+
+
 def test_stranger_cannot_even_measure_a_search(stage: Stage) -> None:
     stage.team.admin.query("grant cc_member to mallory")
     mallory = stage.team.connect("mallory")

@@ -25,6 +25,7 @@ create schema if not exists cc authorization cc_owner;
 create schema if not exists cc_extension;
 grant usage on schema cc to cc_member;
 grant usage on schema cc_extension to cc_owner;
+grant pg_read_all_stats to cc_owner;  -- to see in cc.enter whether a connection is encrypted
 
 -- An extension that cannot be installed makes answers slower or shorter: `team status` names it.
 do $do$
