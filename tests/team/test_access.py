@@ -9,10 +9,11 @@ import pytest
 from ccgrep.fulltext.reader import TextReader
 from ccgrep.search.request import Request
 from ccgrep.team import admin
+from ccgrep.team.address import parse_address
 from ccgrep.team.lexemes import split_words
 from ccgrep.team.push import TeamPush
 from ccgrep.team.question import words_question
-from ccgrep.team.server import Server, TeamError
+from ccgrep.team.server import VERSION, Server, TeamError
 from tests.helpers.homes import Home
 from tests.helpers.team_server import Team, wheel_postgres
 
@@ -137,10 +138,10 @@ REFUSED: dict[str, str] = {
     "describe": "select cc.describe('{1,2,3}', '{}', '{}', 1, '{}', 9, '{}')",
     "compare": "select cc.compare('{1,2,3}', '[]')",
     "nearest": "select cc.nearest('[]', '{}', '{1}', 'true', 9)",
-    "find": "select cc.find('{\"version\":1}')",
+    "find": f"select cc.find('{{\"version\":{VERSION}}}')",
     "similar ids": "select cc.similar_ids('{1,2,3}', '{1}')",
     "conditions": "select cc.conditions('{}')",
-    "enter": "select cc.enter('{\"version\":1}')",
+    "enter": f"select cc.enter('{{\"version\":{VERSION}}}')",
     "become the owner": "set role cc_owner",
     "become bob": "set session authorization bob",
     "become bob by role": "set role bob",
@@ -152,6 +153,34 @@ REFUSED: dict[str, str] = {
     "explain": "explain analyze select * from cc.document",
     "make a table": "create table cc.document2 (x int)",
     "raise a limit": "alter role eve superuser",
+    "lock rows": "select from cc.member for update",
+    "lock a table": "lock table cc.document in access exclusive mode",
+    "watch a table": "create trigger t after insert on cc.document execute function cc.has()",
+    "follow a table": "create publication p for table cc.document",
+    "stand in for a table": "create table cc.meta (version int)",
+    "stand in for an operator": "create operator cc.= (leftarg = name, rightarg = name, "
+    "function = nameeq)",
+    "copy in": "copy cc.member from program 'echo eve'",
+    "run a program": "copy (select 1) to program 'sh'",
+    "read a file": "select pg_read_file('postgresql.conf')",
+    "list files": "select pg_ls_dir('base')",
+    "import a file": "select lo_import('/etc/passwd')",
+    "export a file": "select lo_export(1, '/tmp/x')",
+    "read large objects": "select * from pg_largeobject",
+    "read statistics": "select * from pg_statistic",
+    "read passwords": "select * from pg_authid",
+    "make an extension": "create extension dblink",
+    "make a language": "create language plproxy",
+    "load a library": "load 'auto_explain'",
+    "log statements": "set log_statement = 'all'",
+    "use the schema of the extensions": "select cc_extension.vector_dims('[1]')",
+    "write a statistic": "create statistics cc.s on session, owner from cc.document",
+    "let somebody in": "grant cc_member to mallory",
+    "grant by hand": "grant select on cc.document to eve",
+    "replace a function": "create or replace function cc.enter(q jsonb) returns int[] "
+    "language sql as 'select null'",
+    "change a function": "alter function cc.search(jsonb) security invoker",
+    "reset a function": "alter function cc.search(jsonb) reset all",
 }
 
 
@@ -215,6 +244,84 @@ def test_statistics_of_the_database_show_no_words(stage: Stage) -> None:
     stage.team.admin.query("analyze cc.document")
     for view in ("pg_stats", "pg_stat_activity", "pg_stats_ext"):
         assert_unseen(str(stage.eve.query(f"select t::text from {view} t")))
+
+
+def test_every_function_fixes_its_settings_and_few_are_callable(stage: Stage) -> None:
+    functions = stage.team.admin.query(
+        "select proname, prosecdef, array_to_string(proconfig, ' '), proowner::regrole, "
+        "has_function_privilege('eve', oid, 'execute'), "
+        "has_function_privilege('mallory', oid, 'execute') "
+        "from pg_proc where pronamespace = 'cc'::regnamespace"
+    )
+    callable_by_eve = set()
+    for name, is_definer, settings, owner, is_for_eve, is_for_mallory in functions:
+        assert b"search_path=pg_catalog, cc, cc_extension, pg_temp" in settings, name
+        assert b"client_min_messages=warning" in settings, name
+        assert (owner, is_for_mallory) == (b"cc_owner", b"f"), name
+        assert is_definer == is_for_eve, name
+        if is_for_eve == b"t":
+            callable_by_eve.add(name.decode())
+    assert callable_by_eve == {
+        "put", "search", "grep", "near", "get", "list", "similar", "stats", "forget",
+    }  # fmt: skip
+
+
+def test_plans_of_the_functions_are_not_shown(
+    stage: Stage, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Their estimates come from statistics of all projects."""
+    stage.eve.query("set client_min_messages = log")
+    stage.eve.query("set debug_print_plan = on")
+    for attack in CALLS.values():
+        attack(stage)
+    stage.eve.query("discard all")
+    shown = capfd.readouterr().err
+    assert "PLANNEDSTMT" in shown
+    assert "SCAN" not in shown
+
+
+def test_nobody_can_hold_up_the_pushes_of_others(stage: Stage) -> None:
+    stage.eve.query("select pg_advisory_lock(hashtextextended('bob', 28))")
+    bob = Server(parse_address(stage.team.url("bob")), 20.0)
+    bob.call("put", {"sessions": []})
+    bob.call("forget", {"sessions": []})
+    bob.close()
+    stage.eve.query("select pg_advisory_unlock_all()")
+
+
+def test_functions_see_whether_a_connection_is_encrypted(stage: Stage) -> None:
+    """PostgreSQL hides that from everybody but the connection's own role."""
+    stage.team.admin.run_script(
+        "create function cc.is_encrypted() returns boolean language sql security definer as "
+        "'select ssl from pg_stat_ssl where pid = pg_backend_pid()';"
+        "alter function cc.is_encrypted() owner to cc_owner"
+    )
+    assert stage.eve.query("select cc.is_encrypted()") == [[b"f"]]
+    stage.team.admin.query("drop function cc.is_encrypted()")
+
+
+def test_stranger_cannot_even_measure_a_search(stage: Stage) -> None:
+    stage.team.admin.query("grant cc_member to mallory")
+    mallory = stage.team.connect("mallory")
+    with pytest.raises(TeamError, match="you have no project"):
+        mallory.call("search", ask(SECRET))
+    mallory.close()
+    stage.team.admin.query("revoke cc_member from mallory")
+
+
+def test_vector_has_as_many_numbers_as_the_server_counts(stage: Stage) -> None:
+    """One that claims to have others would make every comparison with it fail."""
+    passage = ("model", 100, 0, 1, 0, 1, "[1,0,0]")
+    (own,) = stage.eve.call("search", ask("evil 0"))[1:2]
+    documents = [{"number": own["number"], "vectors": [passage], "keys": [1, 1, 1, 1]}]
+    documents[0] |= {"branch": "", "models": [], "tools": [], "partial": [], "turn": "11" * 32}
+    documents[0] |= {"lengths": [1] * 6, "title": "", "titled": "", "said": "x", "words": "sx"}
+    documents[0] |= {"folded": "x", "entry": "", "body": "", "started": 2**62}
+    stage.eve.call("put", {"sessions": [session(stage, turns=9, documents=documents)]})
+    query = "select dimensions from cc.passage where owner = 'eve'"
+    assert stage.team.admin.query(query) == [[b"3"]]
+    assert stage.eve.call("stats", {"filters": {}})[0]["turns"] == 6
+    stage.eve.call("put", {"sessions": [session(stage)]})
 
 
 def test_own_tables_and_functions_are_never_called_instead(stage: Stage) -> None:
@@ -305,8 +412,32 @@ def test_revoked_member_sees_nothing(stage: Stage) -> None:
     with pytest.raises(TeamError, match="may not push"):
         carol.call("put", {"sessions": [session(stage, project=f"{SECRET}-web")]})
     admin.revoke(stage.team.admin, "alice", [])
+    with pytest.raises(TeamError):
+        carol.call("list", {})
     with pytest.raises(TeamError, match="ccgrep team grant"):
         carol.call("list", {})
+
+
+def test_revoked_member_loses_what_an_open_transaction_could_still_read(stage: Stage) -> None:
+    carol = stage.team.grant("alice", f"{SECRET}-*", can_push=False)
+    carol.run_script("begin isolation level repeatable read")
+    assert carol.call("list", {}) != []
+    admin.revoke(stage.team.admin, "alice", [])
+    with pytest.raises(TeamError, match=r"server closed the connection|terminating connection"):
+        carol.call("list", {})
+
+
+def test_extension_in_a_schema_of_others_is_refused() -> None:
+    postgres = wheel_postgres()
+    server = postgres.admin("postgres")
+    server.query("drop database if exists shared with (force)")
+    server.query("create database shared")
+    shared = postgres.admin("shared")
+    shared.query("create extension vector schema public")
+    with pytest.raises(TeamError, match="the extension vector is not in the schema cc_extension"):
+        admin.init(shared, 2)
+    shared.close()
+    server.query("drop database shared with (force)")
 
 
 def test_there_are_at_least_forty_attacks() -> None:

@@ -119,6 +119,14 @@ def test_passwords_are_never_printed(team: Team, home: Home) -> None:
         ("postgres://[::1]:5/cc", "postgres://[::1]:5/cc"),
         ("postgres://[::2]:5/cc", "postgres://[::2]:5/cc?sslmode=require"),
         ("postgres://localhost,h/cc", "postgres://localhost,h/cc?sslmode=require"),
+        ("postgres://127.evil.example/cc", "postgres://127.evil.example/cc?sslmode=require"),
+        (
+            "postgres://localhost/?hostaddr=9.9.9.9",
+            "postgres://localhost/?hostaddr=9.9.9.9&sslmode=require",
+        ),
+        # From PGHOST or PGSERVICE; a socket needs no TLS.
+        ("postgres:///cc", "postgres:///cc?sslmode=require"),
+        ("postgres:///?service=x", "postgres:///?service=x&sslmode=require"),
         ("postgres://localhost/cc?host=h", "postgres://localhost/cc?host=h&sslmode=require"),
         ("postgres:///cc?host=/tmp", "postgres:///cc?host=/tmp"),
     ],
@@ -128,7 +136,14 @@ def test_addresses_require_encryption_off_loopback(url: str, expected: str) -> N
 
 
 @pytest.mark.parametrize(
-    "url", ["postgres://h/cc?sslmode=disable", "postgres://h/cc?sslmode=prefer", "postgres://h#x"]
+    "url",
+    [
+        "postgres://h/cc?sslmode=disable",
+        "postgres://h/cc?sslmode=prefer",
+        "postgres://h#x",
+        "postgres://localhost/cc?hostaddr=9.9.9.9&sslmode=disable",
+        "postgres://bob:p@ss@h/cc",
+    ],
 )
 def test_addresses_without_encryption_are_refused(url: str) -> None:
     with pytest.raises(UsageError):
@@ -137,4 +152,5 @@ def test_addresses_without_encryption_are_refused(url: str) -> None:
 
 def test_passwords_in_any_text_are_hidden() -> None:
     assert hide_password("x postgres://bob:pw@h/cc y") == "x postgres://bob:***@h/cc y"
+    assert hide_password("x postgres://bob:p@s/s@h/cc y") == "x postgres://bob:***@h/cc y"
     assert hide_password("postgres://h/cc?password=pw&x=y") == "postgres://h/cc?password=***&x=y"

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from ccgrep.ops import team as ops
-from ccgrep.team import history
+from ccgrep.team import admin, history
 from ccgrep.team.push import TeamPush
-from ccgrep.team.server import Server
+from ccgrep.team.server import Server, TeamError
 from tests.helpers.canaries import FAMILIES, canary, grams, leaks
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
 from tests.helpers.team_server import Team, wheel_postgres
+
+CANARY = "zyxwvutsrq"
 
 
 def contents(team: Team) -> list[tuple[bytes, ...]]:
@@ -189,6 +191,92 @@ def test_session_that_is_forgotten_here_is_forgotten_by_the_next_push(
     assert {row[1].decode() for row in contents(team)}.isdisjoint({id})
 
 
+def test_what_belongs_to_a_forgotten_session_goes_and_stays_away(team: Team, home: Home) -> None:
+    bob = team.grant("bob", "*")
+    file = write_session(home, 1, turns=6)
+    home.index()
+    push(home, bob)
+    del file.records[len(file.records) // 2 :]
+    file.turn("another way", "answer")
+    file.write()
+    home.index()
+    push(home, bob)
+    versions = {row[1].decode() for row in contents(team)}
+    assert versions == {file.id, f"{file.id}~2"}
+    (gone,) = bob.call("forget", {"sessions": [file.id]})
+    assert set(gone["sessions"]) == versions
+    assert contents(team) == []
+    one = {
+        "session": "later", "project": "shop", "parent": file.id, "ended": 1,
+        "is_superseded": False, "turns": 0, "kind": 1, "source": "codex", "path": "/x", "data": "",
+        "documents": [],
+    }  # fmt: skip
+    for fields in (
+        {},
+        {"session": "later still", "parent": "later"},
+        {"session": f"{file.id}~3", "parent": "", "is_superseded": True},
+    ):
+        (done,) = bob.call("put", {"sessions": [{**one, **fields}]})
+        assert len(done["refused"]) == 1
+    (done,) = bob.call("put", {"sessions": [{**one, "session": "other", "parent": ""}]})
+    assert done["refused"] == []
+
+
+def test_purge_leaves_no_byte_and_says_so_if_it_does(team: Team, home: Home) -> None:
+    bob = team.grant("bob", "*")
+    file = home.claude(1)
+    for number in range(9):
+        file.turn(f"{CANARY} {number % 2}", f"{CANARY} answer")
+    file.write()
+    home.index()
+    push(home, bob)
+    team.admin.query("analyze")
+    assert CANARY in database_bytes(team)
+    reader = team.postgres.admin(team.name)
+    reader.run_script("begin isolation level repeatable read; select from cc.meta")
+    bob.call("forget", {"sessions": [file.id]})
+    with pytest.raises(TeamError, match=r"end those of postgres \(process \d+\) and purge again"):
+        admin.purge(team.admin)
+    assert admin.status(team.admin).unpurged == 1
+    reader.run_script("rollback")
+    admin.purge(team.admin)
+    assert admin.status(team.admin).unpurged == 0
+    assert CANARY not in database_bytes(team)
+
+
+def test_purge_waits_a_limited_time_for_a_reader(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "_LOCK_TIMEOUT", "10ms")
+    eve = team.grant("eve", "evil")
+    eve.run_script("begin")
+    eve.call("list", {})
+    with pytest.raises(TeamError, match=r"a table is in use: .* eve \(process"):
+        admin.purge(team.admin)
+    eve.close()
+
+
+def test_older_schema_is_migrated_and_a_newer_one_is_refused(team: Team, pushing: Home) -> None:
+    pushing.run("push", "team")
+    team.admin.run_script(
+        "alter table cc.document drop constraint well_formed;"
+        "alter table cc.session drop column pushed;"
+        "alter table cc.forgotten drop column transaction;"
+        "alter table cc.meta drop column horizon;"
+        "drop index cc.document_turn;"
+        "update cc.meta set version = 1"
+    )
+    place = team.url("postgres")
+    assert "version 1 of the schema" in pushing.run("-R", "team", "prompt").stderr
+    assert pushing.run("team", "init", place).returncode == 0
+    assert pushing.json("team", "status", place)["version"] == 2
+    assert len(pushing.run("-R", "team", "prompt").stdout.splitlines()) == 6
+    team.admin.query("update cc.meta set version = 3")
+    done = pushing.run("team", "init", place)
+    assert done.returncode == 2
+    assert "version 3 of the schema, a newer one: upgrade ccgrep" in done.stderr
+
+
 def test_status_tells_when_forgotten_bytes_are_gone(team: Team, pushing: Home) -> None:
     pushing.run("push", "team")
     id = pushing.run("-R", "team", "-F", "answer 1 1", "--full-id").stdout.partition(":")[0]
@@ -237,6 +325,14 @@ def test_sessions_are_listed_and_shown_as_from_a_store(pushing: Home) -> None:
         shown = pushing.run("show", "-R", "team", ref).stdout
         assert shown.replace("Machine: bob\n", "") == pushing.run("show", ref).stdout
     assert pushing.run("show", "-R", "team", "ffffffff").returncode == 2
+
+
+def database_bytes(team: Team) -> str:
+    """Return all files of the database. The log of changes is not among them."""
+    team.admin.query("checkpoint")
+    ((oid,),) = team.admin.query("select oid from pg_database where datname = current_database()")
+    files = (team.postgres.data_dir / "base" / oid.decode()).iterdir()
+    return "".join(file.read_bytes().decode("latin-1") for file in files)
 
 
 def table_bytes(team: Team) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 
 from ccgrep.errors import UsageError
 from ccgrep.team import admin
-from ccgrep.team.server import Server, TeamError
+from ccgrep.team.server import VERSION, Server, TeamError
 from tests.helpers import scale
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
@@ -163,7 +163,7 @@ def test_nobody_connects_as_somebody_else(eve: Server, statement: str) -> None:
 
 
 def test_functions_behind_the_proxy_ask_as_the_caller(team: ShardedTeam, eve: Server) -> None:
-    question = json.dumps({"version": 1, "filters": {}}).encode()
+    question = json.dumps({"version": VERSION, "filters": {}}).encode()
     for name in ("list_all", "stats_all", "list", "stats"):
         rows = eve.query(f"select cc.{name}($1)::text", [question])
         assert "shop" not in str(rows)

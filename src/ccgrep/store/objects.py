@@ -125,9 +125,13 @@ def compress(data: bytes) -> bytes:
     return zstd.compress(data, _LEVEL)
 
 
-def decompress(data: bytes) -> bytes:
-    """Return the content of a zstd frame. Raise ValueError if it is damaged."""
+def decompress(data: bytes, max_bytes: int) -> bytes:
+    """Return the content of a zstd frame. Raise ValueError if it is damaged or larger."""
+    decompressor = zstd.ZstdDecompressor()
     try:
-        return zstd.decompress(data)
+        raw = decompressor.decompress(data, max_length=max_bytes)
     except zstd.ZstdError as error:
         raise ValueError("damaged zstd frame") from error
+    if not decompressor.eof:
+        raise ValueError("incomplete or too large zstd frame")
+    return raw

@@ -7,8 +7,8 @@ from ccgrep.lazy_re import compile_pattern
 from ccgrep.light_typing import NamedTuple
 from ccgrep.text import one_line
 
-_PARTS = r"(postgres(?:ql)?://)(?:([^@/?#]*)@)?([^?#]*)(?:\?([^#]*))?"
-_LOCAL_HOSTS = ("", "localhost", "[::1]")
+_PARTS = r"(postgres(?:ql)?://)(?:([^@/?#]*)@)?([^@?#]*)(?:\?([^#]*))?"
+_LOCAL_HOSTS = ("localhost", "[::1]", "::1")
 _SAFE_MODES = ("require", "verify-ca", "verify-full")
 
 
@@ -38,7 +38,9 @@ def parse_address(url: str) -> Address:
         raise UsageError("an address cannot have ?password=: use postgres://USER:PASSWORD@HOST")
     hosts = [host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
              for host in place.partition("/")[0].split(",")]  # fmt: skip
-    hosts = [options.get("host", host) or host for host in hosts]
+    hosts = options.get("host", "").split(",") if options.get("host") else hosts
+    hosts += [one for one in options.get("hostaddr", "").split(",") if one]
+    # Without a host, libpq takes one from the environment. It ignores `sslmode` for a socket.
     if not all(map(_is_local, hosts)):
         mode = options.setdefault("sslmode", "require")
         if mode not in _SAFE_MODES:
@@ -53,12 +55,13 @@ def parse_address(url: str) -> Address:
 
 def hide_password(text: str) -> str:
     """Return a text with the passwords of all addresses in it replaced by `***`."""
-    hidden = compile_pattern(r"(://[^:@/\s]*):[^@\s]*@").sub(r"\1:***@", text)
+    hidden = compile_pattern(r"(://[^:@/\s]*):\S*@").sub(r"\1:***@", text)
     return compile_pattern(r"(password\s*=\s*)[^&\s]+").sub(r"\1***", hidden)
 
 
 def _is_local(host: str) -> bool:
-    return host in _LOCAL_HOSTS or host.startswith(("/", "%2F", "%2f", "127."))
+    is_address = compile_pattern(r"127(\.\d+){3}").fullmatch(host) is not None
+    return is_address or host in _LOCAL_HOSTS or host.startswith(("/", "%2F", "%2f"))
 
 
 def _split(url: str) -> tuple[str, str, str]:

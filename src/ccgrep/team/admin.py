@@ -10,7 +10,7 @@ from msgspec import Struct, json
 from ccgrep.errors import UsageError
 from ccgrep.lazy_re import compile_pattern
 from ccgrep.team.address import hide_password, parse_address
-from ccgrep.team.server import Server
+from ccgrep.team.server import LockedError, Server, TeamError
 from ccgrep.text import one_line
 
 _SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
@@ -18,6 +18,7 @@ _PROXY = os.path.join(os.path.dirname(__file__), "proxy.sql")
 _ROLE = r"[A-Za-z_][A-Za-z0-9_.@-]{0,62}"
 _EXTENSIONS = ("pg_textsearch", "pg_trgm", "vector")
 _MAX_PARTITIONS = 256
+_LOCK_TIMEOUT = "5s"
 _STATUS = """
 select json_build_object(
     'version', m.version, 'partitions', m.partitions,
@@ -31,9 +32,34 @@ select json_build_object(
         'can_push', can_push) order by role, pattern), '[]') from cc.member),
     'forgotten', (select count(*) from cc.forgotten),
     'purged', extract(epoch from m.purged)::bigint,
-    'unpurged', (select count(*) from cc.forgotten
-        where m.purged is null or forgotten > m.purged))
+    'unpurged', (select count(*) from cc.forgotten where transaction >= coalesce(m.horizon, 0)))
 from cc.meta m
+"""
+# The first transaction whose deleted rows somebody may still read, so that PostgreSQL keeps them.
+_HORIZON = """
+select least(pg_snapshot_xmin(now)::text::bigint, pg_snapshot_xmax(now)::text::bigint - (
+    select coalesce(max(age(held)), 0) from (
+        select backend_xmin as held from pg_stat_activity where pid <> pg_backend_pid()
+            and (datname = current_database() or datname is null or backend_type = 'walsender')
+        union all select transaction from pg_prepared_xacts where database = current_database()
+        union all select xmin from pg_replication_slots
+    ) h where held is not null))
+from pg_current_snapshot() as now
+"""
+_OPEN_TRANSACTIONS = """
+select format('%s (process %s)', usename, pid) from pg_stat_activity
+where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+    and backend_type = 'client backend'
+order by xact_start limit 5
+"""
+_PURGED_TABLES = """
+select oid::regclass::text from pg_class where relnamespace = 'cc'::regnamespace
+    and relkind = 'r' and (relispartition or relname = 'session')
+order by oid
+"""
+_DELETE_STATISTICS = """
+delete from pg_statistic
+where starelid in (select oid from pg_class where relnamespace = 'cc'::regnamespace)
 """
 
 
@@ -134,6 +160,12 @@ def revoke(server: Server, role: str, projects: list[str]) -> int:
     known = server.query("select from pg_roles where rolname = $1", [role.encode()])
     if known and not left:
         server.run_script(f"revoke cc_member from {name}")
+    # An open transaction would still read what it could read when it began.
+    server.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 "
+        "and datname = current_database() and pid <> pg_backend_pid()",
+        [role.encode()],
+    )
     return len(rows)
 
 
@@ -147,16 +179,42 @@ def status(server: Server) -> TeamStatus:
 
 
 def purge(server: Server) -> None:
-    """Write all partitions again, without what was deleted. Searches wait for one at a time."""
+    """Write all tables again, without what was deleted. Searches wait for one at a time.
+
+    Raise an error if an open transaction locks a table, or could still read what was deleted.
+    """
     _refuse_proxy(server)
-    started = server.query("select now()::text")[0][0]
-    rows = server.query(
-        "select oid::regclass::text from pg_class where relnamespace = 'cc'::regnamespace "
-        "and relkind = 'r' and (relispartition or relname = 'session') order by oid"
+    # Searches wait behind this one while it waits for a lock.
+    server.query(f"set lock_timeout = '{_LOCK_TIMEOUT}'")
+    ((started, horizon),) = server.query(f"select now()::text, ({_HORIZON})")
+    tables = [row[0].decode() for row in server.query(_PURGED_TABLES)]
+    try:
+        for name in tables:
+            server.query(f"vacuum (full) {name}")
+        # The planner's statistics have texts, too. Those of an empty table would stay.
+        server.query(_DELETE_STATISTICS)
+        for name in ("cc.session", "cc.document", "cc.passage"):
+            if server.query("select to_regclass($1)", [name.encode()]) != [[b""]]:
+                server.query(f"analyze {name}")
+        server.query("vacuum (full) pg_catalog.pg_statistic")
+    except LockedError:
+        raise TeamError(
+            f"a table is in use: end the transactions of {_open_transactions(server)} and purge "
+            "again"
+        ) from None
+    server.query(
+        "update cc.meta set purged = $1::timestamptz, horizon = $2::bigint", [started, horizon]
     )
-    for name in (row[0].decode() for row in rows):
-        server.query(f"vacuum (full, analyze) {name}")
-    server.query("update cc.meta set purged = $1::timestamptz", [started])
+    if status(server).unpurged:
+        raise TeamError(
+            "deleted rows are still on disk, because older transactions may read them: end those "
+            f"of {_open_transactions(server)} and purge again"
+        )
+
+
+def _open_transactions(server: Server) -> str:
+    names = [row[0].decode() for row in server.query(_OPEN_TRANSACTIONS)]
+    return one_line(", ".join(names)) or "replicas and prepared transactions"
 
 
 def _refuse_proxy(server: Server) -> None:

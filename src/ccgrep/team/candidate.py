@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any
 
+from ccgrep.errors import CorruptError
 from ccgrep.fulltext.document import turn_text
 from ccgrep.fulltext.document_id import hash_session_id
 from ccgrep.fulltext.reader import Hit, StoredTurn, make_address
@@ -16,6 +17,8 @@ from ccgrep.store import objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_MAX_TURN_BYTES = 2**28
 
 
 class Candidate:
@@ -106,4 +109,8 @@ class Candidate:
 
 
 def decode_turn(body: str) -> Turn:
-    return objects.decode(objects.decompress(b64decode(body)), Turn)
+    """Return a pushed turn. Another person wrote it, perhaps with a program that does harm."""
+    try:
+        return objects.decode(objects.decompress(b64decode(body), _MAX_TURN_BYTES), Turn)
+    except (CorruptError, ValueError):
+        return Turn("[this turn cannot be read]")

@@ -6,10 +6,11 @@ from base64 import b64decode
 from typing import Any
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
-from ccgrep.errors import AmbiguousRefError, RefError
+from ccgrep.errors import AmbiguousRefError, CorruptError, RefError
 from ccgrep.light_typing import TYPE_CHECKING
-from ccgrep.model import Entry, Session, Turn
+from ccgrep.model import Entry, ObjectId, Session, Turn
 from ccgrep.refs import parse
 from ccgrep.store import objects
 from ccgrep.team.candidate import decode_turn
@@ -126,9 +127,16 @@ def _conversation(ref: str, rows: list[Any], named_turn: int | None) -> TeamConv
 
 
 def _session(row: dict[str, Any]) -> Session:
-    return objects.decode(b64decode(row["data"]), Session)
+    id = row.get("match") or row["session"]
+    try:
+        return replace(objects.decode(b64decode(row["data"]), Session), id=id)
+    except (CorruptError, ValueError):
+        return Session(id, "", title="[this session cannot be read]")
 
 
 def _turn(row: dict[str, Any]) -> TeamTurn:
-    entry = objects.decode(b64decode(row["entry"]), Entry)
+    try:
+        entry = objects.decode(b64decode(row["entry"]), Entry)
+    except (CorruptError, ValueError):
+        entry = Entry(ObjectId(bytes.fromhex(row["turn"])), 0, 0)
     return TeamTurn(row["number"], entry, decode_turn(row["body"]))

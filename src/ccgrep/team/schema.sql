@@ -7,6 +7,12 @@
 
 do $do$
 begin
+    if to_regclass('cc.meta') is not null then
+        if (select version from cc.meta) > 2 then
+            raise exception 'cc: the server has version % of the schema, a newer one: upgrade ccgrep',
+                (select version from cc.meta);
+        end if;
+    end if;
     if not exists (select from pg_roles where rolname = 'cc_owner') then
         create role cc_owner nologin;
     end if;
@@ -19,6 +25,7 @@ create schema if not exists cc authorization cc_owner;
 create schema if not exists cc_extension;
 grant usage on schema cc to cc_member;
 grant usage on schema cc_extension to cc_owner;
+grant pg_read_all_stats to cc_owner;  -- to see in cc.enter whether a connection is encrypted
 
 -- An extension that cannot be installed makes answers slower or shorter: `team status` names it.
 do $do$
@@ -32,6 +39,13 @@ begin
             raise notice '%: %', wanted, sqlerrm;
         end;
     end loop;
+    -- In a schema that members use, they could call its functions or replace them.
+    select extname into wanted from pg_extension
+    where extname in ('pg_textsearch', 'pg_trgm', 'vector') and extnamespace <> 'cc_extension'::regnamespace;
+    if found then
+        raise exception 'cc: the extension % is not in the schema cc_extension: drop it, or use a database '
+            'for the team alone', wanted;
+    end if;
 end $do$;
 
 -- The role that runs this file may not be a member of cc_owner yet, as a superuser it need not be.
@@ -40,7 +54,8 @@ set local role cc_owner;
 create table if not exists cc.meta (
     version int not null,
     partitions int not null,
-    purged timestamptz  -- when the bytes of forgotten turns were last removed
+    purged timestamptz,  -- when the bytes of forgotten turns were last removed
+    horizon bigint  -- the first transaction whose deleted rows that left
 );
 
 create table if not exists cc.project (
@@ -64,6 +79,7 @@ create table if not exists cc.session (
     ended bigint,
     is_superseded boolean not null,
     data bytea not null,  -- the session, as in a store
+    pushed timestamptz not null default now(),  -- first
     primary key (owner, session)
 );
 create index if not exists session_prefix on cc.session (project, left(session, 8));
@@ -96,13 +112,17 @@ create table if not exists cc.document (
     folded text not null,  -- prompt and answer as trigrams are taken from it
     entry bytea not null,
     body bytea not null,  -- the redacted turn, compressed
-    primary key (session, number, owner)
+    primary key (session, number, owner),
+    -- A client relies on these. It checks what cannot be checked here.
+    constraint well_formed check (number >= 0 and kind between 0 and 4 and octet_length(turn) = 32
+        and cardinality(lengths) = 6 and 0 <= all (lengths))
 ) partition by hash (session);
 
 create table if not exists cc.forgotten (
     owner name not null,
     key bytea not null,  -- the SHA-256 of the session's id
     forgotten timestamptz not null default now(),
+    transaction bigint not null default pg_current_xact_id()::text::bigint,
     primary key (owner, key)
 );
 
@@ -117,20 +137,29 @@ begin
         -- Compressing it again would be wasted time.
         execute format('alter table cc.document_%s alter body set storage external', i);
     end loop;
-    insert into cc.meta select 1, n where not exists (select from cc.meta);
+    insert into cc.meta select 2, n where not exists (select from cc.meta);
+    if (select version from cc.meta) = 1 then
+        alter table cc.meta add column horizon bigint;
+        alter table cc.session add column pushed timestamptz not null default now();
+        alter table cc.forgotten
+            add column transaction bigint not null default pg_current_xact_id()::text::bigint;
+        alter table cc.document
+            add constraint well_formed check (number >= 0 and kind between 0 and 4
+                and octet_length(turn) = 32 and cardinality(lengths) = 6 and 0 <= all (lengths));
+        update cc.meta set version = 2;
+    end if;
 end $do$;
 
 -- One embedded part of a text of a document. It needs pgvector 0.7 or later.
 reset role;
 do $do$
 declare
-    place text := (select extnamespace::regnamespace::text from pg_extension where extname = 'vector');
     n int := (select partitions from cc.meta);
 begin
-    if place is null or to_regtype(place || '.halfvec') is null then
+    if to_regtype('cc_extension.halfvec') is null then
         return;
     end if;
-    execute format('set local search_path = pg_catalog, %s', place);
+    set local search_path = pg_catalog, cc_extension;
     create table if not exists cc.passage (
         session text not null,
         number int not null,
@@ -166,6 +195,7 @@ set local role cc_owner;
 create index if not exists document_id on cc.document (id);
 create index if not exists document_started on cc.document (started desc);
 create index if not exists document_project on cc.document (project, started desc);
+create index if not exists document_turn on cc.document (project, turn);
 create index if not exists document_sample on cc.document (project) include (lengths) where is_sampled;
 create index if not exists document_words on cc.document using gin (words);
 create index if not exists document_sample_words on cc.document using gin (words) where is_sampled;
@@ -182,8 +212,8 @@ begin
             with (text_config = 'simple');
     end if;
     if exists (select from pg_extension where extname = 'pg_trgm') then
-        execute format('create index if not exists document_folded on cc.document using gin (folded %s.gin_trgm_ops)',
-            (select extnamespace::regnamespace from pg_extension where extname = 'pg_trgm'));
+        create index if not exists document_folded on cc.document
+            using gin (folded cc_extension.gin_trgm_ops);
     end if;
 end $do$;
 set local role cc_owner;
@@ -200,7 +230,12 @@ begin
         raise exception 'cc: this connection is not encrypted';
     end if;
     if coalesce((q ->> 'version')::int, 0) <> (select version from cc.meta) then
-        raise exception 'cc: the server has version % of the schema', (select version from cc.meta);
+        raise exception 'cc: the server has version % of the schema: upgrade ccgrep, or ask for '
+            '`ccgrep team init`', (select version from cc.meta);
+    end if;
+    -- Nor may somebody whom no project was granted measure how long a search takes.
+    if not exists (select from cc.member where role = session_user) then
+        raise exception 'cc: you have no project: ask for `ccgrep team grant`';
     end if;
     return array(
         select id from cc.project p
@@ -329,6 +364,7 @@ create or replace function cc.describe(
             from unnest(lexemes) with ordinality as l (lexeme, position) where d.unpacked @@ l.lexeme
         ) other
     ) d
+    order by id  -- A client shows a place that several people pushed once, from the first of them.
 $$;
 
 -- Return the ids of sessions that begin like those of documents, to shorten them.
@@ -597,39 +633,43 @@ end $$;
 
 -- Return a session and some of its turns, or the sessions that a REF could mean.
 --   session: an id or its prefix; from, to: turn numbers; turn: the prefix of a turn's id, in hex
+--   owner: only what this person pushed. Without it, of equal ids the one that was pushed first.
 create or replace function cc.get(q jsonb) returns setof jsonb
 language plpgsql stable security definer as $$
 declare
     mine int[] := cc.enter(q);
     ref text := q ->> 'session';
+    wanted name := q ->> 'owner';
     chosen cc.session;
     first int := coalesce((q ->> 'from')::int, 0);
     last int := coalesce((q ->> 'to')::int, 2000000000);
     matching bigint;
 begin
     if q ? 'turn' then
-        select d.session, d.number into ref, first from cc.document d
-        where d.project = any (mine) and starts_with(encode(d.turn, 'hex'), q ->> 'turn')
-        order by d.started limit 1;
+        select d.session, d.number, d.owner into ref, first, wanted from cc.document d
+        where d.project = any (mine) and d.turn between decode(rpad(q ->> 'turn', 64, '0'), 'hex')
+            and decode(rpad(q ->> 'turn', 64, 'f'), 'hex')
+        order by d.started, d.id limit 1;
         last := first;
     end if;
     if ref is null or ref = '' then
         return;
     end if;
-    select count(*) into matching from cc.session s
+    select count(distinct s.session) into matching from cc.session s
     where s.project = any (mine) and starts_with(s.session, ref)
-        and (length(ref) < 8 or left(s.session, 8) = left(ref, 8));
+        and (length(ref) < 8 or left(s.session, 8) = left(ref, 8)) and (wanted is null or s.owner = wanted);
     select * into chosen from cc.session s
     where s.project = any (mine) and starts_with(s.session, ref)
-        and (length(ref) < 8 or left(s.session, 8) = left(ref, 8))
-    order by s.session <> ref, s.owner limit 1;
+        and (length(ref) < 8 or left(s.session, 8) = left(ref, 8)) and (wanted is null or s.owner = wanted)
+    order by s.session <> ref, s.pushed, s.owner limit 1;
     if not found then
         return;
     end if;
     if matching > 1 and chosen.session <> ref then
-        return query select jsonb_build_object('match', s.session, 'data', encode(s.data, 'base64'))
-        from cc.session s where s.project = any (mine) and starts_with(s.session, ref)
-        order by s.session limit 11;
+        return query select jsonb_build_object('match', s.session, 'data', encode(s.data, 'base64')) from (
+            select distinct on (s.session) s.session, s.data from cc.session s
+            where s.project = any (mine) and starts_with(s.session, ref) and (wanted is null or s.owner = wanted)
+            order by s.session, s.pushed, s.owner limit 11) s;
         return;
     end if;
     return next jsonb_build_object('owner', chosen.owner, 'session', chosen.session, 'data', encode(chosen.data, 'base64'),
@@ -721,12 +761,17 @@ declare
     n int;
     has_passages constant boolean := to_regclass('cc.passage') is not null;
 begin
-    -- A concurrent cc.forget of the same person waits, and the other way round.
-    perform pg_advisory_xact_lock_shared(hashtextextended(session_user, 28));
+    -- A concurrent cc.forget of the same person waits, and the other way round. An advisory lock
+    -- could be taken by anybody.
+    perform from cc.member m where m.role = session_user order by m.pattern for share;
     for one in select value from jsonb_array_elements(q -> 'sessions') order by value ->> 'session' loop
-        if exists (select from cc.forgotten f where f.owner = session_user
-            and f.key = sha256(convert_to(one ->> 'session', 'UTF8')))
+        -- Also what belongs to a forgotten session: a sub-agent, or an earlier version `<id>~2`.
+        if exists (select from cc.forgotten f where f.owner = session_user and f.key in (
+            cc.forgotten_key(one ->> 'session'), cc.forgotten_key(split_part(one ->> 'session', '~', 1)),
+            cc.forgotten_key(nullif(one ->> 'parent', ''))))
         then
+            insert into cc.forgotten (owner, key) values (session_user, cc.forgotten_key(one ->> 'session'))
+            on conflict do nothing;
             refused := refused || (one ->> 'session');
             continue;
         end if;
@@ -752,7 +797,7 @@ begin
             branch, models, tools, partial, turn, is_sampled, lengths, title, titled, said, words,
             folded, entry, body)
         select session_user, one ->> 'session', d.number, place, one ->> 'parent', (one ->> 'kind')::smallint,
-            d.started, one ->> 'source', one ->> 'path', d.branch, cc.strings(d.models), cc.strings(d.tools),
+            greatest(least(d.started, 253402300799999), 0), one ->> 'source', one ->> 'path', d.branch, cc.strings(d.models), cc.strings(d.tools),
             cc.strings(d.partial), decode(d.turn, 'hex'), get_byte(decode(d.turn, 'hex'), 8) < 4,
             array(select value::int from jsonb_array_elements_text(d.lengths)), d.title, d.titled, d.said,
             array_to_tsvector(string_to_array(d.words, ' ')), d.folded, decode(d.entry, 'base64'),
@@ -787,8 +832,8 @@ begin
     where p.owner = session_user and p.session = one ->> 'session' and p.number = d.number
         and p.key is distinct from (d.keys ->> p.surface)::bigint;
     insert into cc.passage
-    select d.session, d.number, d.owner, d.id, place, v ->> 0, (v ->> 1)::int, (v ->> 2)::smallint,
-        (v ->> 3)::bigint, (v ->> 4)::int, (v ->> 5)::int, (v ->> 6)::halfvec
+    select d.session, d.number, d.owner, d.id, place, v ->> 0, vector_dims((v ->> 6)::halfvec),
+        (v ->> 2)::smallint, (v ->> 3)::bigint, (v ->> 4)::int, (v ->> 5)::int, (v ->> 6)::halfvec
     from jsonb_to_recordset(one -> 'documents') as pushed (number int, vectors jsonb)
     join cc.document d on d.session = one ->> 'session' and d.number = pushed.number
         and d.owner = session_user,
@@ -796,7 +841,12 @@ begin
     on conflict do nothing;
 end $$;
 
--- Delete one's own sessions and their sub-agents, and refuse them from now on. One transaction.
+create or replace function cc.forgotten_key(session text) returns bytea language sql immutable as $$
+    select sha256(convert_to(session, 'UTF8'))
+$$;
+
+-- Delete one's own sessions with their sub-agents and earlier versions, and refuse them from now on.
+-- One transaction.
 create or replace function cc.forget(q jsonb) returns jsonb
 language plpgsql security definer as $$
 declare
@@ -805,12 +855,14 @@ declare
     n int;
     gone text[];
 begin
-    perform pg_advisory_xact_lock(hashtextextended(session_user, 28));
+    perform from cc.member m where m.role = session_user order by m.pattern for update;
     loop
         n := cardinality(names);
         names := array(
             select unnest(names) union
-            select session from cc.session where owner = session_user and parent = any (names));
+            select session from cc.session where owner = session_user
+                and (parent = any (names) or is_superseded and split_part(session, '~', 1) in (
+                    select split_part(name, '~', 1) from unnest(names) as name)));
         exit when cardinality(names) = n;
     end loop;
     delete from cc.document where owner = session_user and session = any (names);
@@ -821,7 +873,7 @@ begin
         delete from cc.session where owner = session_user and session = any (names) returning session
     ) select array_agg(session) into gone from deleted;
     insert into cc.forgotten (owner, key)
-    select session_user, sha256(convert_to(name, 'UTF8')) from unnest(names) as name
+    select session_user, cc.forgotten_key(name) from unnest(names) as name
     on conflict do nothing;
     return jsonb_build_object('sessions', coalesce(gone, '{}'));
 end $$;
@@ -829,15 +881,13 @@ end $$;
 do $do$
 declare
     name regprocedure;
-    path text := (select string_agg(distinct quote_ident(nspname), ', ') from pg_extension
-        join pg_namespace n on n.oid = extnamespace
-        where extname in ('pg_textsearch', 'pg_trgm', 'vector'));
 begin
     for name in select p.oid from pg_proc p where pronamespace = 'cc'::regnamespace loop
         execute format('revoke all on function %s from public', name);
         -- Nothing that a person creates can stand in for a table, a function or an operator.
-        execute format('alter function %s set search_path = pg_catalog, cc, %s, pg_temp', name,
-            coalesce(path, 'cc_extension'));
+        execute format('alter function %s set search_path = pg_catalog, cc, cc_extension, pg_temp', name);
+        -- Otherwise debug_print_plan shows a caller what the planner expects to find.
+        execute format('alter function %s set client_min_messages = warning', name);
         execute format('alter function %s set jit = off', name);
     end loop;
 end $do$;

@@ -51,6 +51,7 @@ class TeamSearcher(Searcher):
         self._owners = owners
         self._reader = TeamReader((), _EMPTY, self._list_ids)
         self._candidates: list[TeamCandidate] = []
+        self._owner_of: dict[str, str] = {}
         self._ids: set[str] = set()
         self._background: list[Any] = []
         self._warned: set[str] = set()
@@ -120,7 +121,12 @@ class TeamSearcher(Searcher):
     def _set_candidates(
         self, rows: list[Any], lexemes: Sequence[str], statistics: Statistics, first: dict[str, Any]
     ) -> TeamReader:
-        self._candidates = [TeamCandidate(row, lexemes) for row in rows]
+        found: dict[tuple[str, int], TeamCandidate] = {}
+        for row in rows:  # The rows of who pushed a place first come first.
+            candidate = TeamCandidate(row, lexemes)
+            found.setdefault(candidate.place, candidate)
+        self._candidates = list(found.values())
+        self._owner_of = {one.session: one.owner for one in reversed(self._candidates)}
         self._newest = first["newest"] or 0
         self._reader = TeamReader(self._candidates, statistics, self._list_ids)
         self._texts = self._reader
@@ -183,7 +189,11 @@ class TeamSearcher(Searcher):
         return self._fetched[place]
 
     def _fetch(self, place: Place, known: TeamCandidate | None) -> TeamCandidate | None:
-        question = {"session": place.session, "from": place.turn, "to": place.turn}
+        question: dict[str, Any] = {
+            "session": place.session, "from": place.turn, "to": place.turn,
+        }  # fmt: skip
+        if owner := known.owner if known else self._owner_of.get(place.session):
+            question["owner"] = owner
         rows = [row for row in self._server.call("get", question) if "body" in row]
         if not rows:
             return None

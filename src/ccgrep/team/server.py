@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import select
 import time
+from threading import Thread
 from typing import Any
 
 import msgspec
@@ -19,19 +20,27 @@ from ccgrep.team.libpq import BrokenConnectionError, Connection, MissingLibraryE
 from ccgrep.text import one_line
 
 TIMEOUT_S = 3.0
-VERSION = 1
+_CONNECT_TIMEOUT_S = 10.0
+VERSION = 2
 """The version of the schema that this ccgrep calls and `team init` makes."""
 _OPTIONS = "-c client_min_messages=warning"
+_KEEP_ALIVE = "keepalives_idle=20&keepalives_interval=5&keepalives_count=3"
+"""A push notices within a minute that the network is gone."""
 
 
 class TeamError(RemoteError):
     """The team's server cannot be reached, refuses the call or does not answer in time."""
 
 
+class LockedError(TeamError):
+    """A statement waited longer for a lock than it may."""
+
+
 class Server:
     """A connection to a team's server, opened by the first call."""
 
     def __init__(self, address: Address, timeout_s: float | None = TIMEOUT_S) -> None:
+        """Without `timeout_s`, only connecting is limited."""
         self._address = address
         self._timeout_s = timeout_s
         self._connection: Connection | None = None
@@ -61,8 +70,9 @@ class Server:
 
     def _run(self, sql: str, values: list[bytes] | None) -> Result:
         """Return the result of a statement. A connection that fails is not used again."""
-        deadline = self._deadline()
-        connection = self._open(deadline)
+        limit = self._timeout_s
+        deadline = None if limit is None else time.monotonic() + limit
+        connection = self._open(deadline or time.monotonic() + _CONNECT_TIMEOUT_S)
         try:
             connection.send(sql, values)
             result = self._wait(connection, deadline)
@@ -78,10 +88,7 @@ class Server:
             self.close()
         raise self._refusal(result)
 
-    def _deadline(self) -> float | None:
-        return None if self._timeout_s is None else time.monotonic() + self._timeout_s
-
-    def _open(self, deadline: float | None) -> Connection:
+    def _open(self, deadline: float) -> Connection:
         if self._connection is None:
             try:
                 self._connection = self._connect(deadline)
@@ -91,13 +98,16 @@ class Server:
                 ) from None
         return self._connection
 
-    def _connect(self, deadline: float | None) -> Connection:
+    def _connect(self, deadline: float) -> Connection:
         limit = "" if self._timeout_s is None else f" -c statement_timeout={self._timeout_s}s"
         whole = self._address.whole()
         mark = "&" if "?" in whole else "?"
         options = f"{_OPTIONS}{limit}".replace(" ", "%20").replace("=", "%3D")
-        url = f"{whole}{mark}application_name=ccgrep&client_encoding=UTF8&options={options}"
-        connection = Connection(url)
+        url = (
+            f"{whole}{mark}application_name=ccgrep&client_encoding=UTF8&options={options}"
+            f"&{_KEEP_ALIVE}"
+        )
+        connection = self._start(url, deadline)
         while not connection.is_bad:
             state = connection.connect()
             if state == libpq.READY:
@@ -109,6 +119,25 @@ class Server:
         message = connection.message
         connection.close()
         raise self._error(message)
+
+    def _start(self, url: str, deadline: float) -> Connection:
+        """Start to connect, in a thread: libpq looks up names, which may take long."""
+        started: list[Connection | Exception] = []
+
+        def start() -> None:
+            try:
+                started.append(Connection(url))
+            except (BrokenConnectionError, MissingLibraryError) as error:
+                started.append(error)
+
+        thread = Thread(target=start, daemon=True)
+        thread.start()
+        thread.join(max(deadline - time.monotonic(), 0))
+        if not started:
+            raise self._timeout()
+        if isinstance(started[0], Exception):
+            raise started[0]
+        return started[0]
 
     def _wait(self, connection: Connection, deadline: float | None) -> Result:
         """Return the last result, or the first error."""
@@ -136,6 +165,8 @@ class Server:
             raise self._timeout()
 
     def _timeout(self) -> TeamError:
+        if self._timeout_s is None:
+            return TeamError(f"{self.url} did not answer within {_CONNECT_TIMEOUT_S:g} s")
         return TeamError(
             f"{self.url} did not answer within {self._timeout_s:g} s: search without -R, or "
             "raise the setting `team_timeout_s`"
@@ -143,12 +174,14 @@ class Server:
 
     def _error(self, message: str) -> TeamError:
         lines = hide_password(message).strip().splitlines()
-        return TeamError(f"cannot reach {self.url}: {lines[-1] if lines else 'no answer'}")
+        return TeamError(f"cannot reach {self.url}: {lines[0] if lines else 'no answer'}")
 
     def _refusal(self, result: Result) -> TeamError:
         code, text = result.code, result.message
         if code == "57014" and self._timeout_s is not None:
             return self._timeout()
+        if code == "55P03":
+            return LockedError(f"{self.url}: {one_line(text)}")
         if code in ("3F000", "42883", "42501", "42P01"):
             return TeamError(
                 f"{self.url} is not a team's server for you: ask for `ccgrep team init` and "
