@@ -165,7 +165,7 @@ class WordSearch:
             return answer
         from ccgrep.search.every_place import find_every_place  # noqa: PLC0415 - only for JSON
 
-        query = self._clauses.apply(self._builder.combined_query(self._bands))
+        query = self._clauses.apply(self._builder.combine_bands(self._bands))
         total, kept = find_every_place(self._reader, query, self.limit(ranked))
         return self.answer(answer.tier, kept)._replace(total=total)
 
@@ -231,7 +231,7 @@ class WordSearch:
 
             load_openssl()  # Objects of the store are hashed.
         if not band.fields:  # The index has verified all but the quoted phrases.
-            required = [one.quoted() for one in required]
+            required = [one.only_quoted() for one in required]
         kept: list[RankedHit] = []
         for hit in ranked:
             # The discussion is decompressed now, and kept for when it is verified and shown.
