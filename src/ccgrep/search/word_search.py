@@ -1,14 +1,14 @@
 """Ranked word search in the full-text index.
 
 A turn matches if it has all words, and quoted phrases as written. Hits come in bands whose scores
-never overlap. The first band holds turns whose discussion has all the words, the second those that
-have them in tool calls, tool output or thinking as well. The last band holds compaction summaries,
-worker sessions and superseded sessions. If the query has punctuation of code, turns that have it as
-typed come before the others of the first band.
+never overlap. In the first band, the discussion has all the words. In the second, tool calls, tool
+output and thinking count too. The last band holds compaction summaries, worker sessions and
+superseded sessions. If the query has punctuation of code, turns that have it as typed come before
+the others of the first band.
 
-If fewer turns than the limit have all words, turns that have some of them fill up the list, ranked
-by how much of the query they answer. A longer query is a question, for which having all words says
-little: one ranking holds the turns with all and with some words.
+If fewer turns than the limit have all words, turns that have some of them fill up the list. They
+are ranked by how much of the query they answer. A longer query is a question, for which having all
+words says little: one ranking holds the turns with all and with some words.
 """
 
 from __future__ import annotations
