@@ -20,7 +20,7 @@ def test_searcher_is_freed_without_garbage_collection(home: Home) -> None:
     try:
         request = Request(("numbat",), types=types, excludes_own_output=True)
         result = search(home.config, request, SearchOptions())
-        assert len(result.found(types)) == 1
+        assert len(result.load_hits(types)) == 1
         searcher = weakref.ref(result.searcher)
         del result
         assert searcher() is None

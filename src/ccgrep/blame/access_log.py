@@ -61,7 +61,7 @@ class AccessLog:
         self._filters = filters
         self._turns = TurnReader(store)
 
-    def touching(self, paths: Iterable[str], is_wanted: IsWanted) -> Iterator[FoundTurn]:
+    def find_touching(self, paths: Iterable[str], is_wanted: IsWanted) -> Iterator[FoundTurn]:
         """Yield the wanted turns that touched a file with the name of one of these, newest first.
 
         The directories do not count: they may be in the working directory, not in the input.
@@ -69,12 +69,12 @@ class AccessLog:
         reader = self._reader
         return self._find(None if reader is None else _file_query(reader, paths), is_wanted)
 
-    def printing(self, words: Iterable[str], is_wanted: IsWanted) -> Iterator[FoundTurn]:
+    def find_printing(self, words: Iterable[str], is_wanted: IsWanted) -> Iterator[FoundTurn]:
         """Yield the wanted turns with one of these words in tool output, newest first."""
         reader = self._reader
         return self._find(None if reader is None else _output_query(reader, words), is_wanted)
 
-    def running(
+    def find_running(
         self, words: Iterable[str], since: int, until: int, is_wanted: IsWanted
     ) -> Iterator[FoundTurn]:
         """Yield the wanted turns of a time with all these words in a tool's input, newest first."""
@@ -89,12 +89,12 @@ class AccessLog:
     def _find(self, query: Query | None, is_wanted: IsWanted) -> Iterator[FoundTurn]:
         """Yield each wanted turn once, at the most recent place where it is wanted."""
         seen: set[int] = set()
-        for found in self._scanned() if query is None else self._indexed(query):
+        for found in self._scan() if query is None else self._find_in_index(query):
             if found.document.object_key not in seen and is_wanted(found):
                 seen.add(found.document.object_key)
                 yield found
 
-    def _indexed(self, query: Query) -> Iterator[FoundTurn]:
+    def _find_in_index(self, query: Query) -> Iterator[FoundTurn]:
         assert self._reader is not None
         restricted = filter_clauses(self._reader, self._filters).apply(query)
         for document in sorted(self._reader.search(restricted), key=_newest_first):
@@ -103,7 +103,7 @@ class AccessLog:
             if turn is not None and entry is not None:
                 yield FoundTurn(document, place, turn, entry)
 
-    def _scanned(self) -> list[FoundTurn]:
+    def _scan(self) -> list[FoundTurn]:
         found = [
             FoundTurn(document, place, turn, entry)
             for document, place, turn in StoreScan(self._store, self._filters).turns()

@@ -44,15 +44,17 @@ class CommitHistory:
 
     def authors(self, commit: Commit) -> list[Author]:
         """Return the turns that made a commit, the most certain first."""
-        committed = [Author(found, Evidence("committed")) for found in self._committed(commit)]
+        committed = [
+            Author(found, Evidence("committed")) for found in self._find_committing(commit)
+        ]
         if not committed:
-            rewritten = self._rewritten(commit)
+            rewritten = self._find_rewritten(commit)
             committed = [Author(found, Evidence("rewritten")) for found in rewritten]
         known = {author.found.place for author in committed}
         wrote = [author for author in self._wrote(commit) if author.found.place not in known]
         return committed + sorted(wrote, key=lambda author: -author.evidence.lines)
 
-    def _committed(self, commit: Commit) -> Iterator[FoundTurn]:
+    def _find_committing(self, commit: Commit) -> Iterator[FoundTurn]:
         """Yield the turns in which git printed the hash of a commit that it made."""
         prefixes = [commit.sha[:length] for length in range(7, len(commit.sha) + 1)]
 
@@ -64,9 +66,9 @@ class CommitHistory:
                 map(commit.sha.startswith, quiet_commits(found.turn, commit.subject))
             )
 
-        return self._log.printing(prefixes, is_wanted)
+        return self._log.find_printing(prefixes, is_wanted)
 
-    def _rewritten(self, commit: Commit) -> Iterator[FoundTurn]:
+    def _find_rewritten(self, commit: Commit) -> Iterator[FoundTurn]:
         """Yield the turns that made a commit with this subject at this time."""
 
         def is_wanted(found: FoundTurn) -> bool:
@@ -74,7 +76,7 @@ class CommitHistory:
             return is_now and mentions_subject(found.turn, commit.subject)
 
         since, until = commit.author_ms - _LONGEST_TURN_MS, commit.author_ms + _SLACK_MS
-        return self._log.running(["git"], since, until, is_wanted)
+        return self._log.find_running(["git"], since, until, is_wanted)
 
     def _wrote(self, commit: Commit) -> Iterator[Author]:
         """Yield the turns that wrote enough of the commit's lines."""
@@ -108,7 +110,7 @@ class CommitHistory:
         def is_wanted(found: FoundTurn) -> bool:
             return oldest <= found.document.started <= newest
 
-        for found in reversed(list(self._log.touching(paths, is_wanted))):
+        for found in reversed(list(self._log.find_touching(paths, is_wanted))):
             for access in found.accesses():
                 if path := self._path_in_repository(access, paths):
                     owner = owners.setdefault(path, LineOwners())

@@ -1,4 +1,4 @@
-"""Why a turn is said to have made a commit, and how sure that is. Pure."""
+"""The evidence that a turn made a commit, and how certain it is. Pure."""
 
 from typing import Literal, NamedTuple
 

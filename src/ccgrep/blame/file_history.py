@@ -60,7 +60,7 @@ class FileHistory:
                     yield from ((match, change) for change in reversed(access.changes))
 
     def _matches(self) -> Iterator[FoundTurn]:
-        return self._log.touching([self._path], self._accesses)
+        return self._log.find_touching([self._path], self._accesses)
 
     def _accesses(self, found: FoundTurn) -> tuple[FileAccess, ...]:
         return tuple(access for access in found.accesses() if ends_with(access.path, self._path))

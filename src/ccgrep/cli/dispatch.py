@@ -7,7 +7,7 @@ import sys
 from ccgrep import __version__
 from ccgrep.cli.context import Context, read_refs
 from ccgrep.cli.feedback import make_feedback
-from ccgrep.cli.flags import COMMANDS, NO_REFRESH
+from ccgrep.cli.flags import COMMANDS, NO_REFRESH, READ_FROM, SEARCHED
 from ccgrep.cli.parse import HelpAskedError, parse
 from ccgrep.errors import CcgrepError, RefError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING, SimpleNamespace
@@ -16,6 +16,8 @@ from ccgrep.text import one_line, set_redaction
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from ccgrep.cli.flags import Command
 
 _PICK, _RECALL = "__pick", "__recall"
 """The commands that fzf and a hook call. They are not in the table, because nobody types them."""
@@ -65,9 +67,12 @@ def _dispatch(typed: list[str], context: Context) -> int:
         return 0
     set_redaction(not _shows_secrets(command.name, arguments, context))
     module = f"ccgrep.cli.commands.{command.name}"
-    call = _call_refreshing if NO_REFRESH in command.options else _call
     try:
-        code = call(module, arguments, context)
+        if NO_REFRESH in command.options:
+            is_elsewhere = _is_elsewhere(command, arguments)
+            code = _call_refreshing(module, arguments, context, is_elsewhere)
+        else:
+            code = _call(module, arguments, context)
     except RefError as error:
         refs = getattr(arguments, "ref", ())
         if isinstance(refs, str) or len(refs) < 2 or not all(map(str.isalpha, refs)):
@@ -90,8 +95,10 @@ def _suggest_order(typed: list[str], arguments: SimpleNamespace, context: Contex
         context.warn(hint)
 
 
-def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) -> int:
-    """Run a command while a child process refreshes the store.
+def _call_refreshing(
+    module: str, arguments: SimpleNamespace, context: Context, is_elsewhere: bool
+) -> int:
+    """Run a command while a child process refreshes the store, unless it reads another place.
 
     The command waits for the child before it reads what must be up to date.
     """
@@ -99,7 +106,7 @@ def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) 
     if isinstance(refs, list) and refs:
         # Until its output ends, a ccgrep that prints these REFs may write to the store.
         arguments.ref = read_refs(refs)
-    if arguments.no_refresh or _is_elsewhere(arguments):
+    if arguments.no_refresh or is_elsewhere:
         return _call(module, arguments, context, None)
     refresh = background.start(context.config(), make_feedback(arguments, context))
     try:
@@ -110,12 +117,11 @@ def _call_refreshing(module: str, arguments: SimpleNamespace, context: Context) 
     return code
 
 
-def _is_elsewhere(arguments: SimpleNamespace) -> bool:
+def _is_elsewhere(command: Command, arguments: SimpleNamespace) -> bool:
     """Return whether `-R` names servers only, so that this machine's store is not read."""
-    names = getattr(arguments, "remote", None)
-    if not names or (not hasattr(arguments, "owner") and not hasattr(arguments, "full")):
-        return False  # The argument of `push` and `sync` has the same name.
-    return "local" not in names
+    if SEARCHED in command.options:
+        return bool(arguments.remote) and "local" not in arguments.remote
+    return READ_FROM in command.options and arguments.remote not in (None, "local")
 
 
 def _flush() -> None:

@@ -41,9 +41,9 @@ def parse_filters(
         machines = select_sessions(config, arguments.machine)
     marked = None
     if arguments.tag:
-        from ccgrep.ops.marks import tagged  # noqa: PLC0415 - rare
+        from ccgrep.ops.marks import tag_filter  # noqa: PLC0415 - rare
 
-        marked = tagged(config, arguments.tag)
+        marked = tag_filter(config, arguments.tag)
     return Filters(
         projects=tuple(arguments.project or ()),
         here=os.getcwd() if arguments.here else None,

@@ -38,10 +38,10 @@ class SearchPrinter:
         elif arguments.files_with_matches or arguments.count:
             self._write(self._session_lines(result))
         elif self._prints_blocks():
-            lines = self._block_lines(request, result, result.found(request.types))
+            lines = self._block_lines(request, result, result.load_hits(request.types))
             self._context.write_lines(self._budget.records(lines))
         else:
-            self._write(self._record_lines(result.found(request.types), result.searcher))
+            self._write(self._record_lines(result.load_hits(request.types), result.searcher))
 
     def print_sessions_without_hit(self, request: Request, result: Result) -> bool:
         """Print the ids, and return whether there are any."""
@@ -56,7 +56,7 @@ class SearchPrinter:
     def _print_json(self, request: Request, result: Result) -> None:
         from ccgrep.output import search_json  # noqa: PLC0415 - imports msgspec
 
-        found = result.found(request.types)
+        found = result.load_hits(request.types)
         config = self._context.config()
         answer = search_json.search_fields(result, found, result.searcher, config, request)
         if self._arguments.jsonl:
@@ -119,7 +119,9 @@ class SearchPrinter:
         """Yield the turns around a hit. Skip hits and turns that were already printed."""
         for offset in offsets:
             place = found.hit.place._replace(turn=found.hit.place.turn + offset)
-            stored = searcher.stored(place) if place.turn >= 0 and place not in printed else None
+            stored = (
+                searcher.stored_turn(place) if place.turn >= 0 and place not in printed else None
+            )
             if stored is not None:
                 printed.add(place)
                 text = stored.prompt.strip() or stored.answer
@@ -134,8 +136,8 @@ class SearchPrinter:
         format = hit_block.long_lines if self._arguments.long else hit_block.compact_lines
         for rank, found in enumerate(hits, 1):
             (session, turn) = found.hit.place
-            before = searcher.stored(Place(session, turn - 1)) if turn else None
-            after = searcher.stored(Place(session, turn + 1))
+            before = searcher.stored_turn(Place(session, turn - 1)) if turn else None
+            after = searcher.stored_turn(Place(session, turn + 1))
             title = searcher.title(session)
             block = hit_block.Block(
                 rank,

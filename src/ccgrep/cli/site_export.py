@@ -21,7 +21,7 @@ from ccgrep.output.site_search import SearchData
 from ccgrep.output.turn_parts import Include
 from ccgrep.search.request import Filters
 
-_FORMAT = 2  # Another number makes every page anew.
+_FORMAT = 2  # A new number makes the next run write every page again.
 
 
 def export_site(arguments: SimpleNamespace, context: Context, config: Config) -> int:

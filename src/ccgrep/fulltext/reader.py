@@ -226,7 +226,7 @@ class TextReader:
         """Return the session and turn number of a document."""
         return _place(self._document(address))
 
-    def stored(self, session: str, turn: int) -> StoredTurn | None:
+    def stored_turn(self, session: str, turn: int) -> StoredTurn | None:
         """Return the stored fields of a place, or None if it has no text."""
         if cached := self._cache.get((session, turn)):
             return _stored_turn(*cached)
@@ -235,7 +235,7 @@ class TextReader:
         return None
 
     def title(self, session: str) -> str:
-        first = self.stored(session, 0)
+        first = self.stored_turn(session, 0)
         return first.title if first is not None else ""
 
     def session_and_title(self, address: tantivy.DocAddress) -> tuple[str, str]:
@@ -323,7 +323,7 @@ class TextReader:
         return Query.const_score_query(query, score)
 
     @staticmethod
-    def boosted(query: Query, factor: float) -> Query:
+    def boost(query: Query, factor: float) -> Query:
         return Query.boost_query(query, factor)
 
     @staticmethod

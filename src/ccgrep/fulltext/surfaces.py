@@ -6,8 +6,8 @@
     title    the session's title, at its first turn
 
 A key identifies a text: 63 bits of its hash. Documents hold the keys of their surfaces, vectors the
-key of their text. So a text that occurs in many turns is embedded once, and the vectors of a text
-that no turn has any more are never found.
+key of their text. So a text that occurs in many turns is embedded once. The vectors of a text that
+no turn has any more are never found.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The index splits at everything that is no letter or digit, lowers case and stems. So `auth_token`,
 `src/auth.ts` and `--no-verify` become words, and a phrase of them finds the whole. This module adds
-the parts of `camelCase` words, folds accents, and makes a word of every Chinese, Japanese or Korean
-character and of every pair of neighbours. `expand` applies it to indexed text.
+the parts of `camelCase` words and folds accents. Every Chinese, Japanese or Korean character
+becomes a word, and so does every pair of neighbours. `expand` applies it to indexed text.
 """
 
 from __future__ import annotations

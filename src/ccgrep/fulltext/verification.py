@@ -42,7 +42,7 @@ def check(path: str) -> None:
             # The same commit with other bytes. Another commit means that a process is writing.
             commit = stamp.rpartition(" ")[0] + " "
             if any(line.startswith(commit) for line in verified):
-                raise _damaged(os.path.join(path, name))
+                raise _damage_error(os.path.join(path, name))
 
 
 def is_last_commit_checked(path: str) -> bool:
@@ -153,7 +153,7 @@ def check_file(path: str) -> bytes:
             tail = file.read(8)
             body = size - 8 - int.from_bytes(tail[:4], "little")
             if tail[4:] != _MAGIC or body < 0:
-                raise _damaged(path)
+                raise _damage_error(path)
             file.seek(body)
             footer = compile_pattern(_FOOTER).fullmatch(file.read(size - 8 - body))
             file.seek(0)
@@ -164,9 +164,9 @@ def check_file(path: str) -> bytes:
     except FileNotFoundError as error:
         raise TextIndexError(f"the full-text index is damaged ({path} is missing)") from error
     if footer is None or int(footer[2]) != crc:
-        raise _damaged(path)
+        raise _damage_error(path)
     return footer[1]
 
 
-def _damaged(path: str) -> TextIndexError:
+def _damage_error(path: str) -> TextIndexError:
     return TextIndexError(f"the full-text index is damaged ({path})")

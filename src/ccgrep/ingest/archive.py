@@ -3,7 +3,7 @@
 Runs where a file is read, in the ingesting process or in a worker. A file that grew keeps the parts
 before its first open turn: the bytes of an open turn are a part of their own, because the turn will
 be another object when it has grown. Small parts at the end are stored again together with the new
-bytes, so that a session of a thousand appends does not have a thousand parts.
+bytes. So a session of a thousand appends does not have a thousand parts.
 """
 
 import os

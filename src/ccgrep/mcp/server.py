@@ -33,7 +33,7 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 _MAX_REPORTS = 20  # of the progress of one call
 
 OnProgress = Callable[[int, int], None]
-"""Is told how much of how much is done."""
+"""Receives how much is done, and of how much."""
 
 
 class Toolbox(Protocol):

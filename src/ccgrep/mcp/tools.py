@@ -104,7 +104,7 @@ class Tools(NamedTuple):
             sessions = (session_id,) if session_id is not None else None
             filters = request.filters._replace(sessions=sessions)
             result, tier = self._search(request._replace(filters=filters), options)
-            return result.found(types), tier
+            return result.load_hits(types), tier
 
         found: list[FoundHit] = []
         tier = None

@@ -91,7 +91,7 @@ def list_marks(config: Config, tags: Sequence[str] = ()) -> list[ListedMark]:
 
     def read(store: Store) -> list[ListedMark]:
         marks = store.snapshot().marks
-        return _listed(sorted(marks, key=lambda mark: -mark.marked), list(store.rows()))
+        return _list_marks(sorted(marks, key=lambda mark: -mark.marked), list(store.rows()))
 
     found = read_consistently(config.store_dir, read)
     return [one for one in found if not tags or any(tag in one.mark.tags for tag in tags)]
@@ -109,7 +109,7 @@ def marked_places(config: Config) -> set[tuple[str, int]]:
     return places
 
 
-def tagged(config: Config, tags: Sequence[str]) -> Callable[[], Marked]:
+def tag_filter(config: Config, tags: Sequence[str]) -> Callable[[], Marked]:
     """Return a function that reads which turns and sessions have one of the tags."""
     return partial(_select, config.store_dir, tuple(tags))
 
@@ -165,7 +165,7 @@ def _change(
                 require_features(store.directory, ["marks"])
             commit.commit(time.time_ns() // 1_000_000, marks=tuple(marks))
         sync(store)
-    return _listed(changed, rows)
+    return _list_marks(changed, rows)
 
 
 def _can_lose(mark: Mark | None, tags: frozenset[str]) -> bool:
@@ -205,7 +205,7 @@ def _key(turn: ObjectId) -> int:
     return int.from_bytes(turn[:7])
 
 
-def _listed(marks: Iterable[Mark], rows: Sequence[Row]) -> list[ListedMark]:
+def _list_marks(marks: Iterable[Mark], rows: Sequence[Row]) -> list[ListedMark]:
     sessions = {row.session.id: row.session for row in rows}
     short = refs.short_ids(sessions)
     return [

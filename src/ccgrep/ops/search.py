@@ -33,9 +33,9 @@ class Result(NamedTuple):
     searcher: Searcher
     near_miss: NearMiss | None = None  # for a search without hits
 
-    def found(self, kinds: Sequence[TextKind]) -> list[FoundHit]:
+    def load_hits(self, kinds: Sequence[TextKind]) -> list[FoundHit]:
         """Return the hits with their texts."""
-        return self.searcher.found(self.answer, self.finder, kinds)
+        return self.searcher.load_hits(self.answer, self.finder, kinds)
 
 
 def search(

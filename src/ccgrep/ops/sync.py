@@ -113,7 +113,7 @@ def _forget(
     keys = read_tombstones(remote, listing, state, store, report.problems.append)
     count = 0
     if keys or store.snapshot().must_collect:
-        with _locked(config, store, options.wait_s):
+        with _lock_all(config, store, options.wait_s):
             count = apply_tombstones(store, keys, _now_ms())
             if store.snapshot().must_collect:
                 collect_garbage(store)
@@ -241,7 +241,7 @@ def fsck_remote(config: Config, name: str | None, reads_data: bool = False) -> R
 
 
 @contextmanager
-def _locked(config: Config, store: Store, wait_s: float) -> Iterator[None]:
+def _lock_all(config: Config, store: Store, wait_s: float) -> Iterator[None]:
     with store.lock(wait_s), lock_vectors(config.store_dir, wait_s):
         yield
 

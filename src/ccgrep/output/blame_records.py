@@ -20,8 +20,17 @@ def format_blame(blamed: BlamedTurn, is_full_id: bool, style: Style) -> str:
 
 
 def blame_fields(blamed: BlamedTurn) -> dict[str, Any]:
-    session = blamed.session
     files = _actions_by_file(blamed)
+    return {
+        **turn_fields(blamed),
+        "files": [{"path": path, "actions": actions} for path, actions in files.items()],
+        "prompt": blamed.prompt,
+    }
+
+
+def turn_fields(blamed: BlamedTurn) -> dict[str, Any]:
+    """Return the fields of a turn and its session, whatever the turn is blamed for."""
+    session = blamed.session
     return {
         "session_id": blamed.place.session,
         "turn": blamed.place.turn,
@@ -30,8 +39,6 @@ def blame_fields(blamed: BlamedTurn) -> dict[str, Any]:
         "project_path": session.project if session else "",
         "source": session.source if session else None,
         "title": session.title if session else "",
-        "files": [{"path": path, "actions": actions} for path, actions in files.items()],
-        "prompt": blamed.prompt,
     }
 
 

@@ -40,12 +40,12 @@ def brief_lines(
         age = short_age(session.started, now_ms)
         project = one_line(last_name(session.project)) or "-"
         head = f"{style.magenta(ref)} {style.dim(age)} {style.green(project)}"
-        yield from _labelled(f"{ref} {age} {project}", head, session.title, width)
+        yield from _label_lines(f"{ref} {age} {project}", head, session.title, width)
         for label, text in _parts(session):
-            yield from _labelled(f"  {label}", f"  {style.dim(label)}", text, width)
+            yield from _label_lines(f"  {label}", f"  {style.dim(label)}", text, width)
 
 
-def _labelled(label: str, coloured: str, text: str, width: int | None) -> Iterator[str]:
+def _label_lines(label: str, coloured: str, text: str, width: int | None) -> Iterator[str]:
     """Yield the start of a text after its label, in as few lines as fit."""
     line = clip(one_line(strip_markup(text[:_READ_CHARS])), _LONG)
     first, *others = hang(label, line, width)

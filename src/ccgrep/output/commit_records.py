@@ -7,6 +7,7 @@ from ccgrep.blame.access_log import BlamedTurn
 from ccgrep.blame.evidence import Evidence
 from ccgrep.ops.commits import BlamedCommit
 from ccgrep.output import record_line
+from ccgrep.output.blame_records import turn_fields
 from ccgrep.output.commit_names import MAX_SUBJECT_COLUMNS, evidence_fields, name_commit
 from ccgrep.output.formatting import iso_time
 from ccgrep.output.style import Style
@@ -34,18 +35,7 @@ def commit_fields(blamed: BlamedCommit) -> dict[str, Any]:
 
 
 def _author_fields(turn: BlamedTurn, evidence: Evidence) -> dict[str, Any]:
-    session = turn.session
-    return {
-        "session_id": turn.place.session,
-        "turn": turn.place.turn,
-        "id": turn.id,
-        "timestamp": iso_time(turn.started or None),
-        "project_path": session.project if session else "",
-        "source": session.source if session else None,
-        "title": session.title if session else "",
-        **evidence_fields(evidence),
-        "prompt": turn.prompt,
-    }
+    return {**turn_fields(turn), **evidence_fields(evidence), "prompt": turn.prompt}
 
 
 def note_text(blamed: BlamedCommit) -> str:

@@ -48,17 +48,17 @@ def _session_lines(
     word = "Document" if session.kind == "document" else "Session"
     yield style.bold(f"[{local_time(session.started)}] {word} {session.id} ({session.source})")
     if session.title:
-        yield from _labelled("Title:", clip(one_line(session.title), 200), width)
-    yield from _labelled("Project:", one_line(session.project) or "-", width, paint=style.green)
+        yield from _label_lines("Title:", clip(one_line(session.title), 200), width)
+    yield from _label_lines("Project:", one_line(session.project) or "-", width, paint=style.green)
     if session.parent:
-        yield from _labelled("Parent:", one_line(session.parent), width)
+        yield from _label_lines("Parent:", one_line(session.parent), width)
     if session.forked_from:
-        yield from _labelled("Forked from:", one_line(session.forked_from), width)
+        yield from _label_lines("Forked from:", one_line(session.forked_from), width)
     yield session_facts(session)
     yield from session_notes(session, is_gone)
 
 
-def _labelled(
+def _label_lines(
     label: str,
     text: str,
     width: int | None,
@@ -116,26 +116,26 @@ def _turn_lines(
         yield from _content_lines(placed.turn, include, style, width)
     for made in placed.commits:
         text = f"{name_commit(made)} ({made.evidence.describe()})"
-        yield from _labelled("commit:", text, width, style.magenta)
+        yield from _label_lines("commit:", text, width, style.magenta)
 
 
 def _content_lines(turn: Turn, include: Include, style: Style, width: int | None) -> Iterator[str]:
     if turn.prompt or turn.attached:
-        yield from _labelled("user:", escape(turn.prompt), width, style.cyan)
+        yield from _label_lines("user:", escape(turn.prompt), width, style.cyan)
         yield from (f"  {blob_line(blob)}" for blob in turn.attached)
     for part in include.parts(turn):
         if isinstance(part, Note):
             text = clip(one_line(part.text), 160)
-            yield from _labelled(f"  ({part.kind})", text, width, style.dim, style.dim)
+            yield from _label_lines(f"  ({part.kind})", text, width, style.dim, style.dim)
         elif isinstance(part, Text):
-            yield from _labelled("assistant:", escape(part.text.strip()), width, style.green)
+            yield from _label_lines("assistant:", escape(part.text.strip()), width, style.green)
         elif isinstance(part, Thinking):
-            yield from _labelled(
+            yield from _label_lines(
                 "thinking:", escape(part.text.strip()), width, style.dim, style.dim
             )
         else:
             name, _, summary = one_line(summary_line(part)).partition(" ")
-            yield from _labelled(f"  {name}", summary, width)
+            yield from _label_lines(f"  {name}", summary, width)
             if part.result is not None:
                 yield from _output_lines(part.result, include.full, style, width)
 

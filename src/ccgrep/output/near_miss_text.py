@@ -49,7 +49,7 @@ COMMAND_LINE = {
 def near_miss_text(miss: NearMiss, spelling: Mapping[str, str] = COMMAND_LINE) -> str:
     """Return one line: what was searched, what nearly matched, and how to find it."""
     filters = ", ".join(spelling.get(name, name) for name in miss.filters)
-    parts = [_searched(miss, filters)]
+    parts = [_describe_search(miss, filters)]
     if miss.change:
         detail = filters if miss.change == "filters" else "".join(miss.names)
         advice = spelling[miss.change].format(detail)
@@ -65,7 +65,7 @@ def near_miss_fields(miss: NearMiss, spelling: Mapping[str, str] = COMMAND_LINE)
     return {**miss._asdict(), "advice": near_miss_text(miss, spelling)}
 
 
-def _searched(miss: NearMiss, filters: str) -> str:
+def _describe_search(miss: NearMiss, filters: str) -> str:
     if miss.searched is None:
         return "no turn matches"
     if not miss.searched:

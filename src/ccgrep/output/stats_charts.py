@@ -104,10 +104,10 @@ def _groups(groups: Sequence[Group]) -> list[Bar]:
 
 
 def _tool(use: ToolUse) -> Bar:
-    return Bar(use.tool, use.calls, _failed(use.calls, use.errors))
+    return Bar(use.tool, use.calls, _failure_rate(use.calls, use.errors))
 
 
-def _failed(calls: int, errors: int) -> str:
+def _failure_rate(calls: int, errors: int) -> str:
     return f"{rate(calls, errors):.1%} failed" if errors else ""
 
 
@@ -120,7 +120,9 @@ def tools(
         return
     for use in visible:
         rows = use.projects[: limit or None]
-        bars = [Bar(project, calls, _failed(calls, errors)) for project, calls, errors in rows]
+        bars = [
+            Bar(project, calls, _failure_rate(calls, errors)) for project, calls, errors in rows
+        ]
         yield from chart(f"{one_line(use.tool)} (calls)", bars, width, style)
 
 
@@ -132,7 +134,7 @@ def bash(uses: tuple[BashUse, ...], limit: int, width: int, style: Style) -> Ite
             for number, word in ((use.compound, "compound"), (use.privileged, "sudo"))
             if number
         ]
-        notes += [text] if (text := _failed(use.uses, use.errors)) else []
+        notes += [text] if (text := _failure_rate(use.uses, use.errors)) else []
         bars.append(Bar(f"{use.base} {use.sub}".strip(), use.uses, ", ".join(notes)))
     yield from chart("Commands (uses)", bars, width, style)
 

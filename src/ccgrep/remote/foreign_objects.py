@@ -1,7 +1,7 @@
 """Objects that other machines need and this one lacks, because it has a longer version.
 
-If a pack that holds such objects is to be deleted, or is gone already, this machine's head lists
-other packs with them until their machine pushes again.
+A pack with such objects may have to be deleted, or may be gone already. Then this machine's head
+lists other packs with them until their machine pushes again.
 """
 
 from ccgrep.errors import CorruptError, UntrustedError

@@ -126,7 +126,7 @@ def _without_filters(searcher: Searcher, request: Request, miss: NearMiss) -> Ne
     answer, _ = searcher.run(request._replace(filters=scope))
     projects: dict[str, None] = {}
     if {"projects", "here"} & set(miss.filters):
-        stored = (searcher.stored(hit.place) for hit in answer.hits)
+        stored = (searcher.stored_turn(hit.place) for hit in answer.hits)
         projects = dict.fromkeys(last_name(one.project) for one in stored if one and one.project)
     return _widen(miss, "filters", answer)._replace(names=tuple(projects))
 

@@ -48,7 +48,7 @@ def drop_own_output(
 
 
 def _is_own(searcher: Searcher, hit: Hit, finder: MatchFinder, kinds: tuple[TextKind, ...]) -> bool:
-    stored = searcher.stored(hit.place)
+    stored = searcher.stored_turn(hit.place)
     shown = (stored.prompt, stored.answer, stored.title) if stored is not None else ()
     if hit.passage is not None or (not kinds and any(finder(text) for text in shown)):
         return False

@@ -83,7 +83,7 @@ class _Field:
             yield self.text
             return
         if not self._bytes:
-            self._bytes = self._folded().encode("utf-8", "replace")
+            self._bytes = self._fold().encode("utf-8", "replace")
             self._lower = self._bytes.lower()
         if not self.is_unstemmed:
             words = [*map(shared_prefix, words)]
@@ -97,7 +97,7 @@ class _Field:
                 seen.add(window)
                 yield window.decode("utf-8", "replace")
 
-    def _folded(self) -> str:
+    def _fold(self) -> str:
         """Return the text with what the index takes for ASCII letters in place of others."""
         if self.is_unstemmed:
             return self.text.replace(_KELVIN, "k")

@@ -79,7 +79,7 @@ class Requirement(NamedTuple):
         is_unordered = bool(fields_without_positions)
         return any(unit.is_quoted or (unit.is_phrase and is_unordered) for unit in self.units)
 
-    def quoted(self) -> Requirement:
+    def only_quoted(self) -> Requirement:
         """Return a requirement of all quoted phrases alone."""
         units = [unit for unit in self.units if unit.is_quoted]
         return Requirement(units, len(units))

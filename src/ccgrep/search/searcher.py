@@ -173,7 +173,7 @@ class Searcher:
 
         return count_complete(self._texts, request)
 
-    def found(
+    def load_hits(
         self, answer: Answer, finder: MatchFinder, kinds: Sequence[TextKind]
     ) -> list[FoundHit]:
         """Return the hits of an answer with their texts."""
@@ -181,7 +181,7 @@ class Searcher:
         found = []
         complete = answer.complete if answer.relaxed else len(answer.hits)
         for number, hit in enumerate(answer.hits):
-            if (stored := self.stored(hit.place)) is None:
+            if (stored := self.stored_turn(hit.place)) is None:
                 continue
             has_all = answer.tier == "all" and number < complete
             in_tools = has_all and hit.score <= DISCUSSION_SCORE
@@ -223,9 +223,9 @@ class Searcher:
         text, ((start, end),) = redact_spans(text, [(passage.start, passage.end)])
         return kind, text[start:end]
 
-    def stored(self, place: Place) -> StoredTurn | None:
+    def stored_turn(self, place: Place) -> StoredTurn | None:
         """Return what is shown of a turn, or None; from the store if the index is incomplete."""
-        stored = self._texts.stored(*place)
+        stored = self._texts.stored_turn(*place)
         if stored is not None or self.is_whole:
             return stored
         turn = self.turn(place)
@@ -275,7 +275,7 @@ class Searcher:
         return StoreScan(open_store(self._config.store_dir), filters, self._on_lost)
 
     def title(self, session: str) -> str:
-        first = self._texts.stored(session, 0)
+        first = self._texts.stored_turn(session, 0)
         return first.title if first else ""
 
     def turn(self, place: Place, key: int | None = None) -> Turn | None:
@@ -310,7 +310,7 @@ class Searcher:
     def _field_text(self, place: Place, key: int, field: str) -> str:
         """Return the text that a field of the index was built from."""
         if field in ("said", "user", "assistant", "title"):
-            stored = self.stored(place)
+            stored = self.stored_turn(place)
             if field == "title":
                 return stored.title if stored else ""
             sides = {"user": stored.prompt, "assistant": stored.answer} if stored else {}

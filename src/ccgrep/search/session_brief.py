@@ -68,7 +68,7 @@ def _brief(searcher: Searcher, place: Place, short_id: str, started: int) -> Ses
     numbers = range(place.turn, max(place.turn - _READ_TURNS, -1), -1)
     turns = [searcher.turn(Place(place.session, number)) for number in numbers]
     read = [turn for turn in turns if turn is not None]
-    stored = searcher.stored(place)
+    stored = searcher.stored_turn(place)
     last = turns[0]
     answers = last.assistant_texts() if last is not None else []
     return SessionBrief(

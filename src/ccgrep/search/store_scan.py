@@ -116,17 +116,17 @@ class StoreScan:
         for row, _, entry in self._entries():
             if self._load_passing(row, entry) is not None:
                 id = row.session.id
-                times[id] = max(times.get(id, 0), _started(row, entry))
+                times[id] = max(times.get(id, 0), _start_time(row, entry))
         ordered = [id for _, id in sorted((-time, id) for id, time in times.items())]
         return set(ordered[: self._filters.max_sessions])
 
 
-def _started(row: Row, entry: Entry) -> int:
+def _start_time(row: Row, entry: Entry) -> int:
     return entry.started or row.session.started or 0
 
 
 def _passes_entry(row: Row, entry: Entry, filters: Filters) -> bool:
-    started = _started(row, entry)
+    started = _start_time(row, entry)
     return (
         (filters.since is None or started >= filters.since)
         and (filters.until is None or started <= filters.until)
@@ -154,7 +154,7 @@ def _document_hit(row: Row, number: int, entry: Entry) -> DocumentHit:
         object_key=int(entry.turn.hex()[:14], 16),
         turn=number,
         kind=KINDS.index(kind),
-        started=_started(row, entry),
+        started=_start_time(row, entry),
     )
 
 
@@ -168,7 +168,7 @@ class StoreLookup:
     def session_ids(self, prefix: str) -> list[str]:
         return [id for id in self._rows if id.startswith(prefix)]
 
-    def stored(self, session_id: str, turn: int) -> StoredTurn | None:
+    def stored_turn(self, session_id: str, turn: int) -> StoredTurn | None:
         row = self._rows.get(session_id)
         loaded = self._turns.turn(session_id, turn) if row is not None else None
         if row is None or loaded is None:

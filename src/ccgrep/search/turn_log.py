@@ -41,11 +41,11 @@ def log_turns(
     matching = searcher.find_complete(request) if pattern else None
     if pattern and matching is None:
         answer, _ = searcher.run(request._replace(order="time"))
-        yield from _logged(searcher, [(hit.place, hit.started) for hit in answer.hits])
+        yield from _log_turns(searcher, [(hit.place, hit.started) for hit in answer.hits])
         return
     for page in _pages(texts, filters, limit, matching):
         places = [(Place(*texts.place(hit.address)), hit.started) for hit in page]
-        yield from _logged(searcher, places)
+        yield from _log_turns(searcher, places)
 
 
 def _pages(
@@ -93,10 +93,10 @@ def _newest_first(document: DocumentHit) -> tuple[int, int, int]:
     return -document.started, document.session_key, -document.turn
 
 
-def _logged(searcher: Searcher, places: Sequence[tuple[Place, int]]) -> Iterator[LoggedTurn]:
+def _log_turns(searcher: Searcher, places: Sequence[tuple[Place, int]]) -> Iterator[LoggedTurn]:
     short = searcher.short_ids(place.session for place, _ in places)
     for place, started in places:
-        stored = searcher.stored(place)
+        stored = searcher.stored_turn(place)
         if stored is not None:
             yield LoggedTurn(
                 place=place,

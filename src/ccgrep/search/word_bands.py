@@ -107,7 +107,7 @@ class BandBuilder:
         bonus = [query for units in split for query in self._near(units)]
         bonus += [self._in("said", unit) for unit in whole if len(unit.stems) > 1]
         bonus += [
-            self._reader.boosted(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
+            self._reader.boost(self._in("said", unit), _STOP_WORD_BOOST) for unit in stop_words
         ]
         first = self._reader.combine(self._query(required, self._anywhere), [], [], bonus)
         last = self._query(required, lambda unit: self._in_any(WITH_NOTES, unit))
@@ -133,9 +133,9 @@ class BandBuilder:
 
     def complete_query(self, required: list[Requirement]) -> Query:
         """Return a query for the turns that have all words, if phrases are verified."""
-        return self.combined_query(self.all_words(required))
+        return self.combine_bands(self.all_words(required))
 
-    def combined_query(self, bands: Sequence[Band]) -> Query:
+    def combine_bands(self, bands: Sequence[Band]) -> Query:
         """Return a query for the hits of all bands.
 
         The last one has the hits of all others, but for those by their title in the first one.
@@ -151,7 +151,7 @@ class BandBuilder:
         return queries[0] if len(queries) == 1 else self._reader.best_of(queries)
 
     def _in_discussion(self, unit: Unit) -> Query:
-        title = self._reader.boosted(self._in("title", unit), _TITLE_BOOST)
+        title = self._reader.boost(self._in("title", unit), _TITLE_BOOST)
         return self._reader.best_of([self._in("said", unit), title])
 
     def _anywhere(self, unit: Unit) -> Query:

@@ -1,14 +1,14 @@
 """Ranked word search in the full-text index.
 
 A turn matches if it has all words, and quoted phrases as written. Hits come in bands whose scores
-never overlap. The first band holds turns whose discussion has all the words, the second those that
-have them in tool calls, tool output or thinking as well. The last band holds compaction summaries,
-worker sessions and superseded sessions. If the query has punctuation of code, turns that have it as
-typed come before the others of the first band.
+never overlap. In the first band, the discussion has all the words. In the second, tool calls, tool
+output and thinking count too. The last band holds compaction summaries, worker sessions and
+superseded sessions. If the query has punctuation of code, turns that have it as typed come before
+the others of the first band.
 
-If fewer turns than the limit have all words, turns that have some of them fill up the list, ranked
-by how much of the query they answer. A longer query is a question, for which having all words says
-little: one ranking holds the turns with all and with some words.
+If fewer turns than the limit have all words, turns that have some of them fill up the list. They
+are ranked by how much of the query they answer. A longer query is a question, for which having all
+words says little: one ranking holds the turns with all and with some words.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class WordSearch:
             return answer
         from ccgrep.search.every_place import find_every_place  # noqa: PLC0415 - only for JSON
 
-        query = self._clauses.apply(self._builder.combined_query(self._bands))
+        query = self._clauses.apply(self._builder.combine_bands(self._bands))
         total, kept = find_every_place(self._reader, query, self.limit(ranked))
         return self.answer(answer.tier, kept)._replace(total=total)
 
@@ -231,7 +231,7 @@ class WordSearch:
 
             load_openssl()  # Objects of the store are hashed.
         if not band.fields:  # The index has verified all but the quoted phrases.
-            required = [one.quoted() for one in required]
+            required = [one.only_quoted() for one in required]
         kept: list[RankedHit] = []
         for hit in ranked:
             # The discussion is decompressed now, and kept for when it is verified and shown.

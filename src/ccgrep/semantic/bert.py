@@ -83,7 +83,7 @@ class Transformer:
         )
         self._types = tensors.get(embeddings + "token_type_embeddings.weight", -1, bert.hidden)
         if not len(self._types):
-            raise tensors.damaged("it has no token types")
+            raise tensors.damage_error("it has no token types")
         self._norm = _norm_weights(tensors, embeddings + "LayerNorm", bert.hidden)
         self.layers = [
             Layer(tensors, f"{start}encoder.layer.{number}.", bert) for number in range(bert.layers)

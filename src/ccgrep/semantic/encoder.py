@@ -39,14 +39,14 @@ class LibraryEncoder:
     def __init__(self, model: Model) -> None:
         self.dimensions = model.dimensions
         self._settings = model.settings
-        with _silenced():
+        with _silence():
             self._library_model = _load(model)
 
     def encode(self, texts: Sequence[str], is_query: bool = False) -> Floats:
         """Return a row for each text or query, normalised if the model does that."""
         prompt = self._settings.query_prompt if is_query else self._settings.prompt
         valid = [tokenizer.replace_surrogates(text) for text in texts]
-        with _silenced():
+        with _silence():
             found: Floats = self._library_model.encode(
                 valid, prompt=prompt, show_progress_bar=False
             )
@@ -82,7 +82,7 @@ def _load(model: Model) -> Any:
 
 
 @contextmanager
-def _silenced() -> Iterator[None]:
+def _silence() -> Iterator[None]:
     """Suppress warnings and log lines of libraries."""
     import logging  # noqa: PLC0415 - not for a query
 

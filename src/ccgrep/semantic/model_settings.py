@@ -104,7 +104,7 @@ def read_settings(directory: str, known_prompts: tuple[str, str] = ("", "")) -> 
     bert = None if why_not else _bert(directory, config)
     dimensions = _dimensions(directory, modules, config, pooling)
     if bert and bert.hidden != dimensions:
-        raise _damaged(os.path.join(directory, "1_Pooling", "config.json"))
+        raise _damage_error(os.path.join(directory, "1_Pooling", "config.json"))
     return Settings(
         folder,
         tuple(path for _, path in modules[1:] if path != folder),
@@ -132,10 +132,10 @@ def _modules(directory: str) -> list[tuple[str, str]]:
         fields = module if isinstance(module, dict) else {}
         kind, folder = fields.get("type"), fields.get("path")
         if not isinstance(kind, str) or not isinstance(folder, str) or not _is_inside(folder):
-            raise _damaged(path)
+            raise _damage_error(path)
         modules.append((kind.rpartition(".")[2], folder))
     if not modules:
-        raise _damaged(path)
+        raise _damage_error(path)
     return modules
 
 
@@ -264,12 +264,12 @@ def _bert(directory: str, config: Mapping[str, Any]) -> Bert:
     sizes = [config.get(key) for key in keys]
     epsilon = config.get("layer_norm_eps", 1e-12)
     if not isinstance(epsilon, float) or not 0 <= epsilon < 1:
-        raise _damaged(os.path.join(directory, "config.json"))
+        raise _damage_error(os.path.join(directory, "config.json"))
     layers, heads, hidden, *rest = (
         size if isinstance(size, int) and 0 < size <= 1_000_000 else 0 for size in sizes
     )
     if not all((layers, heads, hidden, *rest)) or hidden % heads:
-        raise _damaged(os.path.join(directory, "config.json"))
+        raise _damage_error(os.path.join(directory, "config.json"))
     return Bert(layers, heads, hidden, rest[0], rest[1], epsilon)
 
 
@@ -280,7 +280,7 @@ def _read_config(*parts: str) -> Mapping[str, Any]:
     if config is None:
         return {}
     if not isinstance(config, dict):
-        raise _damaged(path)
+        raise _damage_error(path)
     return config
 
 
@@ -297,12 +297,12 @@ def _read_json(path: str) -> Any:
             raise ValueError("too large")
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise _damaged(path) from error
+        raise _damage_error(path) from error
 
 
 def unreadable(path: str, error: OSError) -> ModelError:
     return ModelError(f"cannot read {one_line(path)} ({error.strerror})")
 
 
-def _damaged(path: str) -> DamagedModelError:
+def _damage_error(path: str) -> DamagedModelError:
     return DamagedModelError(f"{one_line(path)} is damaged: {REINSTALL}")

@@ -34,14 +34,14 @@ class Tensors:
         self._map = _map_file(path)
         size = int.from_bytes(self._map[:8], "little")
         if len(self._map) < 8 or not 2 <= size <= min(len(self._map) - 8, _MAX_HEADER_BYTES):
-            raise self.damaged("the length of its header is wrong")
+            raise self.damage_error("the length of its header is wrong")
         self._data_start = 8 + size
         try:
             header = json.loads(self._map[8 : self._data_start])
         except (ValueError, RecursionError) as error:
-            raise self.damaged("its header is not JSON") from error
+            raise self.damage_error("its header is not JSON") from error
         if not isinstance(header, dict):
-            raise self.damaged("its header is not a JSON object")
+            raise self.damage_error("its header is not a JSON object")
         self._header: Mapping[str, Any] = header
 
     def __contains__(self, name: str) -> bool:
@@ -51,23 +51,23 @@ class Tensors:
         """Return a tensor, which must have this shape and type. -1 matches any length."""
         entry = self._header.get(name)
         if not isinstance(entry, dict):
-            raise self.damaged(f"it has no tensor {name}")
+            raise self.damage_error(f"it has no tensor {name}")
         if entry.get("dtype") != kind:
-            raise self.damaged(f"{name} is not {kind}")
+            raise self.damage_error(f"{name} is not {kind}")
         actual, start, end = _numbers(entry.get("shape")), *_offsets(entry.get("data_offsets"))
         if actual is None or len(actual) != len(shape):
-            raise self.damaged(f"{name} has another shape")
+            raise self.damage_error(f"{name} has another shape")
         if any(length not in (-1, found) for length, found in zip(shape, actual, strict=True)):
-            raise self.damaged(f"{name} has another shape")
+            raise self.damage_error(f"{name} has another shape")
         if not 0 <= start <= end <= len(self._map) - self._data_start:
-            raise self.damaged(f"{name} is outside of the file")
+            raise self.damage_error(f"{name} is outside of the file")
         number = np.dtype(_TYPES[kind])
         if end - start != math.prod(actual) * number.itemsize:
-            raise self.damaged(f"{name} has a length that does not fit its shape")
+            raise self.damage_error(f"{name} has a length that does not fit its shape")
         flat = np.frombuffer(self._map, number, math.prod(actual), self._data_start + start)
         return flat.reshape(actual)
 
-    def damaged(self, reason: str) -> DamagedModelError:
+    def damage_error(self, reason: str) -> DamagedModelError:
         return DamagedModelError(
             f"{one_line(self._path)} is damaged ({one_line(reason)}): {REINSTALL}"
         )

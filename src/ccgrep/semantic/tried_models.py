@@ -1,6 +1,6 @@
 """The models that were measured: short names, prompts that their configuration lacks, scores.
 
-docs/relevance.md has how the scores were measured. None of the models is downloaded without
+docs/relevance.md says how the scores were measured. None of the models is downloaded without
 `ccgrep model pull`.
 """
 

@@ -235,7 +235,7 @@ class Records(Generic[T]):
                 effort -= end - begin
             except (ValueError, RecursionError) as error:
                 end = -1
-                effort -= max(_parsed_to(error, text, begin) - begin, 1)
+                effort -= max(_parse_end(error, text, begin) - begin, 1)
             value = None
             is_adjacent = not line[done:begin].strip(_SPACE + b"\0")
             if end >= 0 and (is_adjacent or compile_pattern(_RECORD_END).match(text, end)):
@@ -248,7 +248,7 @@ class Records(Generic[T]):
                 begin = text.find('{"', end)
 
 
-def _parsed_to(error: Exception, text: str, begin: int) -> int:
+def _parse_end(error: Exception, text: str, begin: int) -> int:
     """Return where a decoder that began at `begin` stopped."""
     if str(error).startswith("Unterminated string"):
         return len(text)  # `pos` is where the string starts

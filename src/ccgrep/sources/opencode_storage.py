@@ -96,11 +96,11 @@ def _add_folders(listing: Listing, storage: str, entry: os.DirEntry[str], id: st
     paths = [message.path for message in messages]
     names = [message.name.removesuffix(".json") for message in messages]
     folders = [os.path.join(storage, "part", name) for name in names]
-    newest = max(_modified(path) for path in (entry.path, *paths, *folders))
+    newest = max(_mtime_ns(path) for path in (entry.path, *paths, *folders))
     listing.add_virtual(storage, id, len(messages), newest)
 
 
-def _modified(path: str) -> int:
+def _mtime_ns(path: str) -> int:
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:

@@ -6,7 +6,7 @@
     16   header    msgpack: words by kind; dtype, offset, size and crc32 of each column
          columns   little-endian, each at a multiple of 8 after the header
 
-The reader verifies the header when it opens the file, and a column on first use, so columns that
+The reader verifies the header when it opens the file, and a column on first use. So columns that
 a report does not need cost nothing. Damage raises `TallyError`, and the file is rebuilt.
 """
 

@@ -1,8 +1,8 @@
 """Finds commands that run the project's own code or tools, for a person to review.
 
 None of them is provably read-only: `npm test` runs whatever package.json says. So they are offered
-as exact commands only, never as a prefix. A command is offered if it is the whole script, begins
-like one in the tables, and has neither quotes nor an option that names another program or
+as exact commands only, never as a prefix. A command is offered if it is the whole script and begins
+like one in the tables. It may have neither quotes nor an option that names another program or
 configuration. Everything else stays refused.
 """
 

@@ -96,11 +96,11 @@ class Candidate:
     def set_turn(self, turn: Turn) -> None:
         self._turn = turn
 
-    def folded(self) -> str:
+    def fold_discussion(self) -> str:
         turn = self.turn()
         return trigram_text(f"{turn_text(turn, 'user')}\n{turn_text(turn, 'assistant')}")
 
-    def stored(self) -> StoredTurn:
+    def stored_turn(self) -> StoredTurn:
         turn = self.turn()
         path, source = self._fields["path"], self._fields["source"]
         title = self.title if not self.number else ""

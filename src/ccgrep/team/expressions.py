@@ -89,7 +89,7 @@ class Trigram(Expression):
         self._gram = gram
 
     def score(self, document: Candidate) -> Score:
-        return 1.0 if self._gram in document.folded() else None
+        return 1.0 if self._gram in document.fold_discussion() else None
 
 
 class Word(Expression):

@@ -81,8 +81,8 @@ class MergedSearcher(Searcher):
     def _searcher(self, session: str) -> Searcher:
         return self._origin.get(session, self._searchers[0])
 
-    def stored(self, place: Place) -> StoredTurn | None:
-        return self._searcher(place.session).stored(place)
+    def stored_turn(self, place: Place) -> StoredTurn | None:
+        return self._searcher(place.session).stored_turn(place)
 
     def turn(self, place: Place, key: int | None = None) -> Turn | None:
         return self._searcher(place.session).turn(place, key)

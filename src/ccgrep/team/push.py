@@ -111,7 +111,9 @@ class TeamPush:
     def run(self, patterns: tuple[str, ...]) -> TeamReport:
         self._forget()
         rows = chosen_rows(self._store, patterns)
-        changed = [(row, numbers) for row in rows if (numbers := self._changed(row)) is not None]
+        changed = [
+            (row, numbers) for row in rows if (numbers := self._turns_to_push(row)) is not None
+        ]
         total = sum(len(numbers) for _, numbers in changed)
         done = 0
         for row, numbers in changed:
@@ -141,7 +143,7 @@ class TeamPush:
             del self._pushed[id]
         self._write_state()
 
-    def _changed(self, row: Row) -> list[int] | None:
+    def _turns_to_push(self, row: Row) -> list[int] | None:
         """Return the numbers of the turns to push, or None if the server has the session."""
         known = self._pushed.get(row.session.id)
         same = (row.manifest, _shared_digest(row), self._vectors.state)

@@ -114,12 +114,12 @@ class TeamReader(TextReader):
         found = self.candidates[address.doc]
         if not found.has_body:
             return found.place, None
-        stored = found.stored()
+        stored = found.stored_turn()
         return found.place, (encode_text(stored.prompt), encode_text(stored.answer))
 
-    def stored(self, session: str, turn: int) -> StoredTurn | None:
+    def stored_turn(self, session: str, turn: int) -> StoredTurn | None:
         found = self.candidate(session, turn)
-        return found.stored() if found is not None and found.has_body else None
+        return found.stored_turn() if found is not None and found.has_body else None
 
     def title(self, session: str) -> str:
         found = self.candidate(session, 0)
@@ -164,7 +164,7 @@ class TeamReader(TextReader):
         return _query(Constant(_expression(query), score))
 
     @staticmethod
-    def boosted(query: Query, factor: float) -> Query:
+    def boost(query: Query, factor: float) -> Query:
         return _query(Boosted(_expression(query), factor))
 
     @staticmethod

@@ -145,9 +145,9 @@ class TeamSearcher(Searcher):
     def _list_ids(self, prefix: str) -> list[str]:
         return sorted(id for id in self._ids if id.startswith(prefix))
 
-    def stored(self, place: Place) -> StoredTurn | None:
+    def stored_turn(self, place: Place) -> StoredTurn | None:
         found = self._candidate(place)
-        return found.stored() if found is not None else None
+        return found.stored_turn() if found is not None else None
 
     def turn(self, place: Place, key: int | None = None) -> Turn | None:  # noqa: ARG002
         found = self._candidate(place)
