@@ -638,7 +638,7 @@ _ccgrep_options() {
         push)
             candidates=(
                 --dry-run$'\t''print what would be written, and write nothing'
-                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k or 2M'
+                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k'
                 --no-refresh$'\t''do not ingest changed transcripts first'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 -q$'\t''print only errors'
@@ -650,7 +650,7 @@ _ccgrep_options() {
             ;;
         pull)
             candidates=(
-                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k or 2M'
+                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 -q$'\t''print only errors'
                 --quiet$'\t''print only errors'
@@ -661,7 +661,7 @@ _ccgrep_options() {
             ;;
         sync)
             candidates=(
-                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k or 2M'
+                --limit-rate$'\t''transfer RATE bytes per second on average, such as 500k'
                 --no-refresh$'\t''do not ingest changed transcripts first'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 -q$'\t''print only errors'

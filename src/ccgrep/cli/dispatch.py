@@ -66,13 +66,8 @@ def _dispatch(typed: list[str], context: Context) -> int:
         context.write(f"ccgrep {__version__}")
         return 0
     set_redaction(not _shows_secrets(command.name, arguments, context))
-    module = f"ccgrep.cli.commands.{command.name}"
     try:
-        if NO_REFRESH in command.options:
-            is_elsewhere = _is_elsewhere(command, arguments)
-            code = _call_refreshing(module, arguments, context, is_elsewhere)
-        else:
-            code = _call(module, arguments, context)
+        code = _call_command(command, arguments, context)
     except RefError as error:
         refs = getattr(arguments, "ref", ())
         if isinstance(refs, str) or len(refs) < 2 or not all(map(str.isalpha, refs)):
@@ -95,18 +90,19 @@ def _suggest_order(typed: list[str], arguments: SimpleNamespace, context: Contex
         context.warn(hint)
 
 
-def _call_refreshing(
-    module: str, arguments: SimpleNamespace, context: Context, is_elsewhere: bool
-) -> int:
-    """Run a command while a child process refreshes the store, unless it reads another place.
+def _call_command(command: Command, arguments: SimpleNamespace, context: Context) -> int:
+    """Run a command; one that reads the store runs while a child process refreshes it.
 
     The command waits for the child before it reads what must be up to date.
     """
+    module = f"ccgrep.cli.commands.{command.name}"
+    if NO_REFRESH not in command.options:
+        return _call(module, arguments, context)
     refs = getattr(arguments, "ref", None)
     if isinstance(refs, list) and refs:
         # Until its output ends, a ccgrep that prints these REFs may write to the store.
         arguments.ref = read_refs(refs)
-    if arguments.no_refresh or is_elsewhere:
+    if arguments.no_refresh or _is_elsewhere(command, arguments):
         return _call(module, arguments, context, None)
     refresh = background.start(context.config(), make_feedback(arguments, context))
     try:

@@ -243,8 +243,8 @@ REMOTE_NAME = Argument("REMOTE", "a remote; all of them if omitted", "?", comple
 SYNC_STATUS = ((0, "success"), (1, "a remote failed, or had refused data"))
 LIMIT_RATE = Option(
     ("--limit-rate",),
-    "transfer RATE bytes per second on average, such as 500k or 2M. A file is sent as a whole, and "
-    "has at most 32 MB.",
+    "transfer RATE bytes per second on average, such as 500k. A file is sent as a whole, and has "
+    "at most 32 MB.",
     "RATE",
 )
 DRY_RUN_PUSH = Option(("--dry-run",), "print what would be written, and write nothing")

