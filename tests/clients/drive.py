@@ -147,7 +147,7 @@ class Driver:
         else:
             command = ["codex", *step.arguments]
         world = self._world
-        self._terminal = Terminal(command, world.project, world.environment)
+        self._terminal = Terminal(command, world.project, world.terminal_environment)
         self._terminal.wait(_READY[client])
 
 

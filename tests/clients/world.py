@@ -100,12 +100,27 @@ class World:
             "STUB_OPENAI_KEY": API_KEY,
             "CLAUDE_CODE_TMPDIR": str(self.home / "tmp"),
             "CLAUDE_CODE_MAX_RETRIES": "1",
-            "CLAUDE_CODE_ENABLE_TASKS": "1",  # From 2.1.326 on, `-p` has no tasks by default.
+            "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1",  # Releases after 2.1.300 have none by default.
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_ERROR_REPORTING": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
+
+    @property
+    def terminal_environment(self) -> dict[str, str]:
+        """Return the environment of a terminal, in which Claude Code also asks for titles.
+
+        Releases after 2.1.300 count them as nonessential traffic. A proxy that does not exist stops
+        all other traffic.
+        """
+        if self.client != "claude":
+            return self.environment
+        proxy = "http://127.0.0.1:9"
+        more = {"HTTPS_PROXY": proxy, "HTTP_PROXY": proxy, "NO_PROXY": "127.0.0.1"}
+        environment = {**self.environment, **more}
+        del environment["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
+        return environment
 
     def write(self, step: Write) -> None:
         path = Path(step.path)
