@@ -68,7 +68,7 @@ _TAIPAN = turn(
         Say("I begin."),
         Call(
             "Bash",
-            {"command": "sleep 600", "description": "A scripted command"},
+            {"command": "until test -e no; do sleep 1; done", "description": "A scripted command"},
             "",
             is_error=True,
         ),
@@ -174,7 +174,7 @@ SCENARIOS = (
         Press("Escape"),
         Find("Request interrupted"),
         *ask(_TWO),
-        arguments=(),
+        arguments=("--permission-mode", "default"),
     ),
     single(
         "claude-tui-resume",
