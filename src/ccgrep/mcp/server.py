@@ -1,8 +1,8 @@
 """Answers the messages of a client: one line in, at most one line out.
 
-The caller's thread is answered at once if that costs nothing. One worker thread runs the tools, one
-call at a time: two searches at once take twice the memory and are no faster. So a
-client can ping the server, or cancel a call, while a tool runs.
+The thread that reads the messages answers all but calls of tools. One worker thread runs the tools,
+one call at a time: two searches at once take twice the memory and are no faster. So a client can
+ping the server, or cancel a call, while a tool runs.
 
 Start-up is what an agent waits for. The tools are imported by the first call.
 """
