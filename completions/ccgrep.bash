@@ -223,6 +223,7 @@ _ccgrep_options() {
                 --remote$'\t''read from a team'"'"'s server instead of this machine'"'"'s store'
                 --owner$'\t''limit to sessions that this person pushed'
                 --tree$'\t''print sub-agents and forks below the session they come from'
+                --gone$'\t''print only sessions whose transcript was deleted'
                 --include-self$'\t''include the session that runs this command'
                 -n$'\t''print at most N sessions, or trees'
                 --limit$'\t''print at most N sessions, or trees'

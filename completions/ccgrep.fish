@@ -166,6 +166,7 @@ complete -c ccgrep -n '__ccgrep_is list' -l documents -x -a 'include only exclud
 complete -c ccgrep -n '__ccgrep_is list' -s R -l remote -x -k -a '(__ccgrep_live remote)' -d 'read from a team\'s server instead of this machine\'s store'
 complete -c ccgrep -n '__ccgrep_is list' -l owner -x -d 'limit to sessions that this person pushed'
 complete -c ccgrep -n '__ccgrep_is list' -l tree -d 'print sub-agents and forks below the session they come from'
+complete -c ccgrep -n '__ccgrep_is list' -l gone -d 'print only sessions whose transcript was deleted'
 complete -c ccgrep -n '__ccgrep_is list' -l include-self -d 'include the session that runs this command'
 complete -c ccgrep -n '__ccgrep_is list' -s n -l limit -x -d 'print at most N sessions, or trees'
 complete -c ccgrep -n '__ccgrep_is list' -l full-id -d 'print whole session ids'

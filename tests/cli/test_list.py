@@ -249,6 +249,24 @@ def test_list_leaves_out_the_calling_session(shop: Home) -> None:
     assert titles(whole) == [*others, "main"]
 
 
+def test_gone_lists_the_deleted_sessions(home: Home) -> None:
+    files = [home.claude(1), home.claude(2), home.codex(3)]
+    files[2].meta()
+    for file, prompt in zip(files, ("first", "second", "third"), strict=True):
+        file.turn(prompt, "answer")
+        file.write()
+    home.index()
+    assert home.run("list", "--gone").stderr.startswith("ccgrep: no session matches")
+    for file in files[1:]:
+        file.path.unlink()
+    assert [line.split("\t")[0] for line in home.run("list", "--gone").stdout.splitlines()] == [
+        file.id[:8] for file in reversed(files[1:])
+    ]
+    ids = home.run("list", "--gone", "--full-id", "--source", "codex").stdout
+    assert home.run("restore", "-", input=ids).returncode == 0
+    assert files[2].path.exists() and len(home.run("list", "--gone").stdout.splitlines()) == 1
+
+
 def test_nothing_to_list_is_said(home: Home) -> None:
     file = home.claude()
     file.turn("a question", "an answer")

@@ -45,7 +45,7 @@ CONFLICTS = {
         "--full | --json --raw --save",
     ),
     "team": ("--shard --partitions",),
-    "list": ("-R | --tree --machine --tag",),
+    "list": ("-R | --tree --gone --machine --tag",),
     "forget": ("-R | --forks",),
     "stats": (
         "-R | --machine --tag --html --by --suggest --budget --color",

@@ -499,6 +499,10 @@ _TABLE = (
             OWNER,
             Option(("--tree",), "print sub-agents and forks below the session they come from"),
             Option(
+                ("--gone",),
+                "print only sessions whose transcript was deleted",
+            ),
+            Option(
                 ("--include-self",),
                 "include the session that runs this command. When an agent lists sessions, ccgrep "
                 "leaves out the agent's own.",

@@ -42,12 +42,13 @@ def list_sessions(
     limit: int = 0,
     is_tree: bool = False,
     is_folded: bool = False,
+    is_gone: bool = False,
 ) -> list[ListedSession]:
     """Return sessions with turns, the most recent first.
 
     As a tree, sub-agents and forks follow the session that they come from. Folded, sub-agents are
     counted with the listed session that started them. `limit` is the maximum number of sessions,
-    or of trees; 0 means no limit.
+    or of trees; 0 means no limit. `is_gone` leaves out sessions with a transcript on disk.
     """
     rows, marks = read_consistently(config.store_dir, _read_sessions)
     tags = _tags_by_session(config, marks)
@@ -61,6 +62,8 @@ def list_sessions(
     if filters.except_ids:
         tops = find_tops(rows, filters.except_ids)
         listed = [row for row in listed if tops[row.session.id] not in filters.except_ids]
+    if is_gone:
+        listed = [row for row in listed if row.is_gone and row.provenance is None]
     if passing is not None:
         listed = [row for row in listed if row.session.id in passing]
     listed.sort(key=lambda row: (-(row.session.ended or 0), row.session.id))

@@ -9,6 +9,9 @@ from ccgrep.text import columns
 INDENT = "    "
 _MIN_COLUMNS = 20
 _TAB_COLUMNS = 8
+_CLOSING = frozenset("、。，．：；！？）」』】》〉〕］｝・ー…—,.:;!?)]}'\"`*%")
+_OPENING = frozenset("（「『【《〈〔［｛([{'\"`*#$")
+"""What no row begins or ends with."""
 
 
 def indent(text: str, width: int | None) -> list[str]:
@@ -37,20 +40,30 @@ def _rows(text: str, width: int | None, first_used: int) -> list[str]:
 
 
 def _wrap(line: str, first_room: int, room: int) -> list[str]:
-    """Split a line into rows, at a blank if that wastes less than half of a row."""
+    """Split a line into rows."""
     line = line.expandtabs(_TAB_COLUMNS)
     rows: list[str] = []
     start, left = 0, first_room
     while (end := _fit(line, start, left)) < len(line):
-        blank = line.rfind(" ", start, end + 1)
-        if blank > start + (end - start) // 2:
-            rows.append(line[start:blank])
-            start = blank + 1
-        else:
-            rows.append(line[start:end])
-            start = end
+        end = _row_end(line, start, end)
+        rows.append(line[start:end])
+        start = end + (line[end] == " ")
         left = room
     return [*rows, line[start:]]
+
+
+def _row_end(line: str, start: int, end: int) -> int:
+    """Return where to end a row: at a blank or beside a wide character, in its second half.
+
+    Chinese and Japanese have no blanks. Their punctuation stays with the character it belongs to.
+    """
+    for at in range(end, start + (end - start) // 2, -1):
+        if line[at] == " ":
+            return at
+        is_wide = columns(line[at - 1]) == 2 or columns(line[at]) == 2
+        if is_wide and line[at] not in _CLOSING and line[at - 1] not in _OPENING:
+            return at
+    return end
 
 
 def _fit(line: str, start: int, room: int) -> int:

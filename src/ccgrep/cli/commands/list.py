@@ -33,7 +33,7 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
 
         sessions = list_team(config, arguments, filters, limit, is_folded)
     else:
-        sessions = list_sessions(config, filters, limit, arguments.tree, is_folded)
+        sessions = list_sessions(config, filters, limit, arguments.tree, is_folded, arguments.gone)
     if arguments.json:
         context.write(encode_document(list_fields(sessions)))
         return 0
