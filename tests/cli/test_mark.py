@@ -94,6 +94,13 @@ def test_tag_limits_searches_lists_logs_and_counts(home: Home, login: ClaudeFile
         )  # fmt: skip
 
 
+def test_tag_without_any_mark_says_how_to_set_one(home: Home, login: ClaudeFile) -> None:
+    for words in (["list", "--tag", "any"], ["--tag", "todo", "login"]):
+        done = home.run(*words)
+        expected = (1, "", "ccgrep: there are no marks: run `ccgrep mark REF TAG`\n")
+        assert (done.returncode, done.stdout, done.stderr) == expected
+
+
 def test_mark_of_a_turn_holds_for_its_forks(home: Home, login: ClaudeFile) -> None:
     home.run("mark", "aaaaaaaa:0", "todo")
     sessions = home.json("list", "--tag", "todo")["sessions"]
