@@ -202,7 +202,7 @@ def test_directory_without_a_repository_is_an_error(home: Home) -> None:
     home.index()
     done = home.run("blame", "--commit", "HEAD", cwd=home.directory)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is not in a git repository" in done.stderr
+    assert done.stderr.endswith("' is not in a git repository: run this in one\n")
 
 
 def test_show_prints_the_commits_of_a_turn(home: Home, repository: ScriptedRepository) -> None:

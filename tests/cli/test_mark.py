@@ -94,6 +94,13 @@ def test_tag_limits_searches_lists_logs_and_counts(home: Home, login: ClaudeFile
         )  # fmt: skip
 
 
+def test_tag_without_any_mark_says_how_to_set_one(home: Home, login: ClaudeFile) -> None:
+    for words in (["list", "--tag", "any"], ["--tag", "todo", "login"]):
+        done = home.run(*words)
+        expected = (1, "", "ccgrep: there are no marks: run `ccgrep mark REF TAG`\n")
+        assert (done.returncode, done.stdout, done.stderr) == expected
+
+
 def test_mark_of_a_turn_holds_for_its_forks(home: Home, login: ClaudeFile) -> None:
     home.run("mark", "aaaaaaaa:0", "todo")
     sessions = home.json("list", "--tag", "todo")["sessions"]
@@ -190,7 +197,7 @@ def test_hostile_notes_are_inert_and_secrets_redacted(home: Home, login: ClaudeF
     token = "ghp_" + "0a1B2c3D4e5F6g7H8i9J" + "0k1L2m3N4o5P6q7R"
     home.run("mark", "aaaaaaaa:1", "--note", f"esc\x1b[31m\ttab\nline {token}")
     line = home.run("mark").stdout
-    assert line == "aaaaaaaa:1\t-\tesc\\x1b[31m tab line [redacted:github-token]\n"
+    assert line == "aaaaaaaa:1\t-\tesc tab line [redacted:github-token]\n"
     assert token not in home.run("mark", "--json").stdout
     assert token in home.run("mark", "--no-redact").stdout
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -122,6 +123,15 @@ def test_transcript_that_changes_after_the_check_stays(home: Home, old: ClaudeFi
     done = {one.path: one.state for one in prune.prune(config, found, 1)}
     assert done[str(old.path)] == "not stored" and old.path.exists()
     assert [one.session for one in prune.list_pruned(config)] == ["agent-a1b2c3d"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files are open")
+def test_transcript_that_another_process_has_open_stays(home: Home, old: ClaudeFile) -> None:
+    with open(old.path, "rb"):
+        done = home.run(*OLD, "--yes")
+        assert states(done.stdout)[old.path.stem] == "open" and old.path.exists()
+        assert "1 transcript kept: open in another process: quit the agent first\n" in done.stderr
+    assert states(home.run(*OLD, "--yes").stdout)[old.path.stem] == "deleted"
 
 
 def test_link_and_backup_stay(home: Home, old: ClaudeFile, tmp_path: Path) -> None:

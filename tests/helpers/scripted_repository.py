@@ -1,8 +1,9 @@
 """A real git repository that agents and a person change, with the truth about who made what.
 
 `run_at_random` sets the traps that real repositories have: commits by hand of what an agent wrote,
-edits by hand between, discarded work, `--amend`, rebase, squash, cherry-pick, merges and reverts. A
-second agent repeats discarded work, and agents and the person commit at the same time.
+edits by hand between, discarded work, `--amend`, rebase, squash, cherry-pick, merges, reverts,
+moved and reformatted files. A second agent repeats discarded work. Agents and the person commit at
+the same time.
 """
 
 import os
@@ -291,6 +292,34 @@ class ScriptedRepository:
             self.agent.tick(600)
             self.git("revert", "--no-edit", "HEAD")
 
+    def reformat(self, name: str) -> None:
+        """Indent a file by hand, sometimes what an agent has just written and nobody committed."""
+        if self._random.random() < 0.5:
+            self.ask(f"change {name}, but leave the commit to me")
+            self.edit(name, 9)
+            self.answer()
+        before = self.lines(name)
+        self.write(name, [f"  {line}" if line else line for line in before])
+        self._writers |= {
+            f"  {line}": self._writers[line]
+            for line in before
+            if line in self._writers and line not in self._known
+        }
+        self.commit_by_hand()
+
+    def move(self, name: str) -> None:
+        """Move a file, or its second half, by hand."""
+        lines, target = self.lines(name), f"src/moved{self._commits}.py"
+        if not lines:
+            return
+        kept = 0 if self._random.random() < 0.5 else len(lines) // 2
+        self.write(target, lines[kept:])
+        if kept:
+            self.write(name, lines[:kept])
+        else:
+            self.path(name).unlink()
+        self.commit_by_hand()
+
     def run_at_random(self, steps: int) -> None:
         """Let the agents and the person change and commit things, in any order."""
         for step in range(steps):
@@ -336,9 +365,13 @@ class ScriptedRepository:
                 pass
 
     def _trap(self, name: str) -> None:
-        match self._random.randrange(7):
+        match self._random.randrange(9):
             case 0:
                 self.repeat_discarded()
+            case 7:
+                self.reformat(name)
+            case 8:
+                self.move(name)
             case 6:
                 self.commit_by_hand_meanwhile(name)
             case 1:

@@ -175,7 +175,7 @@ def test_days_and_projects_without_any_price_do_not_look_free(home: Home) -> Non
     days = [row["usd"] for row in home.json("stats", "cost", "--by", "day")["days"]]
     assert days == [None, 0.0, 1.0]
     assert [row["usd"] for row in home.json("stats", "tokens")["weeks"]] == [1.0]
-    assert usd(home, "--until", "2026-09-22")["project", "/src/a"] == "-"
+    assert usd(home, "--until", "2026-09-21")["project", "/src/a"] == "-"
     shown = on_terminal(home, "stats", "cost", "--by", "day", NO_COLOR="1")
     assert "no price  138 tokens" in shown
 

@@ -62,7 +62,10 @@ class Repository:
             self.root = self._read("rev-parse", "--show-toplevel").rstrip("\n")
         except UsageError as error:
             shown = one_line(os.path.abspath(directory))
-            raise UsageError(f"'{shown}' is not in a git repository ({error})") from None
+            why = "" if str(error).startswith("not a git repository") else f" ({error})"
+            raise UsageError(
+                f"'{shown}' is not in a git repository{why}: run this in one"
+            ) from None
 
     def worktrees(self) -> list[str]:
         """Return the directories in which the repository is checked out."""

@@ -886,9 +886,9 @@ _TABLE = (
         "delete transcripts that the store can restore",
         "Deletes old transcripts of Claude Code and Codex from disk, but only those that the "
         "store can write back byte for byte. Just before it deletes one, ccgrep reads it and the "
-        "stored copy, and compares size and SHA-256. Asks first. Prints STATE, SIZE and "
-        "PATH of each transcript that is old enough. Everything stays searchable, and `ccgrep "
-        "restore` or `resume` brings a transcript back.",
+        "stored copy, and compares size and SHA-256. On Linux it keeps what another process has "
+        "open. Asks first. Prints STATE, SIZE and PATH of each transcript that is old enough. "
+        "Everything stays searchable, and `ccgrep restore` or `resume` brings a transcript back.",
         (
             Option(
                 ("--older-than",),

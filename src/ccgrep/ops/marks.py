@@ -116,7 +116,9 @@ def tag_filter(config: Config, tags: Sequence[str]) -> Callable[[], Marked]:
 
 def _select(store_dir: str, tags: Sequence[str]) -> Marked:
     marks = read_consistently(store_dir, lambda store: store.snapshot().marks)
-    known = {tag for mark in marks for tag in mark.tags} | ({"any"} if marks else set())
+    if not marks:
+        raise NotFoundError("there are no marks: run `ccgrep mark REF TAG`")
+    known = {"any", *(tag for mark in marks for tag in mark.tags)}
     unknown = [tag for tag in tags if tag not in known]
     if len(unknown) == len(tags):
         raise NotFoundError(

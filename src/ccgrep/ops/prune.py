@@ -1,12 +1,15 @@
 """The prune verb: delete transcripts of the clients that the store can restore byte for byte.
 
 A transcript is deleted only if the store, read back at that moment, gives a file of the same size
-and SHA-256. It must not have changed meanwhile. Only the agents' own directories are pruned, never
-those of a backup that `index --root` read.
+and SHA-256. It must not have changed meanwhile. No other process may have it open, because what an
+agent appends to a deleted file is lost; only Linux tells that. Only the agents' own directories are
+pruned, never those of a backup that `index --root` read.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from glob import iglob
 from hashlib import sha256
 from itertools import islice
 from typing import Literal
@@ -28,7 +31,9 @@ from ccgrep.store.store import Store
 _AGENTS = ("claude_code", "codex")
 _BLOCK = 1024 * 1024
 _GROUP = 100
-PruneState = Literal["deletable", "deleted", "not stored", "changed", "unreadable", "not deleted"]
+PruneState = Literal[
+    "deletable", "deleted", "not stored", "changed", "open", "unreadable", "not deleted"
+]
 
 
 class Candidate(Struct, frozen=True):
@@ -56,7 +61,8 @@ def find_candidates(
     def find(store: Store) -> list[Candidate]:
         files = list(_old_files(config, store, before_ms))
         counted = count_steps(files, "transcripts verified", len(files), on_step)
-        found = [_verify(store, session, file) for session, file in counted]
+        opened = _open_files()
+        found = [_verify(store, session, file, opened) for session, file in counted]
         return sorted(found, key=lambda one: one.path)
 
     return read_consistently(config.store_dir, find)
@@ -83,7 +89,10 @@ def prune(
             # after a crash the list has few transcripts that are still there.
             entries = [PrunedFile(now_ms, o.session, o.size, o.sha256, o.path) for o in group]
             write_pruned(store, [*listed, *entries])
-            tried = [_delete(store, one, files.get((one.session, one.path))) for one in group]
+            opened = _open_files()
+            tried = [
+                _delete(store, one, files.get((one.session, one.path)), opened) for one in group
+            ]
             pairs = zip(entries, tried, strict=True)
             kept = [entry for entry, one in pairs if one.state == "deleted"]
             listed += kept
@@ -115,7 +124,22 @@ def _old_files(config: Config, store: Store, before_ms: int) -> Iterator[tuple[s
                 yield row.session.id, file
 
 
-def _verify(store: Store, session: str, file: SourceFile) -> Candidate:
+def _open_files() -> set[tuple[int, int]]:
+    """Return device and inode of the files that other processes of the user have open."""
+    found: set[tuple[int, int]] = set()
+    own = f"/proc/{os.getpid()}/"
+    for path in iglob("/proc/[0-9]*/fd/*"):
+        if path.startswith(own):
+            continue
+        with suppress(OSError):  # closed meanwhile, or of another user
+            status = os.stat(path)
+            found.add((status.st_dev, status.st_ino))
+    return found
+
+
+def _verify(
+    store: Store, session: str, file: SourceFile, open_files: set[tuple[int, int]]
+) -> Candidate:
     """Compare a transcript with what the store would restore."""
     opened = open_side_file(file.path)
     if opened is None:
@@ -128,7 +152,9 @@ def _verify(store: Store, session: str, file: SourceFile) -> Candidate:
         status = os.fstat(opened.fileno())
         after = _stamp(status)
     state: PruneState = "deletable"
-    if before != after:
+    if after[:2] in open_files:
+        state = "open"
+    elif before != after:
         state = "changed"
     elif not _restores(store, file, after[2], digest.digest()):
         state = "not stored"
@@ -149,10 +175,12 @@ def _restores(store: Store, file: SourceFile, size: int, digest: bytes) -> bool:
     return stored.digest() == digest
 
 
-def _delete(store: Store, one: Candidate, file: SourceFile | None) -> Candidate:
+def _delete(
+    store: Store, one: Candidate, file: SourceFile | None, open_files: set[tuple[int, int]]
+) -> Candidate:
     if file is None:
         return Candidate(one.path, one.session, one.size, "not stored")
-    now = _verify(store, one.session, file)
+    now = _verify(store, one.session, file, open_files)
     if now.state != "deletable" or (now.sha256, now.stamp) != (one.sha256, one.stamp):
         state: PruneState = "changed" if now.state == "deletable" else now.state
         return Candidate(one.path, one.session, one.size, state)

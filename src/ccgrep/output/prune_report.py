@@ -11,6 +11,7 @@ from ccgrep.text import one_line
 _REASONS = {
     "not stored": "the store does not have every byte: run `ccgrep index`",
     "changed": "changed meanwhile",
+    "open": "open in another process: quit the agent first",
     "unreadable": "cannot be read",
     "not deleted": "cannot be deleted: see who may write to its directory",
 }
