@@ -249,7 +249,7 @@ def test_list_leaves_out_the_calling_session(shop: Home) -> None:
     assert titles(whole) == [*others, "main"]
 
 
-def test_nothing_to_list_is_said(home: Home) -> None:
+def test_empty_list_is_reported(home: Home) -> None:
     file = home.claude()
     file.turn("a question", "an answer")
     file.write()
