@@ -63,7 +63,7 @@ _ccgrep_options() {
                 -w$'\t''match only whole words with -F and -E'
                 --word-regexp$'\t''match only whole words with -F and -E'
                 --all$'\t''print only turns that have all words'
-                --words$'\t''rank by words alone, also if the pattern is a question'
+                --words$'\t''rank by words alone, even if the pattern is a question'
                 --semantic$'\t''rank by meaning instead of words'
                 --hybrid$'\t''rank by words and meaning together'
                 --surface$'\t''search only this part of each turn'

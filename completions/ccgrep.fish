@@ -58,7 +58,7 @@ complete -c ccgrep -n '__ccgrep_is search' -s E -l extended-regexp -d 'treat the
 complete -c ccgrep -n '__ccgrep_is search' -s i -l ignore-case -d 'ignore case with -F and -E'
 complete -c ccgrep -n '__ccgrep_is search' -s w -l word-regexp -d 'match only whole words with -F and -E'
 complete -c ccgrep -n '__ccgrep_is search' -l all -d 'print only turns that have all words'
-complete -c ccgrep -n '__ccgrep_is search' -l words -d 'rank by words alone, also if the pattern is a question'
+complete -c ccgrep -n '__ccgrep_is search' -l words -d 'rank by words alone, even if the pattern is a question'
 complete -c ccgrep -n '__ccgrep_is search' -l semantic -d 'rank by meaning instead of words'
 complete -c ccgrep -n '__ccgrep_is search' -l hybrid -d 'rank by words and meaning together'
 complete -c ccgrep -n '__ccgrep_is search' -l surface -x -a 'prompt answer full' -d 'search only this part of each turn'

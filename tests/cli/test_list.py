@@ -267,7 +267,7 @@ def test_gone_lists_the_deleted_sessions(home: Home) -> None:
     assert files[2].path.exists() and len(home.run("list", "--gone").stdout.splitlines()) == 1
 
 
-def test_nothing_to_list_is_said(home: Home) -> None:
+def test_empty_list_is_reported(home: Home) -> None:
     file = home.claude()
     file.turn("a question", "an answer")
     file.write()

@@ -255,7 +255,7 @@ def test_invalid_event_adds_nothing(shop: Home, event: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_trouble_adds_nothing(shop: Home, tmp_path: Path) -> None:
+def test_failing_hook_adds_nothing(shop: Home, tmp_path: Path) -> None:
     assert run(shop, EVENT).stdout
     config = tmp_path / "config.toml"
     config.write_text("this is no TOML")

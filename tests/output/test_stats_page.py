@@ -144,7 +144,7 @@ def test_calendar_begins_on_monday_and_ends_with_the_last_day() -> None:
     assert max(map(len, narrow)) <= 20
 
 
-def test_charts_of_nothing_are_nothing() -> None:
+def test_charts_without_values_are_empty() -> None:
     assert (
         list(columns([], str)) == list(columns([Column("a", 0, "")], str)) == list(bars([])) == []
     )

@@ -27,7 +27,7 @@ def test_addresses_of_one_repository_are_equal(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "/srv/shop.git", "../shop", "file:///srv/shop", "C:\\shop"])
-def test_address_without_a_host_is_none(url: str) -> None:
+def test_address_without_a_host_is_no_git_remote(url: str) -> None:
     assert normalize_url(url) == ""
 
 

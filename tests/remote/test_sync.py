@@ -124,7 +124,7 @@ def test_local_copy_that_diverges_from_a_longer_version_becomes_a_fork(fleet: Fl
     assert last == {"only on 0", "only on 1"}
 
 
-def test_new_machine_takes_no_notice_of_what_others_forgot(fleet: Fleet) -> None:
+def test_new_machine_skips_what_others_forgot(fleet: Fleet) -> None:
     """The head of a machine that never syncs again still lists the session."""
     file = write_session(fleet[1], 1)
     write_session(fleet[1], 2)

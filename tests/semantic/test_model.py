@@ -299,7 +299,7 @@ def cache_copy(home: Path, name: str, changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("tried", TRIED_MODELS, ids=lambda tried: tried.short_name)
-def test_short_name_stands_for_the_full_name(
+def test_short_name_selects_the_model_with_the_full_name(
     tmp_path: Path, no_package: None, tried: TriedModel
 ) -> None:
     cache_copy(tmp_path, tried.name, {})

@@ -142,7 +142,7 @@ def test_own_calls_in_code_mode_are_excluded_from_results(home: Home) -> None:
     assert home.run("-F", "lyrebird", env=inside).stdout.startswith(f"{file.id[:8]}:2:")
 
 
-def test_item_of_an_ordinary_call_adds_nothing(home: Home) -> None:
+def test_item_of_an_ordinary_call_is_ignored(home: Home) -> None:
     file = home.paginated_codex()
     file.meta()
     file.prompt("run it")

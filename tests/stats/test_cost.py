@@ -223,7 +223,7 @@ def test_client_totals_fill_sessions_without_tokens_and_show_differences(home: H
     assert home.json("stats", "cost", "--by", "model")["models"][0]["usd"] == 1.25
 
 
-def test_budget_needs_since_and_tells_what_is_left(home: Home) -> None:
+def test_budget_needs_since_and_prints_what_is_left(home: Home) -> None:
     file = home.claude()
     spend(file, "a", "claude-haiku-4-5", usage(MILLION))
     file.write()
@@ -311,5 +311,5 @@ def test_sums_are_exact_beyond_what_floats_hold() -> None:
     assert costs.sum_whole(codes, values, 2).tolist() == [2**61 + 8, 2 - 2**53]
 
 
-def test_cost_of_an_empty_home_is_nothing(home: Home) -> None:
+def test_empty_home_costs_nothing(home: Home) -> None:
     assert json.loads(home.run("stats", "cost", "--json").stdout)["total"]["usd"] == 0.0

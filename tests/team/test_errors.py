@@ -46,7 +46,7 @@ def test_silent_server_costs_no_more_than_the_limit(pushing: Home, tmp_path: Pat
     assert "did not answer within 0.2 s" in done.stderr
 
 
-def test_stranger_is_told_whom_to_ask(team: Team, home: Home) -> None:
+def test_person_without_rights_gets_the_commands_to_ask_for(team: Team, home: Home) -> None:
     done = home.run("remote", "add", "team", team.url("mallory"))
     assert done.returncode == 2
     assert "ask for `ccgrep team init` and `ccgrep team grant`" in done.stderr

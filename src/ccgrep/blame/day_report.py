@@ -1,4 +1,4 @@
-"""What was done on a day in a project: what was asked, which files changed, what was committed."""
+"""Reports what was asked, changed and committed in a project on a day."""
 
 from collections.abc import Callable, Iterable, Iterator
 

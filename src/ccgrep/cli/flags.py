@@ -279,7 +279,7 @@ SEARCH_OPTIONS = (
         "print only turns that have all words. Without it, turns that have some of them fill up "
         "the list.",
     ),
-    Option(("--words",), "rank by words alone, also if the pattern is a question"),
+    Option(("--words",), "rank by words alone, even if the pattern is a question"),
     SEMANTIC,
     Option(("--hybrid",), "rank by words and meaning together"),
     Option(

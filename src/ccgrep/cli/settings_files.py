@@ -197,9 +197,9 @@ def find_backups(path: str) -> list[str]:
 def restore(edit: Edit, parse: Callable[[str], object]) -> Edit:
     """Return a removal that brings back the file as it was before setup.
 
-    If `parse` reads the same from the oldest such backup and from what the removal leaves, nobody
-    else changed the settings, and the backup's bytes come back. A file that setup created is
-    deleted if nothing is left in it.
+    Compare the oldest such backup with what the removal leaves. If `parse` reads the same from
+    both, nobody else changed the settings, and the backup's bytes come back. A file that setup
+    created is deleted if nothing is left in it.
     """
     if edit.after is None or edit.before == edit.after:
         return edit

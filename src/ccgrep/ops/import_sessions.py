@@ -146,5 +146,5 @@ def _read_export(file: BinaryIO, name: str, sink: Sink, max_bytes: int) -> Itera
         ) from None
     if not is_export:
         raise UsageError(
-            f"{name} is no export of claude.ai or ChatGPT: see docs/sources.md for other files"
+            f"{name} is not an export of claude.ai or ChatGPT: see docs/sources.md for other files"
         )

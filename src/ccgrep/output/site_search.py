@@ -1,4 +1,4 @@
-"""The search data of a site: scripts that a page loads, also from a disk, as far as it needs them.
+"""The search data of a site: scripts that a page loads when it needs them, even from a disk.
 
     search/sessions.js    ccgrepSessions([[id, title, project, day], …])
     search/turns.js       ccgrepTurns([[session, turn, beginning of the text], …])

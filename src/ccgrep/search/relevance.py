@@ -4,11 +4,13 @@ A search always has a best hit. Recall must know whether that hit is worth an ag
 
     relevance = BM25 score × share of the prompt's words that the turn has, weighted by rarity
 
-The share keeps a long prompt from matching by its many common words, and the score keeps a short
-one from matching by a single word. A template is sent again and again, by a tool or by habit, and
-its earlier turns tell nothing about this one. A prompt is one if several past turns begin like it,
-or if it is long and a past prompt has almost all of its words. `bench/recall.py` measures how often
-something is quoted.
+The share keeps a long prompt from matching by its many common words. The score keeps a short one
+from matching by a single word.
+
+A template is sent again and again, by a tool or by habit, and its earlier turns tell nothing about
+this one. A prompt is a template if several past turns begin like it. It is also one if it is long
+and a past prompt has almost all of its words. `bench/recall.py` measures how often something is
+quoted.
 """
 
 from __future__ import annotations

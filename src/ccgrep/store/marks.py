@@ -1,8 +1,8 @@
 """Marks: tags and notes that the user puts on turns and sessions.
 
-A mark of a session names it by its id. A mark of a turn names its content, so that forks and copies
-of the turn have it too, and the place where the user put it. A turn that grows, or that a newer
-reader reads differently, has another id afterwards: the mark then follows its place.
+A mark of a session names it by its id. A mark of a turn names its content and the place where the
+user put it. Forks and copies of the turn have the same content, so they are marked too. A turn that
+grows, or that a newer reader reads differently, gets another id: the mark then follows its place.
 """
 
 from collections.abc import Callable, Iterable, Mapping
