@@ -1,6 +1,7 @@
 """The commands for remotes, as a user types them."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -180,7 +181,8 @@ def test_remote_is_removed_and_added_again(homes: tuple[Home, Home], tmp_path: P
     files = [path for path in laptop.store_dir.rglob("*") if path.is_file()]
     assert not any(secret in path.read_bytes() for path in files)
     run(laptop, "remote", "add", "nas", url, "--key", key)
-    assert run(laptop, "sync") == "nas: pulled 0 sessions\nnas: pushed 0 sessions\n"
+    again = run(laptop, "sync", "--no-refresh")
+    assert again == "nas: pulled 0 sessions\nnas: pushed 0 sessions\n"
 
 
 def test_machine_that_is_gone_is_removed_and_its_sessions_stay(
@@ -360,6 +362,35 @@ def test_session_of_another_machine_is_resumed_here(
     assert conversations(laptop) == conversations(desktop)
     assert desktop.prompts(id)[-1] == "continued"
     assert len(conversations(desktop)) == 2
+
+
+def test_copied_session_is_resumed_with_the_turns_of_the_other_machine(
+    tmp_path: Path, homes: tuple[Home, Home]
+) -> None:
+    laptop, desktop = homes
+    project = tmp_path / "project"
+    project.mkdir()
+    longer, shorter = (write_session(home, 3, cwd=str(project)) for home in homes)
+    sync_all(laptop, desktop)
+    longer.turn("continued on the laptop", "yes")
+    longer.append()
+    sync_all(laptop, desktop)
+    os.utime(shorter.path, (1, 1))  # so that it is read again
+    done = desktop.run("resume", longer.id)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"ccgrep: cannot resume {longer.id}, its transcript here lacks turns of 'laptop': run "
+        f"`ccgrep restore {longer.id} --force`, which replaces it and keeps a backup\n",
+    )
+    run(desktop, "restore", longer.id, "--force")
+    assert shorter.path.read_bytes() == longer.path.read_bytes()
+    assert run(desktop, "resume", longer.id) == f"cd {project} && claude --resume {longer.id}\n"
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    shorter.write()
+    desktop.run("resume", longer.id, "--in", str(checkout))
+    restored = [path for path in desktop.projects.rglob(longer.path.name) if path != shorter.path]
+    assert [path.read_bytes() for path in restored] == [longer.path.read_bytes()]
 
 
 def test_codex_session_of_another_machine_is_restored_byte_for_byte(

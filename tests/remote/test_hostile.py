@@ -82,6 +82,24 @@ def test_replayed_head_is_refused(fleet: Fleet) -> None:
     assert len(conversations(fleet[1])) == 2
 
 
+def test_storage_that_was_rolled_back_gets_everything_again(fleet: Fleet) -> None:
+    push_session(fleet, 0, 1)
+    push_session(fleet, 1, 2)
+    fleet.settle()
+    shutil.copytree(fleet.folder, fleet.directory / "backup")
+    push_session(fleet, 0, 3)
+    push_session(fleet, 1, 4)
+    fleet.settle()
+    shutil.rmtree(fleet.folder)
+    (fleet.directory / "backup").rename(fleet.folder)
+    (problem,) = fleet.sync(0).problems
+    assert "the head of 'machine1' is older" in problem
+    fleet.sync(1)
+    assert [fleet.sync(number).problems for number in range(2)] == [[], []]
+    assert len(pulled(fleet)) == 4
+    assert fleet[0].run("fsck", "--remote", "r", "--read-data").returncode == 0
+
+
 def test_head_of_another_machine_is_refused(fleet: Fleet) -> None:
     push_session(fleet, 0, 1)
     push_session(fleet, 1, 2)

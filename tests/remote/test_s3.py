@@ -67,6 +67,9 @@ def test_bucket_is_a_remote(server: str, endpoint: str, tmp_path: Path) -> None:
     assert other.returncode == 0, other.stderr
     assert "versions or locks objects" in other.stderr
     assert fleet[0].run("push", "second", env=env).returncode == 0
+    exported = fleet[0].run("remote", "key", "export", str(tmp_path / "key"), "--remote", "second")
+    added = f"add second {s3_servers.url('d')} --endpoint {endpoint} --key FILE`\n"
+    assert exported.stdout.endswith(added)
 
 
 def test_credentials_come_from_the_files_of_the_aws_tools(tmp_path: Path) -> None:

@@ -219,7 +219,10 @@ class Merge:
     def _update_stat(self, file: SourceFile) -> None:
         """Record the new stat of a file whose content did not change."""
         for row in self.owners(file.path):
-            files = tuple(file if known.path == file.path else known for known in row.files)
+            files = tuple(
+                replace(file, is_partial=known.is_partial) if known.path == file.path else known
+                for known in row.files
+            )
             self._set_row(replace(row, files=files, is_gone=False))
 
     def _place(

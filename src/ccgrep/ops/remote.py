@@ -1,6 +1,7 @@
 """Adds, describes and removes remotes, and moves their keys between machines."""
 
 import os
+import shlex
 from collections.abc import Callable
 from typing import IO
 
@@ -237,8 +238,18 @@ def _find_key(config: Config, name: str | None) -> Key:
     return key
 
 
-def describe_remote(config: Config, name: str | None) -> RemoteInfo:
-    return _describe(find_remote(config.store_dir, name))
+def join_command(config: Config, name: str | None) -> str:
+    """Return the command that adds a remote on another machine, with FILE for the key."""
+    local = find_remote(config.store_dir, name)
+    remote = local.read_config()
+    endpoint = ["--endpoint", remote.endpoint] if remote.endpoint else []
+    return shlex.join(
+        ["ccgrep", "remote", "add", local.name, remote.url, *endpoint, "--key", "FILE"]
+    )
+
+
+def is_push_only(config: Config, name: str | None) -> bool:
+    return _describe(find_remote(config.store_dir, name)).is_push_only
 
 
 def export_key(

@@ -78,6 +78,7 @@ def find_resume_command(
             f"run `ccgrep show {session.id}` to read them"
         )
     transcript = _find_transcript(config, row, directory, is_chosen)
+    problems += _explain_partial(row, transcript, machines)
     return ResumeCommand(
         session.id,
         _resume_words(session.source, row.base_id),
@@ -86,6 +87,18 @@ def find_resume_command(
         transcript,
         is_missing=not os.path.exists(transcript),
     )
+
+
+def _explain_partial(row: Row, transcript: str, machines: Machines) -> list[str]:
+    """Return a problem if another machine continued the session that a transcript here begins."""
+    is_partial = any(file.path == transcript and file.is_partial for file in row.files)
+    if row.provenance is None or not is_partial or not os.path.exists(transcript):
+        return []
+    id, machine = row.session.id, one_line(machines.name(row.provenance.machine))
+    return [
+        f"cannot resume {id}, its transcript here lacks turns of '{machine}': run "
+        f"`ccgrep restore {id} --force`, which replaces it and keeps a backup"
+    ]
 
 
 def _resume_words(source: SourceName, id: str) -> tuple[str, ...]:

@@ -213,7 +213,8 @@ def remove_machine(config: Config, name: str | None, machine: str, wait_s: float
             raise UsageError(f"several machines are named '{machine}': use one of {ids}")
         head = others[found.pop()]
         seen = state.heads[head]
-        if seen.tag != listing.heads[head].tag:
+        is_changed = seen.tag != listing.heads[head].tag
+        if is_changed and remote.read_head(head).sequence > seen.sequence:
             raise RemoteError(f"'{machine}' has pushed meanwhile, so it is not gone")
         if not seen.is_merged:
             problems = "".join(f"{problem}\n" for problem in report.problems)

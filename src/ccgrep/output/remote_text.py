@@ -91,4 +91,7 @@ def check_lines(report: RemoteCheck) -> Iterator[str]:
     for problem in report.missing:
         yield f"missing: {escape(problem)}"
     if report.missing:
-        yield "run `ccgrep push` on a machine that has these sessions"
+        yield (
+            "run `ccgrep push` on that machine; if it is gone for good, run `ccgrep remote "
+            "remove-machine NAME` on another one"
+        )

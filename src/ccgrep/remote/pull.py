@@ -16,7 +16,7 @@ from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.storage import MissingFileError
 from ccgrep.store import refs
 from ccgrep.store.commit import Commit
-from ccgrep.store.machines import Machines, write_machines
+from ccgrep.store.machines import Machines, read_machines, write_machines
 from ccgrep.store.store import Store
 
 
@@ -54,7 +54,7 @@ class Pull:
         self._store = store
         self._now_ms = now_ms
         self._on_progress = on_progress
-        self.machines = machines
+        self._machines = machines
         self.report = PullReport()
 
     def run(self, listing: Listing, lock: Callable[[], AbstractContextManager[object]]) -> None:
@@ -82,7 +82,7 @@ class Pull:
         """Return a head of another machine, or None if it is unchanged or not to be trusted."""
         tag, seen = listing.heads[name].tag, state.heads.get(name)
         is_known = seen is not None and seen.is_merged and seen.tag == tag
-        if is_known or name == self._remote.head_name(self.machines.own):
+        if is_known or name == self._remote.head_name(self._machines.own):
             return None
         try:
             head = self._remote.read_head(name)
@@ -130,20 +130,19 @@ class Pull:
 
     def _remember_machines(self, heads: list[_ReadHead]) -> None:
         """Store names and repositories of machines; each knows its own best."""
-        own, names = self.machines.own, dict(self.machines.names)
-        repositories = dict(self.machines.repositories)
+        before = read_machines(self._local.store_dir)  # The user may have renamed it meanwhile.
+        own, names, repositories = before.own, before.names, before.repositories
         for head in (one.head for one in heads):
             names = {**head.machines, **names}
             repositories = {**head.repositories, **repositories}
         for head in (one.head for one in heads):
             names[head.machine] = head.name
             repositories[head.machine] = head.repositories.get(head.machine, {})
-        names[own] = self.machines.name("")
-        repositories[own] = self.machines.repositories.get(own, {})
-        machines = replace(self.machines, names=names, repositories=repositories)
+        names[own] = before.name("")
+        repositories[own] = before.repositories.get(own, {})
+        machines = replace(before, names=names, repositories=repositories)
         machines = machines.keep_projects(self._store.rows())
-        if machines != self.machines:
-            self.machines = machines
+        if machines != before:
             write_machines(self._local.store_dir, machines)
 
 

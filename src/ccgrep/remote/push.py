@@ -25,7 +25,7 @@ from ccgrep.remote.repository import read_repository
 from ccgrep.remote.storage import ChangedFileError, ListedFile
 from ccgrep.remote.vectors import SharedFiles, list_segments, push_vectors
 from ccgrep.store import fsio
-from ccgrep.store.machines import Machines, write_machines
+from ccgrep.store.machines import Machines, read_machines, write_machines
 from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.objects import Frame
 from ccgrep.store.pack import PackWriter, index_path, pack_path
@@ -224,6 +224,9 @@ class Push:
         else:
             head = self._remote.read_head(self._own)
             is_ours = (head.sequence, head.nonce) in state.writes
+            # If the storage was rolled back, it has an older head of ours. A clone that wrote it
+            # will find ours instead, and be refused.
+            is_ours = is_ours or bool(state.writes and head.sequence < state.writes[0][0])
         if not is_ours:
             raise ClonedMachineError(
                 f"another machine pushes as '{self._machines.name('')}' (id {self._machines.own}), "
@@ -316,7 +319,9 @@ class Push:
         """Find the git repositories of this machine's projects. Those that are gone stay known."""
         projects = {row.session.project for row in rows if row.provenance is None}
         found = {path: url for path in sorted(projects) if (url := read_repository(path))}
-        machines = self._machines
+        machines = read_machines(self._local.store_dir)  # The user may have renamed it meanwhile.
+        if machines.own != self._machines.own:
+            raise RemoteError("this machine got a new id meanwhile: run the command again")
         own = {**machines.repositories.get(machines.own, {}), **found}
         repositories = {**machines.repositories, machines.own: own}
         self._machines = replace(machines, repositories=repositories).keep_projects(rows)

@@ -45,7 +45,7 @@ class SshStorage:
         self._command = [
             *shlex.split(ssh_command or "ssh"),
             *(["-p", port] if port else []),
-            name,
+            name.replace("[", "").replace("]", ""),  # ssh takes an IPv6 address without them.
             f"ccgrep remote serve {shlex.quote(directory)}",
         ]
         self._process: subprocess.Popen[bytes] | None = None

@@ -170,14 +170,11 @@ def _run_key(arguments: SimpleNamespace, context: Context, words: list[str]) -> 
         text = ops.export_key(config, arguments.remote, arguments.public, passphrase)
         if len(words) == 2:
             write_file(words[1], text)
-            info = ops.describe_remote(config, arguments.remote)
-            is_public = arguments.public or info.is_push_only
+            is_public = arguments.public or ops.is_push_only(config, arguments.remote)
             half = ", the public half: it can push and not read" if is_public else ""
             context.write(f"wrote {one_line(words[1])}{half}")
-            context.write(
-                "on the next machine, run "
-                f"`ccgrep remote add {info.name} {one_line(info.url)} --key FILE`"
-            )
+            command = ops.join_command(config, arguments.remote)
+            context.write(f"on the next machine, run `{one_line(command)}`")
         else:
             context.write(text.rstrip())
     elif words[:1] == ["import"] and len(words) == 2:
