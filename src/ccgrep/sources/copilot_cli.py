@@ -314,7 +314,7 @@ class _Reader:
                 self._main.update(unknown_types=counts)
 
     def _read_metrics(self, event: Event, data: dict[str, Any]) -> None:
-        """Count the tokens of one run of the client, if no event did so for each call."""
+        """Count the tokens of a run. Versions with usage records note those of all runs here."""
         agents = [self._main, *self._agents.values()]
         has_outputs = any(agent.state.has_outputs for agent in agents)
         found = read_metrics(data.get("modelMetrics"), as_string(event.id), has_outputs)
@@ -322,7 +322,7 @@ class _Reader:
             for usage in found:
                 self._main.turns.add_usage(usage)
         for agent in agents:
-            agent.update(has_records=False, has_outputs=False)
+            agent.update(has_outputs=False)
 
     def _note_tasks(self, data: dict[str, Any]) -> None:
         for call_id, name, call_input in extract_calls(data):
