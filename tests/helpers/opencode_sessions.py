@@ -21,6 +21,15 @@ CREATE TABLE IF NOT EXISTS part (
     id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL,
     time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, data TEXT NOT NULL);
 """
+_SECOND_SCHEMA = """
+CREATE TABLE IF NOT EXISTS session_v2 (
+    id TEXT PRIMARY KEY, parent_id TEXT, fork_session_id TEXT, directory TEXT NOT NULL, title TEXT,
+    version TEXT NOT NULL, revert TEXT, agent TEXT, time_created INTEGER NOT NULL,
+    time_updated INTEGER NOT NULL, time_idle INTEGER);
+CREATE TABLE IF NOT EXISTS session_message (
+    id TEXT PRIMARY KEY, session_id TEXT NOT NULL, type TEXT NOT NULL, seq INTEGER NOT NULL,
+    time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, data TEXT NOT NULL);
+"""
 Part = dict[str, Any]
 
 
@@ -142,6 +151,50 @@ def insert(database: sqlite3.Connection, *sessions: OpencodeSession) -> None:
                 row = (part_id, id, session.id, time, time, json.dumps(part))
                 database.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", row)
     database.commit()
+
+
+class SecondSession:
+    """A session of opencode 2: a list of messages with a kind."""
+
+    def __init__(self, number: int = 1, **fields: Any) -> None:
+        self.id = f"ses_{number:026x}"
+        self.time = EPOCH_MS + number * 1_000_000
+        self.fields: dict[str, Any] = {"directory": CWD, "title": "Lamp work", **fields}
+        self.messages: list[tuple[str, dict[str, Any]]] = []
+
+    def add(self, kind: str, **data: Any) -> str:
+        """Add a message, and return its id."""
+        self.time += 1000
+        self.messages.append((kind, {"time": {"created": self.time}, **data}))
+        return f"{self.id}_{len(self.messages) - 1}"
+
+    def answer(self, *content: Part, **data: Any) -> str:
+        model = {"id": MODEL, "providerID": "stub"}
+        return self.add("assistant", content=list(content), model=model, agent="build", **data)
+
+    def turn(self, prompt: str, answer: str) -> str:
+        id = self.add("user", text=prompt)
+        self.answer({"type": "text", "text": answer}, tokens=tokens(), cost=0.25)
+        return id
+
+    def write(self, root: Path) -> Path:
+        """Write the session into the database, beside those of version 1."""
+        root.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(root / "opencode.db")
+        database.executescript(_SECOND_SCHEMA)
+        columns = {"id": self.id, "version": "2.0.22", "time_created": EPOCH_MS, **self.fields}
+        columns["time_updated"] = EPOCH_MS
+        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+        values = [json.dumps(v) if isinstance(v, dict) else v for v in columns.values()]
+        database.execute(f"INSERT OR REPLACE INTO session_v2 ({names}) VALUES ({marks})", values)
+        database.execute("DELETE FROM session_message WHERE session_id = ?", (self.id,))
+        for number, (kind, data) in reversed([*enumerate(self.messages)]):
+            time = data["time"]["created"]
+            row = (f"{self.id}_{number}", self.id, kind, number, time, time, json.dumps(data))
+            database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        database.commit()
+        database.close()
+        return root / "opencode.db"
 
 
 def write_storage(root: Path, session: OpencodeSession) -> Path:

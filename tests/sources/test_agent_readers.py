@@ -173,6 +173,41 @@ ide_rows = st.one_of(
 )
 
 
+opencode_parts = st.one_of(
+    words.map(lambda text: {"type": "text", "text": text}),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("tool"),
+            "state": st.fixed_dictionaries(
+                {"status": st.sampled_from(["completed", "error", "running"])},
+                optional={"content": st.just([{"type": "file", "uri": None}]) | words},
+            ),
+        }
+    ),
+)
+opencode_rows = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["message", "message", "session", "part"]),
+        "id": uuids,
+        "data": st.fixed_dictionaries(
+            {"role": st.sampled_from(["user", "assistant"]), "text": words},
+            optional={
+                "content": st.lists(opencode_parts, max_size=2),
+                "files": st.just([{"data": "aGk=", "mime": None}]) | words,
+                "error": st.just({"type": "aborted", "message": 1}) | words,
+                "outcome": st.sampled_from(["interrupted", 5]),
+            },
+        ),
+    },
+    optional={
+        "kind": st.sampled_from(
+            "user assistant synthetic shell compaction idle skill agent-switched".split()
+        )
+        | st.sampled_from([5, []])
+    },
+)
+
+
 class Kind(NamedTuple):
     """A form of history: what its records are, and the path of a file."""
 
@@ -190,6 +225,7 @@ KINDS = {
     "chat document": Kind("copilot_chat", chat_changes, "hash/chatSessions/some-id.json"),
     "cursor": Kind("cursor", cursor_records, "projects/shop/agent-transcripts/some/some.jsonl"),
     "cursor chat": Kind("cursor", ide_rows, "globalStorage/state.vscdb#some-id"),
+    "opencode document": Kind("opencode", opencode_rows, "opencode.db#ses_a"),
     "qwen": Kind("qwen", qwen_records, "projects/shop/chats/some-id.jsonl"),
 }
 kinds = st.sampled_from(sorted(KINDS))

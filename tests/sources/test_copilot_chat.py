@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.copilot_chat_file import CopilotChatFile
+from tests.helpers.copilot_file import CopilotFile
 from tests.helpers.homes import Home, assert_same_as_fresh, stored_bytes
 from tests.helpers.source_reading import ReadSession, read_session, read_sessions
 
@@ -324,3 +325,36 @@ def test_description_of_the_workspace_is_archived(home: Home) -> None:
     home.index()
     home.run("restore", file.id)
     assert json.loads(description.read_text()) == json.loads(content)
+
+
+def test_transcript_of_a_session_on_another_machine(home: Home) -> None:
+    root = home.directory / ".vscode-server" / "data" / "User" / "workspaceStorage"
+    file = CopilotChatFile(root)
+    file.describe()
+    events = CopilotFile(root)
+    events.path = file.workspace / "GitHub.copilot-chat" / "transcripts" / f"{file.id}.jsonl"
+    events.event("session.start", sessionId=file.id, copilotVersion="0.55.0")
+    events.turn("hello", "hi", "ls", "nothing")
+    events.write()
+    home.index()
+    session = home.rows()[file.id].session
+    assert (session.source, session.cwd) == ("copilot_chat", file.cwd)
+    assert session.versions == ("0.55.0",)
+    events.turn("again", "hi")
+    events.append()
+    home.index()
+    assert home.prompts(file.id) == ["hello", "again"]
+    assert_same_as_fresh(home)
+
+
+def test_transcript_beside_an_editor_is_left_out(home: Home) -> None:
+    file = CopilotChatFile(home.directory / ".config" / "Code" / "User" / "workspaceStorage")
+    file.turn("hello", "hi")
+    file.write_log()
+    events = CopilotFile(file.root)
+    events.path = file.workspace / "GitHub.copilot-chat" / "transcripts" / f"{file.id}.jsonl"
+    events.turn("hello", "hi")
+    events.write()
+    home.index()
+    assert list(home.rows()) == [file.id]
+    assert home.rows()[file.id].files[0].path == str(file.path)

@@ -87,6 +87,8 @@ def test_tokens_at_the_end_are_those_of_each_call_again(file: CopilotFile) -> No
     file.message("hi", apiCallId="api-1")
     metrics = {"gpt-5.4": {"usage": {"inputTokens": 3121, "outputTokens": 11}}}
     file.event("session.shutdown", modelMetrics=metrics)
+    file.event("session.resume", sessionId=file.id)
+    file.event("session.shutdown", modelMetrics=metrics)
     assert len(read(file).entries[0].usage) == 1
 
 

@@ -16,7 +16,12 @@ from tests.helpers.cursor_database import CursorChat
 from tests.helpers.cursor_file import CursorFile
 from tests.helpers.google_files import GeminiFile, QwenFile
 from tests.helpers.homes import Home, assert_same_as_fresh, stored_bytes
-from tests.helpers.opencode_sessions import OpencodeSession, write_database, write_storage
+from tests.helpers.opencode_sessions import (
+    OpencodeSession,
+    SecondSession,
+    write_database,
+    write_storage,
+)
 from tests.helpers.pi_sessions import PiFile
 
 PROMPTS = ["where is the kettle", "and the teapot", "and the cups"]
@@ -41,6 +46,13 @@ def write_opencode(home: Home, cwd: Path, prompts: list[str]) -> Path:
     root = home.directory / ".local" / "share" / "opencode"
     (root / "opencode.db").unlink(missing_ok=True)
     return write_database(root, make_opencode_session(cwd, prompts))
+
+
+def write_opencode_second(home: Home, cwd: Path, prompts: list[str]) -> Path:
+    session = SecondSession(directory=str(cwd))
+    for prompt in prompts:
+        session.turn(prompt, "Here.")
+    return session.write(home.directory / ".local" / "share" / "opencode")
 
 
 def write_opencode_storage(home: Home, cwd: Path, prompts: list[str]) -> Path:
@@ -159,6 +171,7 @@ WRITERS: list[tuple[str, Writer]] = [
     ("claude_code", write_claude_code),
     ("codex", write_codex),
     ("opencode", write_opencode),
+    ("opencode", write_opencode_second),
     ("opencode", write_opencode_storage),
     ("pi", write_pi),
     ("oh_my_pi", write_oh_my_pi),
@@ -174,7 +187,7 @@ WRITERS: list[tuple[str, Writer]] = [
     ("roo", write_roo),
     ("aider", write_aider),
 ]
-ROWS = {"opencode", "opencode_storage", "cursor_chat"}
+ROWS = {"opencode", "opencode_second", "opencode_storage", "cursor_chat"}
 """The forms in which a session is no file of its own."""
 each_agent = pytest.mark.parametrize(
     ("name", "write"),

@@ -16,6 +16,7 @@ from tests.helpers.opencode_sessions import (
     CWD,
     MODEL,
     OpencodeSession,
+    SecondSession,
     call,
     connect,
     insert,
@@ -341,3 +342,97 @@ def test_directory_of_the_project_stands_in_for_a_missing_one(home: Home, root: 
     write_storage(root, session)
     home.index()
     assert home.rows()[session.id].session.cwd == CWD
+
+
+def tool(name: str, **state: Any) -> dict[str, Any]:
+    return {"type": "tool", "id": "c1", "name": name, "state": {"input": {"a": 1}, **state}}
+
+
+def test_session_of_version_2_is_read_whole(home: Home, root: Path) -> None:
+    session = SecondSession(agent="build")
+    session.add("agent-switched", agent="build")
+    picture = {"data": "aGk=", "mime": "image/png", "source": {"type": "inline"}}
+    session.add("user", text="look at the lamp", files=[picture])
+    session.add("synthetic", text="it is late")
+    listed = [{"type": "text", "text": "lamp.py"}, {"type": "file", "uri": "file:///log"}]
+    session.answer(
+        {"type": "reasoning", "text": "It is dark."},
+        {"type": "text", "text": "I will look."},
+        tool("shell", status="completed", content=listed),
+        tool("read", status="error", error={"type": "unknown", "message": "not there"}),
+        tool("shell", status="completed", content=[], metadata={"exit": 3}),
+        tool("shell", status="running", metadata={}),
+        tokens=tokens(),
+        cost=0.25,
+    )
+    session.add("compaction", status="completed", summary="They looked.", recent="")
+    session.add("shell", command="ls", status="exited", output={"output": "lamp.py\n"})
+    session.add("user", text="stop")
+    session.answer(error={"type": "aborted", "message": "Aborted"})
+    session.add("idle", outcome="interrupted")
+    session.add("user", text="again")
+    session.answer(error={"type": "api", "message": "no such model"})
+    session.add("sang", text="la")
+    session.write(root)
+    home.index()
+    row = home.rows()[session.id]
+    assert (row.session.title, row.session.cwd, row.session.versions) == (
+        "Lamp work",
+        CWD,
+        ("2.0.22",),
+    )
+    assert row.session.models == (MODEL,) and row.session.cost_usd == 0.25
+    assert (row.session.input_tokens, row.session.output_tokens) == (10, 5)
+    assert row.session.unknown_types == {"message/sang": 1}
+    assert home.prompts(session.id) == ["look at the lamp", "ls", "stop", "again"]
+    first, second, third, fourth = home.turns(session.id)
+    assert [blob.media_type for blob in first.attached] == ["image/png"]
+    context, answer, summary = first.steps
+    assert context == Note("context", "it is late")
+    assert summary == Note("summary", "They looked.")
+    assert isinstance(answer, Message) and answer.model == MODEL
+    assert answer.parts[:2] == (Thinking("It is dark."), Text("I will look."))
+    results = [call.result and (call.result.text, call.result.is_error) for call in first.calls()]
+    assert results == [("lamp.py", False), ("not there", True), ("", True), None]
+    assert second.steps == (Note("command", "lamp.py\n"),)
+    assert third.steps == (Note("interrupted", "Aborted"),)
+    assert fourth.steps == (Note("error", "no such model"),)
+    assert_same_as_fresh(home)
+
+
+def test_session_goes_on_after_the_update_to_version_2(home: Home, root: Path) -> None:
+    first, other = OpencodeSession(1, title="Lamp work"), OpencodeSession(2)
+    first.turn("hello", "Hi.")
+    other.turn("only in version 1", "Yes.")
+    write_database(root, first, other)
+    home.index()
+    second = SecondSession(1)
+    second.turn("hello", "Hi.")
+    second.turn("and now", "Now it is 2.")
+    second.write(root)
+    home.index()
+    assert sorted(home.rows()) == [first.id, other.id]
+    assert home.prompts(first.id) == ["hello", "and now"]
+    assert home.prompts(other.id) == ["only in version 1"]
+    assert home.index().files_parsed == 0
+    assert_same_as_fresh(home)
+
+
+def test_fork_and_undone_turns_of_version_2(home: Home, root: Path) -> None:
+    origin = SecondSession(1)
+    origin.turn("hello", "Hi.")
+    undone = origin.turn("undo this", "Done.")
+    origin.fields["revert"] = {"messageID": undone}
+    origin.write(root)
+    fork = SecondSession(2, fork_session_id=origin.id)
+    fork.messages = origin.messages[:2]
+    fork.write(root)
+    child = SecondSession(3, parent_id=origin.id, agent="explore")
+    child.turn("look", "Found.")
+    child.write(root)
+    home.index()
+    undone_turns = [entry.is_rolled_back for entry in home.manifest(origin.id).entries]
+    assert undone_turns == [False, True]
+    assert home.rows()[fork.id].session.forked_from == origin.id
+    session = home.rows()[child.id].session
+    assert (session.kind, session.parent, session.agent) == ("subagent", origin.id, "explore")

@@ -3,6 +3,9 @@
 A session is a document, or since 1.109 a log of changes to it. A request has what the user saw in
 `response`. What the model said and called, with names and inputs, is in the rounds of its
 `result`. So the rounds are read if there are any.
+
+If the editor runs on another machine (Remote SSH), the session is there. Here is a transcript of
+the extension, with the events of Copilot CLI: `GitHub.copilot-chat/transcripts/<id>.jsonl`.
 """
 
 import os
@@ -18,6 +21,7 @@ from ccgrep.sources.copilot_chat_records import (
     read_path,
     split_agents,
 )
+from ccgrep.sources.copilot_cli import read_events
 from ccgrep.sources.files import read_side_json
 from ccgrep.sources.identity import safe_id, stable_id
 from ccgrep.sources.json_document import read_document
@@ -46,6 +50,8 @@ from ccgrep.sources.values import (
     uuid_bytes,
 )
 
+_SERVER = ".vscode-server"
+_TRANSCRIPTS = ("GitHub.copilot-chat", "transcripts")
 _EMPTY_WINDOWS = "emptyWindowChatSessions"
 
 
@@ -58,6 +64,8 @@ def list_files(listing: Listing) -> None:
     for entry in listing.list_folder(root):
         if entry.is_dir(follow_symlinks=False):
             _add_sessions(listing, os.path.join(entry.path, "chatSessions"))
+            if _SERVER in root.split(os.sep):
+                _add_transcripts(listing, entry.path)
 
 
 def _add_sessions(listing: Listing, directory: str) -> None:
@@ -68,12 +76,27 @@ def _add_sessions(listing: Listing, directory: str) -> None:
     listing.drop(lambda path: path.endswith(".json") and listing.has(f"{path}l"))
 
 
+def _add_transcripts(listing: Listing, workspace: str) -> None:
+    """Add the transcripts of the extension. Beside an editor, they repeat its sessions."""
+    for entry in listing.list_folder(os.path.join(workspace, *_TRANSCRIPTS)):
+        stem = os.path.join(workspace, "chatSessions", entry.name.removesuffix(".jsonl"))
+        is_here = listing.has(f"{stem}.json") or listing.has(f"{stem}.jsonl")
+        if entry.name.endswith(".jsonl") and not is_here:
+            listing.add_entry(entry, "session")
+
+
 def list_side_files(path: str) -> list[str]:
     """Return the description of a session's workspace."""
     folder = os.path.dirname(path)
-    if os.path.basename(folder) != "chatSessions":
+    if _is_transcript(path):
+        folder = os.path.dirname(folder)
+    elif os.path.basename(folder) != "chatSessions":
         return []
     return [os.path.join(os.path.dirname(folder), "workspace.json")]
+
+
+def _is_transcript(path: str) -> bool:
+    return tuple(path.split(os.sep)[-3:-1]) == _TRANSCRIPTS
 
 
 def identify(path: str) -> SessionIdentity:
@@ -83,6 +106,8 @@ def identify(path: str) -> SessionIdentity:
 
 def read(input: Input, found: FoundFile) -> Reading:
     """Read a session. A change may concern any part of it, so all of it is read each time."""
+    if _is_transcript(found.path):
+        return read_events(input, found.source, cwd=_find_folder(found))
     session = _Session(input, found)
     if found.path.endswith(".json"):
         document = read_document(input)
@@ -94,6 +119,18 @@ def read(input: Input, found: FoundFile) -> Reading:
         replayed.apply(change)
     parts = session.read(replayed.value, replayed.removed, records.end.offset, tuple(records.bad))
     return make_reading(input, records, parts, Mark(0, 0), NoState(), is_rewritten=True)
+
+
+def _find_folder(found: FoundFile) -> str:
+    """Return the folder of a session's workspace, or the one that holds its description."""
+    for path in list_side_files(found.path):
+        workspace = read_side_json(path, found.root)
+        if folder := read_path(workspace.get("folder")):
+            return folder
+        described = (workspace.get(name) for name in ("workspace", "configuration"))
+        if file := next(filter(None, map(read_path, described)), ""):
+            return os.path.dirname(file)
+    return ""
 
 
 class _Session:
@@ -129,18 +166,9 @@ class _Session:
         return [SessionReading(session, tuple(entries), bad), *self._agents]
 
     def _find_cwd(self, fields: dict[str, Any]) -> str:
-        """Return the folder of the workspace, or the one that holds its description."""
         if cwd := read_path(fields.get("workingDirectory")):
             return cwd
-        workspace = [
-            read_side_json(path, self._found.root) for path in list_side_files(self._found.path)
-        ]
-        for one in workspace:
-            if folder := read_path(one.get("folder")):
-                return folder
-            if path := read_path(one.get("workspace")) or read_path(one.get("configuration")):
-                return os.path.dirname(path)
-        return ""
+        return _find_folder(self._found)
 
     def _make_session(self, given: str) -> Session:
         title, is_titled = choose_title([given], self._first_prompt)

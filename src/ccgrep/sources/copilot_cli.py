@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ccgrep.kinds import SourceName
 from ccgrep.model import Session, Text, Thinking
 from ccgrep.sources.copilot_cli_records import (
     READ_TYPES,
@@ -74,7 +75,12 @@ def read(input: Input, found: FoundFile) -> Reading:
     if name == "events.jsonl":
         path = os.path.join(folder, "workspace.yaml")
         workspace = read_side_file(path, found.root, _MAX_WORKSPACE_BYTES)
-    return _Reader(input, read_title(workspace or b"")).read()
+    return read_events(input, found.source, read_title(workspace or b""))
+
+
+def read_events(input: Input, source: SourceName, title: str = "", cwd: str = "") -> Reading:
+    """Read the events of a session, of which VS Code's extension writes no title or directory."""
+    return _Reader(input, source, title, cwd).read()
 
 
 class _Agent:
@@ -209,12 +215,13 @@ class _Agent:
 class _Reader:
     """Reads one file: the main agent, and each of its sub-agents."""
 
-    def __init__(self, input: Input, title: str) -> None:
+    def __init__(self, input: Input, source: SourceName, title: str, cwd: str) -> None:
         self._input = input
+        self._source = source
         self._title = title
         self._records = Records(input.stream, input.start, Event)
         turns = TurnBuilder(input.sink, input.checkpoint.entries)
-        self._main = _Agent(turns, input.decode_state(State()))
+        self._main = _Agent(turns, input.decode_state(State(cwd=cwd, turn_cwd=cwd)))
         self._agents: dict[str, _Agent] = {}
         self._agent_of_call: dict[str, str] = {}
         self._tasks: dict[str, str] = {}  # the sub-agents' prompts that are expected, by call
@@ -255,8 +262,7 @@ class _Reader:
         key = as_string(event.agentId)
         is_about_agent = isinstance(event.type, str) and event.type.startswith("subagent.")
         if not key and event.type == "user.message":
-            prompt = as_string(data.get("content"))
-            call_id = next((c for c, task in self._tasks.items() if task == prompt), "")
+            call_id = self._find_task(data)
         if not key and is_about_agent:
             call_id = as_string(data.get("toolCallId"))
         key = key or self._agent_of_call.get(call_id, call_id)
@@ -265,14 +271,13 @@ class _Reader:
         if is_about_agent and (call_id := as_string(data.get("toolCallId"))):
             self._agent_of_call.setdefault(call_id, key)
         if event.type == "user.message":
-            self._drop_task(data)
+            self._tasks.pop(self._find_task(data), None)
         return self._sub_agent(key)
 
-    def _drop_task(self, data: dict[str, Any]) -> None:
+    def _find_task(self, data: dict[str, Any]) -> str:
+        """Return the call whose sub-agent gets this prompt, or an empty string."""
         prompt = as_string(data.get("content"))
-        call_id = next((c for c, task in self._tasks.items() if task == prompt), None)
-        if call_id is not None:
-            del self._tasks[call_id]
+        return next((call for call, task in self._tasks.items() if task == prompt), "")
 
     def _sub_agent(self, key: str) -> _Agent:
         self._delegates = True
@@ -309,7 +314,7 @@ class _Reader:
                 self._main.update(unknown_types=counts)
 
     def _read_metrics(self, event: Event, data: dict[str, Any]) -> None:
-        """Count the tokens of one run of the client, if no event did so for each call."""
+        """Count the tokens of a run. Versions with usage records note those of all runs here."""
         agents = [self._main, *self._agents.values()]
         has_outputs = any(agent.state.has_outputs for agent in agents)
         found = read_metrics(data.get("modelMetrics"), as_string(event.id), has_outputs)
@@ -317,7 +322,7 @@ class _Reader:
             for usage in found:
                 self._main.turns.add_usage(usage)
         for agent in agents:
-            agent.update(has_records=False, has_outputs=False)
+            agent.update(has_outputs=False)
 
     def _note_tasks(self, data: dict[str, Any]) -> None:
         for call_id, name, call_input in extract_calls(data):
@@ -349,7 +354,7 @@ class _Reader:
         title, is_titled = choose_title([self._title, state.title], state.first_prompt)
         return Session(
             id=self._input.identity.id,
-            source="copilot_cli",
+            source=self._source,
             kind=state.kind,
             parent=state.parent,
             forked_from=state.forked_from,
@@ -381,7 +386,7 @@ class _Reader:
         title, is_titled = choose_title([agent.title], state.first_prompt)
         return Session(
             id=self._make_agent_id(key),
-            source="copilot_cli",
+            source=self._source,
             kind="subagent",
             parent=self._input.identity.id,
             agent=agent.name,

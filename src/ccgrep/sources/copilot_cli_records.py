@@ -118,8 +118,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     message: str = ""  # the key of the last message
     thought: str = ""  # the last one, which may be written twice
     unknown_types: dict[str, int] = {}
-    has_records: bool = False  # of the tokens of each call, since the client was started
-    has_outputs: bool = False  # of the tokens of each answer
+    has_records: bool = False  # of the tokens of each call
+    has_outputs: bool = False  # of the tokens of each answer, since the client was started
 
 
 def is_ignored(kind: Any) -> bool:

@@ -6,6 +6,8 @@ A part has no order of its own, so a message is read when all of its parts are k
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from ccgrep.model import Session, Text, Thinking
 from ccgrep.sources.identity import safe_id
 from ccgrep.sources.jsonl import Mark, Records
@@ -20,6 +22,7 @@ from ccgrep.sources.opencode_records import (
     parse_result,
     parse_tokens,
 )
+from ccgrep.sources.opencode_second import IGNORED_KINDS, convert_message
 from ccgrep.sources.opencode_storage import export, list_files
 from ccgrep.sources.reading import (
     Input,
@@ -68,6 +71,7 @@ class _OpencodeReader:
         self._parts: list[dict[str, Any]] = []
         self._end = 0
         self._is_shell = False  # the user ran a command
+        self._is_interrupted = False  # the last answer
         self._reverted_from: int | None = None
         self._first_prompt = ""
         self._agent = ""
@@ -96,10 +100,20 @@ class _OpencodeReader:
             case "session":
                 self._session = row
                 self._cwd = as_string(row.directory)
+            case "message" if row.kind is not None:
+                self._begin_second(mark, row)
             case "message":
                 self._message = mark, row
             case kind:
                 self._unknown = count_type(self._unknown, kind)
+
+    def _begin_second(self, mark: Mark, row: Row) -> None:
+        """Begin a message of version 2, whose parts are in it."""
+        kind = as_string(row.kind)
+        if kind in IGNORED_KINDS:
+            return
+        message, self._parts = convert_message(kind, row.fields())
+        self._message = mark, replace(row, data=message)
 
     def _read_group(self) -> None:
         """Read a message with its parts."""
@@ -123,6 +137,12 @@ class _OpencodeReader:
                 self._add_usage(message, parts)
             case "assistant":
                 self._read_answer(message, parts)
+            case "shell":
+                self._begin_turn(as_string(message.get("command")))
+                self._add_note("command", as_string(message.get("output")))
+            case "idle":
+                if message.get("outcome") == "interrupted" and not self._is_interrupted:
+                    self._add_note("interrupted", "Interrupted")
             case role:
                 self._unknown = count_type(self._unknown, f"message/{role}")
         if completed := parse_time(times.get("completed")):
@@ -182,8 +202,8 @@ class _OpencodeReader:
             self._read_part(part, f"{self._turns.record.mark.offset}/{number}")
         self._add_usage(message, parts)
         error = parse_error(message.get("error"))
-        is_aborted = as_dict(message.get("error")).get("name") == "MessageAbortedError"
-        self._add_note("interrupted" if is_aborted else "error", error)
+        self._is_interrupted = as_dict(message.get("error")).get("name") == "MessageAbortedError"
+        self._add_note("interrupted" if self._is_interrupted else "error", error)
 
     def _read_shell(self, parts: list[dict[str, Any]]) -> bool:
         """Read a command that the user ran, and its output; return whether there is one."""

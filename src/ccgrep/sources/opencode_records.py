@@ -32,6 +32,7 @@ class Row(Struct, rename={"file_parent": "parentID"}):
     cost: Any = None
     revert: Any = None
     time_created: Any = None
+    kind: Any = None  # of a message of version 2
     data: Any = None
 
     @staticmethod

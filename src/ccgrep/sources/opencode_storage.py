@@ -1,5 +1,7 @@
 """Finds opencode's sessions, and yields their rows from the database or the older JSON files.
 
+Version 2 keeps sessions in tables of its own. It copies a session of the older tables into them
+under the same id, so ccgrep reads from the older tables only those that the newer ones lack.
 Since version 1.2 opencode keeps sessions in a database. It imported the JSON files of earlier
 versions and left them in place, so ccgrep reads only those that the database lacks.
 """
@@ -29,8 +31,15 @@ _VERSIONS = """
 
 The time of the session itself is not enough: opencode does not update it after each answer.
 """
+_SECOND_VERSIONS = """
+    SELECT s.id, s.time_updated,
+        (SELECT max(time_updated) FROM session_message WHERE session_id = s.id),
+        (SELECT count(*) FROM session_message WHERE session_id = s.id) AS messages
+    FROM session_v2 s WHERE messages > 0"""
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _VOLATILE = frozenset(
-    "time_updated time_compacting summary_additions summary_deletions summary_files summary_diffs"
+    "time_updated time_compacting time_suspended time_idle time_viewed idle_outcome resume_attempts"
+    " summary_additions summary_deletions summary_files summary_diffs"
     " tokens_input tokens_output tokens_reasoning tokens_cache_read tokens_cache_write cost".split()
 )
 """Columns that each answer changes and that follow from the messages."""
@@ -47,6 +56,12 @@ _PARTS = (
     "SELECT id, time_created, CAST(data AS BLOB), message_id FROM part WHERE id = ?",
 )
 """All rows of a session, their ids, and one row."""
+_SECOND_MESSAGES = (
+    "SELECT id, time_created, CAST(data AS BLOB), type FROM session_message"
+    " WHERE session_id = ? ORDER BY seq, id",
+    "SELECT id FROM session_message WHERE session_id = ? ORDER BY seq, id",
+    "SELECT id, time_created, CAST(data AS BLOB), type FROM session_message WHERE id = ?",
+)
 _ORIGIN = """
     SELECT s.id FROM session s
     WHERE s.time_created < (SELECT time_created FROM session WHERE id = ?1) AND EXISTS (
@@ -81,12 +96,20 @@ def _find_databases(root: str) -> list[str]:
     return [os.path.join(root, name) for name in sorted({"opencode.db", *found})]
 
 
-def _add_rows(listing: Listing, database: str) -> Iterator[str]:
-    for id, *times, count in listing.query(database, _VERSIONS):
-        if isinstance(id, str):
-            changed = max(as_count(time) or 0 for time in times)
-            listing.add_virtual(database, id, as_count(count) or 0, changed * 1_000_000)
-            yield id
+def _add_rows(listing: Listing, database: str) -> set[str]:
+    """Add the sessions of a database, and return their ids."""
+    tables = {row[0] for row in listing.query(database, _TABLES)}
+    queries = [_SECOND_VERSIONS] if {"session_v2", "session_message"} <= tables else []
+    if "session" in tables or not queries:
+        queries.append(_VERSIONS)
+    known: set[str] = set()
+    for query in queries:
+        for id, *times, count in listing.query(database, query):
+            if isinstance(id, str) and id not in known:
+                changed = max(as_count(time) or 0 for time in times)
+                listing.add_virtual(database, id, as_count(count) or 0, changed * 1_000_000)
+                known.add(id)
+    return known
 
 
 def _add_folders(listing: Listing, storage: str, entry: os.DirEntry[str], id: str) -> None:
@@ -121,15 +144,13 @@ def export(found: FoundFile) -> Iterable[dict[str, Any]]:
 
 
 def _export_rows(database: Database, id: str) -> Iterator[dict[str, Any]]:
-    names = [str(row[0]) for row in database.rows("SELECT name FROM pragma_table_info('session')")]
-    for row in database.rows("SELECT * FROM session WHERE id = ?", id):
-        fields = {name: value for name, value in zip(names, row, strict=False) if value is not None}
-        session = {name: fields[name] for name in fields if name not in _VOLATILE}
-        for name in ("revert", "model"):
-            if name in session:
-                session[name] = _decode(session[name])
-        origin = _find_origin(database, id, as_string(fields.get("title")))
-        yield {"type": "session", **session, **({"forked_from": origin} if origin else {})}
+    if database.try_rows(f"{_SECOND_VERSIONS} AND s.id = ?", id):
+        yield from _export_session(database, "session_v2", id)
+        for message, created, data, kind in _select(database, id, *_SECOND_MESSAGES):
+            row = {"type": "message", "kind": kind, "id": message, "time_created": created}
+            yield {**row, "data": _decode(data)}
+        return
+    yield from _export_session(database, "session", id)
     parts: dict[object, list[dict[str, Any]]] = {}
     for part, created, data, message in _select(database, id, *_PARTS):
         part_row = {"type": "part", "id": part, "time_created": created, "data": _decode(data)}
@@ -137,6 +158,20 @@ def _export_rows(database: Database, id: str) -> Iterator[dict[str, Any]]:
     for message, created, data in _select(database, id, *_MESSAGES):
         yield {"type": "message", "id": message, "time_created": created, "data": _decode(data)}
         yield from parts.get(message, ())
+
+
+def _export_session(database: Database, table: str, id: str) -> Iterator[dict[str, Any]]:
+    names = [str(row[0]) for row in database.rows("SELECT name FROM pragma_table_info(?)", table)]
+    for row in database.rows(f"SELECT * FROM {table} WHERE id = ?", id):  # noqa: S608 - a constant
+        fields = {name: value for name, value in zip(names, row, strict=False) if value is not None}
+        session = {name: fields[name] for name in fields if name not in _VOLATILE}
+        for name in ("revert", "model"):
+            if name in session:
+                session[name] = _decode(session[name])
+        origin = as_string(fields.get("fork_session_id"))
+        if table == "session":
+            origin = _find_origin(database, id, as_string(fields.get("title")))
+        yield {"type": "session", **session, **({"forked_from": origin} if origin else {})}
 
 
 def _select(database: Database, session: str, query: str, ids: str, one: str) -> list[Row]:

@@ -129,7 +129,7 @@ SOURCES = (
         ),
         watched=("opencode.db", "opencode.db-wal", os.path.join("storage", "session")),
         resume=("opencode", "--session", "{id}"),
-        form="SQLite, before 1.2 JSON files",
+        form="SQLite; JSON files before 1.2",
         lacks="snapshots of files",
     ),
     Source(
