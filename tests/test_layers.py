@@ -28,6 +28,7 @@ FOUNDATION = {
 """Modules that every room may import."""
 
 MAY_IMPORT = {
+    "colors": set(),
     "errors": set(),
     "hashing": set(),
     "kinds": set(),
