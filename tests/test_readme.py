@@ -148,6 +148,8 @@ def prepare_team(home: Home, command: str) -> str:
     team = wheel_postgres().make_team()
     team.grant("bob", "*")
     shutil.rmtree(home.store_dir / "remotes", ignore_errors=True)
+    if "--semantic" in command:
+        run(home, "ccgrep --semantic login")  # makes vectors to push
     if "remote add" not in command:
         run(home, f"ccgrep remote add team '{team.url('bob')}' -p '*' && ccgrep push team")
         team.admin.query("update cc.document set owner = 'alice'")

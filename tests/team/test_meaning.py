@@ -153,7 +153,7 @@ def test_several_places_are_merged(team: Team, home: Home) -> None:
 def test_vectors_of_later_embeddings_follow_and_those_of_forgotten_turns_go(
     team: Team, home: Home
 ) -> None:
-    fresh = team.postgres.make_team()
+    fresh = wheel_postgres().make_team()
     server = fresh.grant("bob", "*")
     vectors = home.store_dir / "vectors"
     vectors.rename(home.store_dir / "aside")
@@ -197,7 +197,7 @@ def test_member_of_another_project_sees_no_vectors(team: Team, home: Home) -> No
 
 
 def test_server_without_pgvector_says_so(team: Team, home: Home) -> None:
-    fresh = team.postgres.make_team()
+    fresh = wheel_postgres().make_team()
     fresh.grant("bob", "*")
     fresh.admin.query("drop table cc.passage")
     home.run("remote", "add", "plain", fresh.url("bob"), "-p", "*")

@@ -65,11 +65,11 @@ def test_damaged_turn_is_shown_as_such_and_breaks_nothing(
     team: Team, pushing: Home, fields: dict[str, Any]
 ) -> None:
     pushing.run("push", "team")
-    mallory = push_as(team, pushing, "mallory", 7, "")
-    session = mallory.pushed
+    eve = push_as(team, pushing, "eve", 7, "")
+    session = eve.pushed
     session["documents"][0] |= fields
-    mallory.call("put", {"sessions": [{**session, "session": "damaged"}]})
-    mallory.call("forget", {"sessions": [session["session"]]})
+    eve.call("put", {"sessions": [{**session, "session": "damaged"}]})
+    eve.call("forget", {"sessions": [session["session"]]})
     for arguments in (("prompt",), ("prompt 1",), ("-F", "prompt"), ("--json", "prompt")):
         done = pushing.run("-R", "team", *arguments, "-n", "0")
         assert done.returncode == 0, done.stderr
@@ -85,8 +85,8 @@ def test_damaged_turn_is_shown_as_such_and_breaks_nothing(
 
 def test_damaged_session_is_listed_as_such(team: Team, pushing: Home) -> None:
     pushing.run("push", "team")
-    mallory = push_as(team, pushing, "mallory", 7, "")
-    mallory.call("put", {"sessions": [{**mallory.pushed, "session": "damaged", "data": "AAAA"}]})
+    eve = push_as(team, pushing, "eve", 7, "")
+    eve.call("put", {"sessions": [{**eve.pushed, "session": "damaged", "data": "AAAA"}]})
     listed = pushing.run("list", "-R", "team").stdout
     assert "[this session cannot be read]" in listed
     assert len(listed.splitlines()) == 4
@@ -106,13 +106,13 @@ def test_damaged_session_is_listed_as_such(team: Team, pushing: Home) -> None:
     ids=str,
 )
 def test_malformed_turn_is_refused(team: Team, pushing: Home, fields: dict[str, Any]) -> None:
-    mallory = push_as(team, pushing, "mallory", 7, "")
-    session = mallory.pushed
+    eve = push_as(team, pushing, "eve", 7, "")
+    session = eve.pushed
     session["documents"][0] |= fields
     with pytest.raises(TeamError):
-        mallory.call("put", {"sessions": [session]})
+        eve.call("put", {"sessions": [session]})
     with pytest.raises(TeamError):
-        mallory.call("put", {"sessions": [{**session, "kind": 77, "documents": []}, session]})
+        eve.call("put", {"sessions": [{**session, "kind": 77, "documents": []}, session]})
 
 
 def test_same_session_of_two_people_is_that_of_the_first(team: Team, pushing: Home) -> None:
@@ -120,8 +120,8 @@ def test_same_session_of_two_people_is_that_of_the_first(team: Team, pushing: Ho
     mine = pushing.run("-R", "team", "prompt", "-n", "0").stdout
     id = pushing.run("-R", "team", "-F", "prompt 1 0", "--full-id").stdout.partition(":")[0]
     write_session(pushing, 1)
-    mallory = push_as(team, pushing, "alice", 1, "plum")
-    assert mallory.pushed["session"] == id
+    eve = push_as(team, pushing, "alice", 1, "plum")
+    assert eve.pushed["session"] == id
     found = pushing.run("-R", "team", "prompt", "-n", "0").stdout
     assert [line.split(":", 3)[3] for line in found.splitlines()] == [
         line.split(":", 3)[3] for line in mine.splitlines()

@@ -44,8 +44,9 @@ def bob(request: pytest.FixtureRequest, corpus: Corpus) -> Iterator[Server]:
     server = team.grant("bob", "*")
     push(corpus.home, server)
     projects = team.projects()
+    server.close()
     team.revoke("bob")
-    team.grant("bob", *projects)
+    server = team.grant("bob", *projects)
     other = Home(corpus.home.directory.parent / f"other-{request.param.__name__}")
     file = other.claude(77, cwd="/src/secret")
     for number in range(30):
