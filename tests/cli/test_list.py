@@ -250,21 +250,22 @@ def test_list_leaves_out_the_calling_session(shop: Home) -> None:
 
 
 def test_gone_lists_the_deleted_sessions(home: Home) -> None:
-    files = [home.claude(1), home.claude(2), home.codex(3)]
-    files[2].meta()
-    for file, prompt in zip(files, ("first", "second", "third"), strict=True):
-        file.turn(prompt, "answer")
+    present, claude, codex = home.claude(1), home.claude(2), home.codex(3)
+    codex.meta()
+    present.turn("first", "answer")
+    claude.turn("second", "answer")
+    codex.turn("third", "answer")
+    for file in (present, claude, codex):
         file.write()
     home.index()
     assert home.run("list", "--gone").stderr.startswith("ccgrep: no session matches")
-    for file in files[1:]:
-        file.path.unlink()
-    assert [line.split("\t")[0] for line in home.run("list", "--gone").stdout.splitlines()] == [
-        file.id[:8] for file in reversed(files[1:])
-    ]
+    claude.path.unlink()
+    codex.path.unlink()
+    gone = home.run("list", "--gone").stdout.splitlines()
+    assert [line.split("\t")[0] for line in gone] == [codex.id[:8], claude.id[:8]]
     ids = home.run("list", "--gone", "--full-id", "--source", "codex").stdout
     assert home.run("restore", "-", input=ids).returncode == 0
-    assert files[2].path.exists() and len(home.run("list", "--gone").stdout.splitlines()) == 1
+    assert codex.path.exists() and len(home.run("list", "--gone").stdout.splitlines()) == 1
 
 
 def test_empty_list_is_reported(home: Home) -> None:
