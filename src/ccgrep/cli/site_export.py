@@ -12,7 +12,7 @@ from ccgrep.config import Config
 from ccgrep.model import ObjectId
 from ccgrep.ops.list import ListedSession, list_sessions
 from ccgrep.ops.save_file import write_file
-from ccgrep.ops.show import Conversation, read_blob, show
+from ccgrep.ops.show import Conversation, read_blob, show, show_range
 from ccgrep.ops.site import SiteFolder
 from ccgrep.output.conversation_html import html_lines
 from ccgrep.output.formatting import local_time, pluralize
@@ -40,7 +40,7 @@ def export_site(arguments: SimpleNamespace, context: Context, config: Config) ->
     for done, one in enumerate(listed):
         if bar is not None:
             bar.count(done, len(listed), f"{done:,}/{len(listed):,} sessions")
-        conversation = show(config, one.row.session.id)
+        conversation = show_range(config, one.row.session.id)
         _add_words(search, conversation, seen)
         name = session_page(one.row.session.id)
         key = sha256(options.encode() + one.row.manifest + encode(one.row.session)).hexdigest()

@@ -74,19 +74,22 @@ def read_blob(config: Config, ref: str) -> bytes | None:
     return read_consistently(config.store_dir, read)
 
 
-def show_range(config: Config, ref: str, start: int, count: int) -> Conversation:
-    """Return at most `count` turns of the session that `ref` names, from turn `start` on."""
+def show_range(config: Config, ref: str, start: int = 0, count: int | None = None) -> Conversation:
+    """Return at most `count` turns of the session that `ref` names, from turn `start` on.
+
+    A whole id is found without a list of all sessions.
+    """
+    end = None if count is None else start + count
 
     def read(store: Store) -> Conversation:
         row = store.row(ref) or refs.find_row(list(store.rows()), ref)
-        return _read(store, row, slice(start, start + count))
+        return _read(store, row, slice(start, end))
 
     return read_consistently(config.store_dir, read)
 
 
 def _show(store: Store, ref: str, before: int, after: int, limit: int) -> Conversation:
-    named = store.row(ref)  # a whole id needs no list of all sessions
-    row, turn, id = (named, None, None) if named else refs.find(store, list(store.rows()), ref)
+    row, turn, id = refs.find(store, list(store.rows()), ref)
     if id is not None:
         row, turn = _first_place(store, id)
     if row is None:
