@@ -228,7 +228,7 @@ def _readme_table(results: Sequence[Result]) -> str:
     machine = f"{result.machine.cpu}, {result.machine.cores} cores"
     return (
         f"{_heading(result)}; {machine}, {_describe_load(result)}, {result.date}. "
-        f"The row of ccgrep has what was measured. × 4 in another row is four times that.\n\n"
+        f"The other rows are multiples of ccgrep's: × 4 takes four times as much, × 0.5 half.\n\n"
         f"{_markdown(ratio_rows(result, axes))}\n"
     )
 

@@ -331,7 +331,7 @@ _ccgrep_options() {
             candidates=(
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
-                --full$'\t''print the complete output of each tool instead of its first lines'
+                --full$'\t''print the complete output of each tool'
                 --commits$'\t''also print the commits that each turn made'
                 -A$'\t''also print the next N turns'
                 --after-context$'\t''also print the next N turns'

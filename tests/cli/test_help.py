@@ -31,6 +31,15 @@ def test_short_help_fits_one_screen(home: Home, command: str) -> None:
     assert "…\n" not in done.stdout.partition("\n")[2], "a help text is too long for one line"
 
 
+@pytest.mark.parametrize("name", [c.name for c in COMMANDS.values() if c.options])
+def test_short_help_explains_options_or_actions(home: Home, name: str) -> None:
+    command, lines = COMMANDS[name], home.run(name, "-h").stdout.splitlines()
+    explained = {line.split()[0].strip(",") for line in lines if line.startswith("  ")}
+    names = {name for option in command.options for name in option.names}
+    names |= {typed.split()[0] for typed, _ in command.actions}
+    assert names & explained
+
+
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_long_help_has_examples_before_all_options(home: Home, command: str) -> None:
     shown = home.run(*command.split(), "--help").stdout

@@ -655,8 +655,8 @@ _TABLE = (
             *TURN_PARTS,
             Option(
                 ("--full",),
-                "print the complete output of each tool instead of its first lines. Implies "
-                "--tools.",
+                "print the complete output of each tool. --tools alone prints its first lines. "
+                "Implies --tools.",
             ),
             Option(
                 ("--commits",),
@@ -688,6 +688,7 @@ _TABLE = (
             ("ccgrep show f8a5fac0:3 -C2", "read that turn and two on either side"),
             ("ccgrep show f8a5fac0 --save", "save it where Claude Code finds it"),
         ),
+        common=tuple("--tools --thinking --full --commits -C -n --raw --budget --json".split()),
     ),
     Command(
         "export",
