@@ -41,7 +41,9 @@ def test_mark_adds_tags_and_unmark_removes_them(home: Home, login: ClaudeFile) -
     assert listed == ["bbbbbbbb\t-\t-", "aaaaaaaa:1\tlogin,todo\tcheck it"]
     assert home.run("unmark", "aaaaaaaa:1", "login").stdout == "aaaaaaaa:1\ttodo\tcheck it\n"
     assert home.run("unmark", "bbbbbbbb").stdout == "bbbbbbbb\t-\t-\n"
-    assert home.run("unmark", "bbbbbbbb").returncode == 1
+    done = home.run("unmark", "bbbbbbbb")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "ccgrep: nothing has this mark: run `ccgrep mark` to list the marks\n"
     assert home.run("unmark", "aaaaaaaa:1", "todo").stdout == "aaaaaaaa:1\t-\tcheck it\n"
     assert home.run("unmark", "aaaaaaaa:1").returncode == 0
     assert (home.run("mark").returncode, home.run("mark").stdout) == (1, "")

@@ -143,6 +143,18 @@ def test_session_without_bytes_is_reported_and_the_others_are_restored(
     assert done.returncode == 2
     assert "cannot rebuild 0eab4b26-0000, only its prompts are known" in done.stderr
     assert file.path.exists()
+    done = home.run("resume", "0eab4b26-0000")  # The directory is gone, too, but does not matter.
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "only its prompts are known" in done.stderr
+
+
+def test_a_place_that_is_no_directory_is_an_error(home: Home, file: ClaudeFile) -> None:
+    done = home.run("restore", file.id, "--to", str(file.path))
+    message = f"ccgrep: {file.path} is not a directory: name another one with --to\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+    done = home.run("resume", file.id, "--in", str(file.path))
+    message = f"ccgrep: {file.path} is not a directory: choose another one with --in DIR\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
 
 
 def test_session_of_which_only_turns_are_stored_is_rebuilt(home: Home) -> None:

@@ -70,7 +70,9 @@ def find_resume_command(
     is_chosen = bool(directory)
     machines = read_machines(config.store_dir)
     directory = directory or _find_directory(row, rows, machines, current_directory)
-    if not os.path.isdir(directory):
+    if is_chosen and not os.path.isdir(directory):
+        problems.append(f"{directory} is not a directory: choose another one with --in DIR")
+    elif not (session.is_prompt_only or os.path.isdir(directory)):
         problems.append(f"cannot resume {session.id}, {_explain_missing(row, directory, machines)}")
     if session.is_prompt_only:
         problems.append(

@@ -20,6 +20,8 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     config = context.config()
     if not ref:
         found = list_marks(config)
+        if not found:
+            context.warn("nothing is marked: use `ccgrep mark REF TAG`")
         print_marks(found, arguments, context)
         return 0 if found else 1
     wait_s = 0.0 if arguments.no_wait else 10.0

@@ -14,6 +14,7 @@ from ccgrep.ops.restore import (
 )
 from ccgrep.output.json_document import encode_document, restore_fields, version_fields
 from ccgrep.output.report_text import restore_lines, version_lines
+from ccgrep.text import one_line
 
 
 def run(arguments: SimpleNamespace, context: Context) -> int:
@@ -28,6 +29,8 @@ def run(arguments: SimpleNamespace, context: Context) -> int:
         else:
             context.write_lines(version_lines(versions, context.now_ms))
         return 0
+    if arguments.to and os.path.exists(arguments.to) and not os.path.isdir(arguments.to):
+        raise UsageError(f"{one_line(arguments.to)} is not a directory: name another one with --to")
     options = RestoreOptions(
         directory=os.path.abspath(arguments.to) if arguments.to else "",
         version=arguments.version,

@@ -16,5 +16,7 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     wait_s = 0.0 if arguments.no_wait else 10.0
     warn = make_feedback(arguments, context).warn
     changed = unmark(context.config(), named, tags, wait_s, warn)
+    if not changed:
+        context.warn("nothing has this mark: run `ccgrep mark` to list the marks")
     print_marks(changed, arguments, context)
     return 0 if changed else 1
