@@ -234,6 +234,8 @@ FAMILIES: dict[str, tuple[str, Callable[[random.Random], str], str]] = {
         "pa" + "tOn8Rm9Mz3Ub8Kv.{}",
     ),
     "sshpass": ("password", _mixed(14), "sshpass -p '{}' ssh root@db.example.com"),
+    "environment": ("password", _mixed(9), "PGPASSWORD={} psql -h db shop"),
+    "redis": ("password", _mixed(9), "redis-cli -h cache -a {} ping"),
     "mysql": ("password", _mixed(14), "mysqldump -h db -u root -p{} shop"),
     "netrc": ("password", _mixed(16), "machine api.example.com\n  login sam\n  password {}\n"),
     "docker auth": (
