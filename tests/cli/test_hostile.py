@@ -385,7 +385,7 @@ def ordinary_surfaces(home: Home) -> dict[str, str]:
                 "record lines": home.run(*wide, "-tuser").stdout,
                 "conversations": home.run("show", "-", input=ids).stdout,
                 "terminal": on_terminal(home, "needle*", *wide[:2], NO_COLOR="1"),
-                "JSON": home.run(*wide, "--json").stdout,
+                "JSON": home.run(*wide[:2], "--json").stdout,
                 "JSON of a conversation": home.run("show", "-", "--json", input=ids).stdout,
                 "list": home.run("list").stdout,
             }

@@ -195,4 +195,5 @@ def test_config_has_a_field_for_each_key() -> None:
         "model_variables",
         "plugin_variables",
         "project_sources",
+        "remote_variables",
     }

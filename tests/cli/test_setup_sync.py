@@ -55,7 +55,7 @@ def test_timer_is_installed_and_removed(home: Home) -> None:
     ]
 
 
-def test_units_are_valid(home: Home, tmp_path: Path) -> None:
+def test_units_are_valid(home: Home) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
         pytest.skip("no systemd")
@@ -63,9 +63,10 @@ def test_units_are_valid(home: Home, tmp_path: Path) -> None:
     env = {"PATH": f"{home.directory}/bin:{home.environment['PATH']}", "AWS_PROFILE": 'a "b" %h $c'}
     home.run("setup", "sync", env=env)
     units = sorted((home.directory / ".config" / "systemd" / "user").iterdir())
+    # The system's own units put sockets below HOME, whose paths must be short.
     done = subprocess.run(
         [program, "--user", "--man=no", "verify", *map(str, units)],
-        env={"HOME": str(home.directory), "XDG_RUNTIME_DIR": str(tmp_path)},
+        env={"HOME": "/", "XDG_RUNTIME_DIR": "/run"},
         capture_output=True,
         check=False,
     )

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache, cached_property
@@ -19,6 +20,7 @@ from tests.helpers.homes import Home
 from tests.helpers.transcripts import ClaudeFile, CodexFile
 
 KINDS: tuple[TextKind, ...] = ("user", "assistant", "tool", "thinking")
+_COLOR = re.compile(r"\x1b\[[0-9;:]*[mK]")
 DISCUSSION: tuple[TextKind, ...] = ("user", "assistant")
 WORDS = (
     "parser Parser PARSER skill SKILL mask mas\u017f \u017fkill \u212aelvin kelvin naïve σίσυφος "
@@ -86,7 +88,8 @@ def read_turns(path: Path) -> list[ExpectedTurn]:
     for turn in turns:
         for kind, texts_of_kind in turn.lines.items():  # An empty text has no line, as in grep.
             is_empty = not any(texts_of_kind)
-            turn.lines[kind] = [] if is_empty else "\n".join(texts_of_kind).split("\n")
+            text = _COLOR.sub("", "\n".join(texts_of_kind))  # A search does not see colors.
+            turn.lines[kind] = [] if is_empty else text.split("\n")
     return turns
 
 

@@ -38,7 +38,13 @@ def run_on_terminal(
     program = ["-c", _MAIN.format(setup)] if setup else ["-m", "ccgrep"]
     child = subprocess.Popen(
         [sys.executable, *program, *arguments],
-        env={**home.environment, "TERM": "xterm-256color", "COLUMNS": "100", **variables},
+        env={
+            **home.environment,
+            "TERM": "xterm-256color",
+            "COLUMNS": "100",
+            "PAGER": "cat",  # a real pager would wait for a key
+            **variables,
+        },
         stdin=follower,
         stdout=follower,
         stderr=follower,

@@ -151,7 +151,8 @@ def test_source_reads_proc_only_to_know_filesystem_and_start_of_a_process() -> N
     """Without `/proc`, the lock takes every filesystem for a local one.
 
     Where a process cannot be limited to some cores, the worker pool uses all of them. The recall
-    hook counts its time from the start of the process, elsewhere from when its code runs.
+    hook counts its time from the start of the process, elsewhere from when its code runs. `prune`
+    keeps files that another process has open, where it can see them.
     """
     source = Path(SOURCE) / "ccgrep"
     used = {
@@ -159,6 +160,7 @@ def test_source_reads_proc_only_to_know_filesystem_and_start_of_a_process() -> N
     }
     assert {name: names for name, names in used.items() if names} == {
         "cli/recall_hook.py": {"/proc"},
+        "ops/prune.py": {"/proc"},
         "store/lock.py": {"/proc"},
         "worker_pool.py": {"os.sched_getaffinity"},
     }
