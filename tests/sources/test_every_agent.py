@@ -295,3 +295,19 @@ def test_damage_loses_no_turn_that_was_read(
             prompt for one in home.rows() if one.startswith(id) for prompt in home.prompts(one)
         ]
         assert set(PROMPTS) <= set(copies)
+
+
+@each_agent
+def test_rewriting_an_emptied_file_loses_no_turn(
+    home: Home, cwd: Path, name: str, write: Writer
+) -> None:
+    if not is_file(write):
+        pytest.skip("its session is no file of its own")
+    path = write(home, cwd, PROMPTS)
+    home.index()
+    whole = path.read_bytes()
+    for content in (whole[:3], whole.replace(b"kettle", b"bottle")):
+        path.write_bytes(content)
+        home.index()
+    copies = [prompt for id in home.rows() for prompt in home.prompts(id)]
+    assert {*PROMPTS, "where is the bottle"} <= set(copies)

@@ -255,7 +255,8 @@ class Merge:
             self._keep_missing(row, self.commit.manifest(row).entries, new)
             self._write(id, reading, (file,), state)
             return True
-        if is_own and (result.outcome == "appended" or (result.is_reread and new)):
+        is_whole = is_own and not row.files[0].is_partial
+        if is_whole and (result.outcome == "appended" or (result.is_reread and new)):
             has_grown = file.end > row.files[0].end
             copies = (mark_copy(f, f.is_partial or has_grown) for f in others)
             self._write(id, reading, (file, *copies), state)

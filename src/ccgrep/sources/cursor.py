@@ -26,7 +26,7 @@ from ccgrep.sources.registry import ALL_APPS
 from ccgrep.sources.scan import VIRTUAL, FoundFile, Listing, split_virtual
 from ccgrep.sources.titles import MAX_TITLE_CHARS, choose_title
 from ccgrep.sources.turns import RecordInfo, TurnBuilder
-from ccgrep.sources.values import as_string, count_type, find_project, parse_time, uuid_bytes
+from ccgrep.sources.values import as_string, count_type, find_project, parse_time
 
 _FOLDER = "agent-transcripts"
 _IDE = ("Cursor", "User", "globalStorage")
@@ -153,9 +153,7 @@ class _Transcript:
         for mark, end, record in records:
             id = f"{self._input.identity.id}/{mark.offset}"
             time = parse_time(record.timestamp)
-            self._turns.record = RecordInfo(
-                mark, end, self._state, time, self._state.cwd, uuid=uuid_bytes(id)
-            )
+            self._turns.record = RecordInfo(mark, end, self._state, time, self._state.cwd)
             if record.role == "user":
                 self._read_prompt(record)
             elif record.role == "assistant":
