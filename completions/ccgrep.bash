@@ -362,7 +362,7 @@ _ccgrep_options() {
                 --format$'\t''choose the format'
                 -o$'\t''write to FILE instead of standard output'
                 --output$'\t''write to FILE instead of standard output'
-                --site$'\t''write a site of all sessions to the directory DIR'
+                --site$'\t''write a site of all sessions, or of each REF, to the directory DIR'
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
                 -n$'\t''print at most N turns of each REF'
@@ -554,7 +554,7 @@ _ccgrep_options() {
         gc)
             candidates=(
                 --remote$'\t''clean up a remote instead'
-                --grace$'\t''keep unreferenced packs of the remote for this many days'
+                --grace$'\t''keep unreferenced packs of the remote for N days'
                 --no-wait$'\t''fail at once if another ccgrep is writing'
                 --json$'\t''print one JSON object'
                 -h$'\t''print help'
@@ -609,7 +609,7 @@ _ccgrep_options() {
             ;;
         forget)
             candidates=(
-                --forks$'\t''also delete forks and copies that hold turns of it'
+                --forks$'\t''also delete forks and copies that share its turns'
                 -R$'\t''delete your sessions from a team'"'"'s server instead'
                 --remote$'\t''delete your sessions from a team'"'"'s server instead'
                 --no-wait$'\t''fail at once if another ccgrep is writing'

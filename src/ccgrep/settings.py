@@ -94,8 +94,8 @@ _TABLE = (
         "`index` applies a change",
         words=("user", "assistant", "tool", "thinking")),
     Key("keep", "word", "all",
-        "what to keep of a transcript: all keeps every byte, so that `restore` can write it back; "
-        "turns keeps the conversation only, and the next `gc` drops the rest",
+        "what to keep of a transcript: all keeps every byte, so `restore` can write it back; "
+        "turns keeps only the conversation, and the next `gc` drops the rest",
         words=("all", "turns")),
     Key("embed", "word", "auto", "whether `index` embeds new turns; auto does if there is a model",
         "--no-embed", words=("auto", "never")),

@@ -198,7 +198,7 @@ def test_default_pager_is_less_with_colors(home: Home, tmp_path: Path) -> None:
     less.write_text('#!/bin/sh\necho "less $* $LESS"\ncat\n')
     less.chmod(0o755)
     id = long_session(home).id
-    seen = on_terminal(home, "show", id, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    seen = on_terminal(home, "show", id, PAGER="", PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert seen.startswith("less -FRX FRX\n")
     assert "\x1b[36muser:\x1b[0m prompt 199" in seen
 

@@ -94,7 +94,9 @@ class Command(NamedTuple):
 
 HELP = Option(("-h", "--help"), "print help. -h prints one screen, --help prints everything.")
 VERSION = Option(("-V", "--version"), "print the version")
-JSON = Option(("--json",), "print one JSON object. Its field `schema` is the format's version.")
+JSON = Option(
+    ("--json",), "print one JSON object. Its field `schema` is the version of the format."
+)
 QUIET = Option(("-q", "--quiet"), "print only errors")
 NO_WAIT = Option(
     ("--no-wait",),
@@ -397,8 +399,8 @@ _TABLE = (
         "pick",
         "search interactively with fzf",
         "Searches while you type and previews the selected turn, scrolled to the match. Enter "
-        "prints the record line of the turn, so that pick can be part of a pipe. Ctrl-T switches "
-        "between words and meaning, Ctrl-S marks the turn, or removes a mark without tags and "
+        "prints the record line of the turn, so pick works in a pipe. Ctrl-T switches between "
+        "words and meaning, Ctrl-S marks the turn or removes a mark that has no tags and no "
         "note, Ctrl-R resumes the session, Ctrl-Y copies SESSION:TURN, and Ctrl-O opens the "
         "session in the browser. Needs fzf 0.35 or later.",
         (
@@ -627,8 +629,8 @@ _TABLE = (
         "print what was worked on, decided and left open",
         "Prints a block for each recent session: the REF of its last turn, age, project and "
         "title, then the last prompt, the final answer, decisions, and open items of a TODO "
-        "list. All of it is quoted, no model writes it: a decision is a sentence with words such "
-        "as `decided` or `going with`, in one of the last five turns.",
+        "list. Everything is quoted from the transcript; no model writes it. A decision is a "
+        "sentence with words such as `decided` or `going with`, in one of the last five turns.",
         (
             *FILTERS,
             Option(
@@ -711,9 +713,9 @@ _TABLE = (
             ),
             Option(
                 ("--site",),
-                "write a site of all sessions to the directory DIR. With REF, of these sessions. "
-                "It lists them by day and project, and its search needs no server. The next run "
-                "writes only what has changed.",
+                "write a site of all sessions, or of each REF, to the directory DIR. It lists "
+                "sessions by day and project, and its search needs no server. A later run writes "
+                "only what has changed.",
                 "DIR",
                 completion="dir",
             ),
@@ -805,7 +807,7 @@ _TABLE = (
             ("ccgrep notes main..HEAD", "see which turns made the commits of this branch"),
             ("ccgrep notes --write && git log --notes=ccgrep", "see it in the log"),
         ),
-        exit_status=((0, "a commit has a known turn"), (1, "none has")),
+        exit_status=((0, "a commit has a known turn"), (1, "no commit has a known turn")),
     ),
     Command(
         "stats",
@@ -833,15 +835,16 @@ _TABLE = (
             ),
             Option(
                 ("--html",),
-                "write a page with charts to FILE, and print its path. It needs no network and no "
-                "scripts: activity, tokens and cost over time, models, projects and tools.",
+                "write a page with charts to FILE, and print its path. The page shows activity, "
+                "tokens and cost over time, models, projects and tools. It needs neither scripts "
+                "nor the network.",
                 "FILE",
                 completion="file",
             ),
             Option(
                 ("--suggest",),
-                "suggest permission rules that are safe to allow. For `stats bash`. The most "
-                "useful rules come first.",
+                "suggest permission rules that are safe to allow. The most useful ones come "
+                "first. For `stats bash`.",
             ),
             Option(
                 ("--settings",),
@@ -1156,8 +1159,8 @@ _TABLE = (
             ),
             Option(
                 ("--grace",),
-                "keep unreferenced packs of the remote for this many days. The default is 7. A "
-                "push that is under way has such packs. For --remote.",
+                "keep unreferenced packs of the remote for N days. The default is 7. A running "
+                "push may need such packs. For --remote.",
                 "N",
             ),
             NO_WAIT,
@@ -1173,8 +1176,8 @@ _TABLE = (
         "find secrets in the store",
         "Scans every turn for text that looks like a key, a token or a password, and prints "
         "SESSION:TURN:RULE:FINGERPRINT for each. It never prints the secret itself. The "
-        "fingerprint is the start of the secret's SHA-256, so that equal secrets have equal "
-        "fingerprints. secrets finds only known formats.",
+        "fingerprint is the start of the secret's SHA-256, so equal secrets have equal "
+        "fingerprints. ccgrep finds only known formats.",
         (
             *FILTERS,
             Option(("-n", "--limit"), "print at most N secrets. 0, the default, means all.", "N"),
@@ -1222,7 +1225,7 @@ _TABLE = (
         "The transcript itself is not deleted. The next `ccgrep sync` deletes the session from "
         "remotes, and every other machine forgets it too.",
         (
-            Option(("--forks",), "also delete forks and copies that hold turns of it"),
+            Option(("--forks",), "also delete forks and copies that share its turns"),
             Option(
                 ("-R", "--remote"),
                 "delete your sessions from a team's server instead. They stay here. The server "
@@ -1265,7 +1268,7 @@ _TABLE = (
             ),
             Option(
                 ("--no-encryption",),
-                "store everything in plain text. Whoever can read the storage can read all "
+                "store everything in plain text. Anyone who can read the storage can read all "
                 "sessions. For `add`.",
             ),
             Option(
@@ -1371,8 +1374,8 @@ _TABLE = (
             Option(("--read-only",), "do not allow pushing. For `grant`."),
             Option(
                 ("--shard",),
-                "pass all calls on to this server, with PL/Proxy. For `init`, for each of several "
-                "servers in an order that stays. ADDRESS is such as 'host=db1 dbname=cc'.",
+                "pass all calls on to this server, with PL/Proxy. For `init`. Repeat it for each "
+                "server, always in the same order. An example of ADDRESS is 'host=db1 dbname=cc'.",
                 "ADDRESS…",
             ),
             Option(
@@ -1392,7 +1395,7 @@ _TABLE = (
         actions=(
             ("init PLACE", "create the tables and functions, or migrate them"),
             ("grant PLACE PERSON", "let a person push and search some projects"),
-            ("revoke PLACE PERSON", "take that back"),
+            ("revoke PLACE PERSON", "stop a person from pushing and searching projects"),
             ("status PLACE", "print what is stored, and who may see it"),
             ("purge PLACE", "rewrite the tables without forgotten sessions"),
         ),
