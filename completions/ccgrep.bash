@@ -362,7 +362,7 @@ _ccgrep_options() {
                 --format$'\t''choose the format'
                 -o$'\t''write to FILE instead of standard output'
                 --output$'\t''write to FILE instead of standard output'
-                --site$'\t''write a site of all sessions, or of each REF, to the directory DIR'
+                --site$'\t''write a site of all sessions, or of each REF, to DIR'
                 --tools$'\t''include tool calls'
                 --thinking$'\t''include thinking'
                 -n$'\t''print at most N turns of each REF'

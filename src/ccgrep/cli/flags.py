@@ -713,7 +713,7 @@ _TABLE = (
             ),
             Option(
                 ("--site",),
-                "write a site of all sessions, or of each REF, to the directory DIR. It lists "
+                "write a site of all sessions, or of each REF, to DIR. It lists "
                 "sessions by day and project, and its search needs no server. A later run writes "
                 "only what has changed.",
                 "DIR",
