@@ -255,6 +255,7 @@ class Merge:
             self._keep_missing(row, self.commit.manifest(row).entries, new)
             self._write(id, reading, (file,), state)
             return True
+        # A partial file was cut: what follows its watermark does not extend the session.
         is_whole = is_own and not row.files[0].is_partial
         if is_whole and (result.outcome == "appended" or (result.is_reread and new)):
             has_grown = file.end > row.files[0].end
