@@ -297,12 +297,8 @@ def test_damage_loses_no_turn_that_was_read(
         assert set(PROMPTS) <= set(copies)
 
 
-@each_agent
-def test_rewriting_an_emptied_file_loses_no_turn(
-    home: Home, cwd: Path, name: str, write: Writer
-) -> None:
-    if not is_file(write):
-        pytest.skip("its session is no file of its own")
+@pytest.mark.parametrize("write", [write for _, write in WRITERS if is_file(write)])
+def test_rewriting_an_emptied_file_loses_no_turn(home: Home, cwd: Path, write: Writer) -> None:
     path = write(home, cwd, PROMPTS)
     home.index()
     whole = path.read_bytes()

@@ -13,6 +13,7 @@ from tests.helpers.canaries import FAMILIES, canary, grams, leaks
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
 from tests.helpers.team_server import Team, wheel_postgres
+from tests.helpers.transcripts import ClaudeFile
 
 CANARY = "zyxwvutsrq"
 
@@ -116,16 +117,22 @@ def push(home: Home, server: Server) -> None:
     TeamPush(home.store, server, "/nonexistent", lambda _: None).run(("*",))
 
 
-def test_rewritten_and_shortened_sessions_follow(team: Team, home: Home) -> None:
-    bob = team.grant("bob", "*")
+def push_rewritten(home: Home, server: Server) -> ClaudeFile:
+    """Push a session, rewrite its second half, and push it again."""
     file = write_session(home, 1, turns=6)
     home.index()
-    push(home, bob)
+    push(home, server)
     del file.records[len(file.records) // 2 :]
     file.turn("another way", "answer")
     file.write()
     home.index()
-    push(home, bob)
+    push(home, server)
+    return file
+
+
+def test_rewritten_and_shortened_sessions_follow(team: Team, home: Home) -> None:
+    bob = team.grant("bob", "*")
+    push_rewritten(home, bob)
     whole = team.postgres.make_team()
     push(home, whole.grant("bob", "*"))
     assert contents(team) == contents(whole)
@@ -193,14 +200,7 @@ def test_session_that_is_forgotten_here_is_forgotten_by_the_next_push(
 
 def test_what_belongs_to_a_forgotten_session_goes_and_stays_away(team: Team, home: Home) -> None:
     bob = team.grant("bob", "*")
-    file = write_session(home, 1, turns=6)
-    home.index()
-    push(home, bob)
-    del file.records[len(file.records) // 2 :]
-    file.turn("another way", "answer")
-    file.write()
-    home.index()
-    push(home, bob)
+    file = push_rewritten(home, bob)
     versions = {row[1].decode() for row in contents(team)}
     assert versions == {file.id, f"{file.id}~2"}
     (gone,) = bob.call("forget", {"sessions": [file.id]})
