@@ -18,7 +18,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.update(ENVIRONMENT)
 
 # The short run tries the same examples each time, so a failure is never chance.
-settings.register_profile("short", derandomize=True, database=None, deadline=None, max_examples=40)
+settings.register_profile("short", derandomize=True, database=None, deadline=None, max_examples=25)
 settings.register_profile("long", print_blob=True, deadline=None)
 settings.load_profile("long" if scale.IS_LONG else "short")
 

@@ -97,7 +97,7 @@ def test_first_semantic_search_embeds_the_best_turns_by_words(home: Home) -> Non
     home.embed = "auto"
     file = home.claude(1, name="aaaaaaaa-first")
     file.turn(LOGIN, "The form takes any text now.")
-    for number in range(60):
+    for number in range(30):
         file.turn(f"Rotate log {number}", f"Rotated {number}")
     file.write()
     done = home.run("--semantic", "umlaut in a password")

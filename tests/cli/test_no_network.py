@@ -99,7 +99,7 @@ def test_no_command_opens_a_network_socket(
     assert tracer.run("index").returncode == 0
     ask_server(home, tracer)
     pick(home, tracer, tmp_path_factory.mktemp("t"))
-    numbers = scale.some(range(len(CALLS)), 14)
+    numbers = scale.some(range(len(CALLS)), 8)
     chosen = [CALLS[number].format(id=id, directory=tmp_path / "made") for number in numbers]
     ends = {typed: tracer.run(*typed.split()) for typed in chosen}
     failed = {typed: done.stderr for typed, done in ends.items() if done.returncode not in (0, 1)}

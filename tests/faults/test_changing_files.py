@@ -144,7 +144,7 @@ def test_transcript_changed_at_any_step_of_reading_ends_as_fresh(
         mutator.change("complete")
         home.index()
         assert_same_as_fresh(home)
-        at += scale.of(5, 1)
+        at += scale.of(8, 1)
     assert changes > 1
 
 
@@ -208,7 +208,7 @@ def test_rewound_and_regrown_transcript_has_no_stale_turn(
 ) -> None:
     chance = random.Random(7)
     file = home.claude()
-    steps = scale.of(15, 500)
+    steps = scale.of(8, 500)
     stale = 0
     for step in range(steps):
         if file.records and chance.random() < 0.5:
@@ -226,7 +226,7 @@ def test_rewound_and_regrown_transcript_has_no_stale_turn(
 def test_same_size_rewrite_in_one_clock_tick_is_detected(
     home: Home, figure: Callable[[str], None]
 ) -> None:
-    number, detected = scale.of(8, 100), 0
+    number, detected = scale.of(5, 100), 0
     for seed in range(number):
         file = home.claude(seed + 1)
         file.turn("aaaa", "bbbb")

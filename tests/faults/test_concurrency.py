@@ -146,7 +146,7 @@ def test_lock_of_a_killed_writer_is_free_at_once(home: Home, figure: Callable[[s
     """Each waiter takes the lock at its first attempt after the holder died, and dies in turn."""
     indexed(home)
     path = home.store_dir / "lock"
-    kills = scale.of(5, 100)
+    kills = scale.of(3, 100)
     holder = start_holder(path)
     assert next_line(holder) == "held"
     taken = 0

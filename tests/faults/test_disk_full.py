@@ -60,7 +60,7 @@ def test_failing_writes_leave_the_old_snapshot(
     operations = count_operations(home, "index", "-q", seam=seam)
     after, found_after = live_sessions(home), read_content(home.config).places
     faults = every_fault(seam, operations)
-    sample = [faults[n] for n in scale.some(range(len(faults)), 12)]
+    sample = [faults[n] for n in scale.some(range(len(faults)), 8)]
     refused = 0
     for fault in sample:
         saved.restore()
@@ -100,7 +100,7 @@ def test_full_text_index_that_cannot_be_written_is_removed(home: Home) -> None:
     saved = SavedHome(home)
     operations = count_operations(home, "index", "-q", seam="shim")
     removed = 0
-    for n in scale.some(range(1, operations + 1), 10):
+    for n in scale.some(range(1, operations + 1), 6):
         saved.restore()
         outcome = run(home, "index", "-q", fault=Fault("shim", n, "fail on", errno.ENOSPC))
         assert_explained(outcome, errno.ENOSPC)

@@ -66,7 +66,7 @@ def test_killed_gc_loses_no_reachable_object(home: Home, figure: Callable[[str],
     faults = kills_of_gc(home)
     lost: set[ObjectId] = set()
     kills = 0
-    moments = scale.some(range(len(faults)), 14)
+    moments = scale.some(range(len(faults)), 8)
     for n in moments:
         saved.restore()
         outcome = run(home, "gc", fault=faults[n])

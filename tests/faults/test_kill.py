@@ -78,7 +78,7 @@ def test_killed_recreate_keeps_the_turns_of_a_deleted_transcript(
     gone = home.prompts(files[2].id)
     saved = SavedHome(home)
     operations = count_operations(home, "index", "--recreate", "-q")
-    moments = scale.some(range(1, operations + 1), 6)
+    moments = scale.some(range(1, operations + 1), 4)
     for n in moments:
         saved.restore()
         run_killed_at(home, n, "index", "--recreate", "-q")

@@ -41,10 +41,10 @@ def replaced(home: Home) -> None:
 @pytest.mark.parametrize(
     ("prepare", "command", "sample"),
     [
-        (not_indexed, "index", 5),
-        (grown, "index", 5),
-        (replaced, "gc", 5),
-        (embedded, "index", 3),
+        (not_indexed, "index", 3),
+        (grown, "index", 3),
+        (replaced, "gc", 3),
+        (embedded, "index", 2),
     ],
 )
 def test_power_loss_at_every_sync_loses_nothing_that_was_committed(

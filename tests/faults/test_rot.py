@@ -196,7 +196,7 @@ def test_damage_is_found_never_used_in_answers_and_healed(
     before = state(home)
     texts = texts_of(home, files)
     chance = random.Random(23)
-    flips, cuts = scale.of(7, 500), scale.of(3, 100)
+    flips, cuts = scale.of(4, 500), scale.of(2, 100)
     kinds: set[str] = set()
     found = answered = healed = 0
     for number in range(flips + cuts):

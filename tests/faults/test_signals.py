@@ -45,7 +45,7 @@ def test_reader_that_stops_early_is_no_error(home: Home, figure: Callable[[str],
     commands = ["prompt -n 0", "-F prompt", "-n 0 --json prompt", "-n 0 --jsonl prompt"]
     commands += [f"show {id}", f"export {id}", "--no-index -F prompt", "-n 0 -c prompt"]
     outcomes: Counter[tuple[int, str]] = Counter()
-    for number in range(scale.of(8, 100)):
+    for number in range(scale.of(4, 100)):
         command = commands[number % len(commands)]
         done = bash(home, f"{CCGREP} {command} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}")
         outcomes[done.returncode, done.stderr] += 1
@@ -101,7 +101,7 @@ def test_interrupted_index_keeps_what_was_committed(
     saved = SavedHome(home)
     operations = count_operations(home, "index", "-q")
     after = live_sessions(home)
-    moments = scale.some(range(1, operations + 1), 6)
+    moments = scale.some(range(1, operations + 1), 4)
     kept = 0
     for n in moments:
         saved.restore()
@@ -154,7 +154,7 @@ def test_failed_allocation_leaves_a_snapshot(
     assert run_in_fork(home, lambda: cli.main(list(command)), out) == 0
     right, after = out.read_bytes(), live_sessions(home)
     chance = random.Random(" ".join(command))
-    times = scale.of(5, 40)
+    times = scale.of(3, 40)
     ends: Counter[int] = Counter()
     for number in range(times):
         saved.restore()

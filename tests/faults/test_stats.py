@@ -28,7 +28,7 @@ def test_stats_after_a_kill_answer_correctly(grown: Home) -> None:
     operations = count_operations(grown, *STATS)
     expected = grown.run(*STATS).stdout
     assert operations > 10
-    for n in scale.some(range(1, operations + 1), 6):
+    for n in scale.some(range(1, operations + 1), 4):
         before.restore()
         run_killed_at(grown, n, *STATS)
         assert grown.run(*STATS).stdout == expected
@@ -41,7 +41,7 @@ def test_stats_answer_although_writing_tallies_fails(grown: Home, code: int) -> 
     before = SavedHome(grown)
     operations = count_operations(grown, *STATS)
     expected = grown.run(*STATS).stdout
-    for n in scale.some(range(1, operations + 1), 6):
+    for n in scale.some(range(1, operations + 1), 4):
         before.restore()
         assert run_failing_at(grown, n, code, *STATS) == 0
         assert grown.run(*STATS).stdout == expected

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from typing import IO, Any
 
@@ -27,7 +27,8 @@ from ccgrep import cli
 
 TIMEOUT_S = 300
 _SIZE_BYTES = 8
-_HEAVY = ("embed", "mcp", "semantic", "__main__")
+_HEAVY = ("mcp", "__main__")
+_LIBRARIES = ("numkong", "tokenizers")  # of semantic searches
 
 
 def run(
@@ -89,6 +90,9 @@ def serve(descriptor: int) -> None:
     for module in pkgutil.walk_packages(ccgrep.__path__, "ccgrep."):
         if not any(part in module.name for part in _HEAVY):
             importlib.import_module(module.name)
+    for library in _LIBRARIES:
+        with suppress(ImportError):  # in an extra
+            importlib.import_module(library)
     requests = socket.socket(fileno=descriptor)
     while True:
         size, files, _, _ = socket.recv_fds(requests, _SIZE_BYTES, 3)

@@ -100,7 +100,7 @@ def test_every_operation_of_the_storage_fails_once(
     with storage_fault() as count:
         fleet.sync(0)
     cases = list(product(range(1, count[0] + 1), FAULTS))
-    chosen = [cases[number] for number in scale.some(range(len(cases)), 8)]
+    chosen = [cases[number] for number in scale.some(range(len(cases)), 6)]
     for at, fault in chosen:
         run_broken(fleet, storage_fault(at, fault))
         check(fleet)
@@ -110,7 +110,7 @@ def test_every_operation_of_the_storage_fails_once(
 def test_killed_at_every_write(fleet: Fleet, figure: Callable[[str], None]) -> None:
     with killed_write(0) as count:
         fleet.sync(0)
-    moments = scale.some(range(1, count[0] + 1), 5)
+    moments = scale.some(range(1, count[0] + 1), 4)
     for at in moments:
         run_broken(fleet, killed_write(at))
         check(fleet)
@@ -120,7 +120,7 @@ def test_killed_at_every_write(fleet: Fleet, figure: Callable[[str], None]) -> N
 def test_disk_fills_up_at_every_write(fleet: Fleet, figure: Callable[[str], None]) -> None:
     with killed_write(0) as count:
         fleet.sync(0)
-    moments = scale.some(range(1, count[0] + 1), 5)
+    moments = scale.some(range(1, count[0] + 1), 4)
     for at in moments:
         restore(fleet)
         with full_disk(at), suppress(CcgrepError):

@@ -27,8 +27,8 @@ from tests.helpers.search_corpus import (
     read_turns,
 )
 
-PATTERNS = scale.of(400, 1000)
-CONFIRMED = scale.of(80, 200)
+PATTERNS = scale.of(200, 1000)
+CONFIRMED = scale.of(40, 200)
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +232,7 @@ def admits(plan: Plan | str | None, matcher: Matcher, line: str) -> bool:
     )
 
 
-@settings(max_examples=scale.of(300, 1500), deadline=None)
+@settings(max_examples=scale.of(120, 1500), deadline=None)
 @given(st.sampled_from(WORDS), st.sampled_from(SHAPES), st.integers(0, 10**6), st.integers(0, 40))
 def test_plan_admits_every_match(word: str, shape: str, seed: int, start: int) -> None:
     line = shape.format(word, "x", "y", n=seed) or word

@@ -58,7 +58,7 @@ def passes(turn: ExpectedTurn, filters: Filters) -> bool:
     )
 
 
-@settings(max_examples=scale.of(60, 150), deadline=None)
+@settings(max_examples=scale.of(30, 150), deadline=None)
 @given(filter_fields, st.sets(st.sampled_from(KINDS)), st.sampled_from(["words", "literal"]))
 def test_hits_are_the_turns_that_match_and_pass_the_filters(
     corpus: Corpus, chosen: dict[str, Any], kinds: set[TextKind], mode: Mode
@@ -120,7 +120,7 @@ def test_most_recent_sessions_do_not_depend_on_the_order_of_ingest(
     assert len(found) == 3
 
 
-@settings(max_examples=scale.of(40, 150), deadline=None)
+@settings(max_examples=scale.of(30, 150), deadline=None)
 @given(
     st.sampled_from(["plum", "plum fig", '"plum"', "fig"]),
     st.sampled_from([(), ("user",), ("tool",), ("user", "thinking")]),

@@ -147,7 +147,7 @@ def assert_found_by_words(kind: Kind, texts: Sequence[str], data: st.DataObject)
             assert place in places(ask(home, query)), (kind, query, text)
 
 
-@settings(max_examples=30, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=scale.of(18, 60), deadline=None, phases=UNSHRUNK)
 @given(st.sampled_from(["prompt", "answer", "input"]), several_texts, st.data())
 def test_discussion_and_tool_input_are_found_by_their_words(
     kind: Kind, texts: list[str], data: st.DataObject
@@ -169,7 +169,7 @@ def test_titles_are_found_by_their_words(texts: list[str], data: st.DataObject) 
     assert_found_by_words("title", texts, data)
 
 
-@settings(max_examples=30, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=scale.of(18, 60), deadline=None, phases=UNSHRUNK)
 @given(
     st.sampled_from(["prompt", "answer", "input", "output", "thinking"]), several_texts, st.data()
 )
@@ -242,7 +242,7 @@ def write_sessions(home: Home, turns: Sequence[tuple[int, str, str]]) -> list[st
     return ids
 
 
-@settings(max_examples=25, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=scale.of(15, 50), deadline=None, phases=UNSHRUNK)
 @given(ages)
 def test_more_recent_of_equally_relevant_turns_never_scores_lower(old: list[int]) -> None:
     with temporary_home() as home:
@@ -263,7 +263,7 @@ VOCABULARY = "parser socket cache token retry button schema worker".split()
 subsets = st.sets(st.sampled_from(VOCABULARY), min_size=2, max_size=5)
 
 
-@settings(max_examples=25, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=scale.of(15, 50), deadline=None, phases=UNSHRUNK)
 @given(subsets, st.data(), st.lists(subsets, max_size=6), st.integers(1, 3650))
 def test_old_irrelevant_turn_never_ranks_above_a_recent_relevant_one(
     wanted: set[str], data: st.DataObject, noise: list[set[str]], age: int
@@ -419,7 +419,7 @@ SYNTAX = (
     "AND OR NOT field: said:parser /re/ * ? ~2 ^3 + - [a TO b] {a TO *} ( ) \" ' \\ : && || ! IN "
     '"a b"~3 title:* -parser +cache parser* <= > 日本 \0 \ud800 e\u0301 İ ß \U000e0041 ...'
 ).split(" ")
-STRINGS = scale.of(500, 10_000)
+STRINGS = scale.of(250, 10_000)
 queries = st.text(max_size=30) | st.lists(
     st.sampled_from([*SYNTAX, *VOCABULARY, "the", "xyzzy"]), min_size=1, max_size=8
 ).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda between: between.join(parts)))

@@ -3,21 +3,25 @@
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ccgrep.errors import MissingModelError
 from ccgrep.semantic import encoder
 from ccgrep.semantic.encoder import MIN_INT8_TEXTS, LibraryEncoder, open_encoder
 from ccgrep.semantic.light_encoder import LightEncoder
+from tests.helpers import scale
 from tests.helpers.extras import require_onnx, require_sentence_transformers
 from tests.helpers.models import MODEL, assert_close, copy_model, expected, model_at, texts
 
-SOME = [text[:400] for text in texts(40)[::2]]
+SOME = [text[:400] for text in texts(40)[::4]]
 
 
+@cache
 def open_int8(threads: int = 1) -> LightEncoder:
     require_onnx()
     opened = open_encoder(MODEL, MIN_INT8_TEXTS, threads)
@@ -26,20 +30,25 @@ def open_int8(threads: int = 1) -> LightEncoder:
     return opened.encoder
 
 
-def test_few_texts_are_encoded_in_float32() -> None:
-    found = open_encoder(MODEL, MIN_INT8_TEXTS - 1).encoder.encode(SOME)
-    assert_close(found, LightEncoder(MODEL).encode(SOME))
+@pytest.fixture(scope="module")
+def in_float32() -> NDArray[np.float32]:
+    return LightEncoder(MODEL).encode(SOME)
 
 
-def test_many_texts_are_encoded_in_float32_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_texts_are_encoded_in_float32(in_float32: NDArray[np.float32]) -> None:
+    assert_close(open_encoder(MODEL, MIN_INT8_TEXTS - 1).encoder.encode(SOME), in_float32)
+
+
+def test_many_texts_are_encoded_in_float32_without_onnx(
+    in_float32: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(encoder, "_INT8_LIBRARIES", ["a_library_that_is_not_installed"])
-    found = open_encoder(MODEL, 10**6).encoder.encode(SOME)
-    assert_close(found, LightEncoder(MODEL).encode(SOME))
+    assert_close(open_encoder(MODEL, 10**6).encoder.encode(SOME), in_float32)
 
 
 def test_int8_vectors_are_close_enough_to_share_a_store_with_float32() -> None:
     """Two texts are as similar in int8 as in float32, within what separates neighbouring hits."""
-    some = [text for text in texts(120) if text.strip()]
+    some = [text for text in texts(scale.of(60, 120)) if text.strip()]
     exact, found = LightEncoder(MODEL).encode(some), open_int8().encode(some)
     assert found.dtype == np.float32
     cosines = (exact * found).sum(axis=1)

@@ -32,7 +32,7 @@ def test_next_run_finishes_killed_forget(home: Home) -> None:
     saved = SavedHome(home)
     operations = count_operations(home, "forget", file.id)
     finished = 0
-    for n in scale.some(range(1, operations + 1), 15):
+    for n in scale.some(range(1, operations + 1), 8):
         saved.restore()
         run_killed_at(home, n, "forget", file.id)
         home.index()

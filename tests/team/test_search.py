@@ -97,7 +97,7 @@ def test_same_answers_as_a_store(corpus: Corpus, bob: Server) -> None:
     store = Searcher(config, open_without_index(config.store_dir, "words"))
     chance = random.Random(28)
     different = []
-    for _ in range(scale.of(60, 4000)):
+    for _ in range(scale.of(40, 4000)):
         request = random_request(chance)
         expected = store.run(request)[0]
         found = TeamSearcher(config, bob, (), SearchOptions()).run(request)[0]

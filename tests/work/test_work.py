@@ -56,7 +56,7 @@ def test_each_command_does_the_accepted_work(
 def test_work_for_one_turn_does_not_grow_with_the_sessions(
     directory: Path, figure: Callable[[str], None]
 ) -> None:
-    many = scale.of(50, 500)
+    many = scale.of(25, 500)
     few_counts, many_counts = (_count_growth(directory / str(n), n) for n in (FEW, many))
     for name, counts in many_counts.items():
         for count, most in MOST_FOR_A_SESSION.items():
