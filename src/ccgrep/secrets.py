@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _MIN_CHARS = 10
+_ID_CHARS = "0123456789abcdef-"
+"""The characters of most ids. Every literal has another one, so an id cannot have a secret."""
 _ALNUM = "[A-Za-z0-9]"
 _URL64 = "[A-Za-z0-9_-]"
 _HEX = "[0-9a-f]"
@@ -244,7 +246,7 @@ for _rule in RULES:
 
 def find(text: str) -> list[Secret]:
     """Return the secrets of a text, in order and without overlaps."""
-    if len(text) < _MIN_CHARS:
+    if len(text) < _MIN_CHARS or not text.strip(_ID_CHARS):
         return []
     if not text.isascii():
         text = _narrow(text)
