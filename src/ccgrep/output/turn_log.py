@@ -25,7 +25,8 @@ _MAX_TEXT = 300
 def record_lines(turns: Iterable[LoggedTurn], is_full_id: bool, style: Style) -> Iterator[str]:
     """Yield a record line for each turn, whose snippet has time, project and prompt."""
     for turn in turns:
-        text = f"{local_time(turn.started or None)} {_project(turn)}: {_text(turn)}"
+        project = last_name(turn.project) or "-"  # plain_snippet makes the whole line safe
+        text = f"{local_time(turn.started or None)} {project}: {_text(turn)}"
         snippet = record_line.plain_snippet(text, record_line.WIDTH)
         id = _session(turn, is_full_id)
         yield record_line.format_record(id, turn.place.turn, 1.0, snippet, style)

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Hit as DocumentHit
-from ccgrep.fulltext.reader import Query, TextReader
+from ccgrep.fulltext.reader import Query, StoredTurn, TextReader
 from ccgrep.search.filters import filter_clauses
 from ccgrep.search.request import Filters, Place, Request
 from ccgrep.search.searcher import Searcher
 from ccgrep.search.word_candidates import CompleteTurns
 
 _FIRST_PAGE = 500
-_MAX_PAGE = 64_000
+_MAX_PAGE = 8_000
 
 
 class LoggedTurn(Struct, frozen=True):
@@ -41,11 +41,12 @@ def log_turns(
     matching = searcher.find_complete(request) if pattern else None
     if pattern and matching is None:
         answer, _ = searcher.run(request._replace(order="time"))
-        yield from _log_turns(searcher, [(hit.place, hit.started) for hit in answer.hits])
+        yield from _log_turns(searcher, [(hit.place, hit.started, None) for hit in answer.hits])
         return
     for page in _pages(texts, filters, limit, matching):
-        places = [(Place(*texts.place(hit.address)), hit.started) for hit in page]
-        yield from _log_turns(searcher, places)
+        documents = ((texts.stored_at(hit.address), hit.started) for hit in page)
+        found = [(Place(*place), started, stored) for (place, stored), started in documents]
+        yield from _log_turns(searcher, found)
 
 
 def _pages(
@@ -93,10 +94,13 @@ def _newest_first(document: DocumentHit) -> tuple[int, int, int]:
     return -document.started, document.session_key, -document.turn
 
 
-def _log_turns(searcher: Searcher, places: Sequence[tuple[Place, int]]) -> Iterator[LoggedTurn]:
-    short = searcher.short_ids(place.session for place, _ in places)
-    for place, started in places:
-        stored = searcher.stored_turn(place)
+def _log_turns(
+    searcher: Searcher, found: Sequence[tuple[Place, int, StoredTurn | None]]
+) -> Iterator[LoggedTurn]:
+    """Yield the turns of places with their times, and with their texts if these are known."""
+    short = searcher.short_ids(place.session for place, _, _ in found)
+    for place, started, known in found:
+        stored = known or searcher.stored_turn(place)
         if stored is not None:
             yield LoggedTurn(
                 place=place,
