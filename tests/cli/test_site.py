@@ -152,6 +152,10 @@ def test_site_of_some_sessions(home: Home, tmp_path: Path) -> None:
     site = tmp_path / "site"
     export(home, site, claude[:8])
     assert {name for name in names(site) if "session/" in name} == {f"session/{claude}.html"}
+    hash = re.search("@[0-9a-f]{10}", home.run("show", f"{codex}:0").stdout)
+    assert hash is not None
+    export(home, site, f"{claude}:1", hash[0])
+    assert {f"session/{id}.html" for id in (claude, codex)} <= names(site)
     done = home.run("export", "--site", str(site), "-", input=f"{codex}:0:1.000:text\n")
     assert done.returncode == 0
     assert {name for name in names(site) if "session/" in name} == {f"session/{codex}.html"}

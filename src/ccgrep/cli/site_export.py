@@ -12,7 +12,7 @@ from ccgrep.config import Config
 from ccgrep.model import ObjectId
 from ccgrep.ops.list import ListedSession, list_sessions
 from ccgrep.ops.save_file import write_file
-from ccgrep.ops.show import Conversation, read_blob, show, show_range
+from ccgrep.ops.show import Conversation, find_sessions, read_blob, show_range
 from ccgrep.ops.site import SiteFolder
 from ccgrep.output.conversation_html import html_lines
 from ccgrep.output.formatting import local_time, pluralize
@@ -61,10 +61,7 @@ def export_site(arguments: SimpleNamespace, context: Context, config: Config) ->
 
 def _list(config: Config, refs: list[str]) -> list[ListedSession]:
     """Return the named sessions, or all but documents, the newest first."""
-    ids = None
-    if refs:
-        shown = (show(config, ref, limit=1).session for ref in refs)
-        ids = frozenset(session.id for session in shown if session is not None)
+    ids = find_sessions(config, refs) if refs else None
     listed = list_sessions(config, Filters(documents="exclude"))
     return [one for one in listed if ids is None or one.row.session.id in ids]
 

@@ -1,6 +1,6 @@
 """Reads conversations: a session, a part of it, or a turn with its neighbours."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -74,6 +74,17 @@ def read_blob(config: Config, ref: str) -> bytes | None:
     return read_consistently(config.store_dir, read)
 
 
+def find_sessions(config: Config, names: Iterable[str]) -> frozenset[str]:
+    """Return the sessions that REFs name. A turn's hash names the first session that has it."""
+
+    def read(store: Store) -> frozenset[str]:
+        rows = list(store.rows())
+        found = (_find(store, rows, ref)[0] for ref in names)
+        return frozenset(row.session.id for row in found if row is not None)
+
+    return read_consistently(config.store_dir, read)
+
+
 def show_range(config: Config, ref: str, start: int = 0, count: int | None = None) -> Conversation:
     """Return at most `count` turns of the session that `ref` names, from turn `start` on.
 
@@ -89,9 +100,7 @@ def show_range(config: Config, ref: str, start: int = 0, count: int | None = Non
 
 
 def _show(store: Store, ref: str, before: int, after: int, limit: int) -> Conversation:
-    row, turn, id = refs.find(store, list(store.rows()), ref)
-    if id is not None:
-        row, turn = _first_place(store, id)
+    row, turn, id = _find(store, list(store.rows()), ref)
     if row is None:
         assert id is not None
         entry = Entry(turn=id, start=0, end=0)
@@ -102,8 +111,16 @@ def _show(store: Store, ref: str, before: int, after: int, limit: int) -> Conver
     return _read(store, row, slice(first, min(end, first + limit) if limit else end), turn)
 
 
-def _first_place(store: Store, id: ObjectId) -> tuple[Row | None, int | None]:
-    for row in store.rows():
+def _find(store: Store, rows: Sequence[Row], ref: str) -> refs.Target:
+    """Return what a REF names. A hash gets the first place that has its turn, if there is one."""
+    found = refs.find(store, rows, ref)
+    if found.object is None:
+        return found
+    return refs.Target(*_first_place(store, rows, found.object), found.object)
+
+
+def _first_place(store: Store, rows: Sequence[Row], id: ObjectId) -> tuple[Row | None, int | None]:
+    for row in rows:
         for number, entry in enumerate(store.manifest(row).entries):
             if entry.turn == id:
                 return row, number
