@@ -1,16 +1,19 @@
-"""Measures `ccgrep stats` on made-up tallies of a million turns, which must take one second.
+"""Measures `ccgrep stats`, `log` and `list` on a million turns, which must take one second each.
 
     python bench/stats.py [--turns N] [--rounds N]
+    python bench/stats.py --log [--turns N]    `log` and `list`, on a home that is indexed first
 
-The tallies are shaped like those of real transcripts: five turns per session, eight API messages
-and nine tool calls per turn, and a tenth of the turns in two places. The figures are those of the
-whole command, warm.
+An index of a million turns takes ten minutes. `stats` is measured on made-up tallies instead. They
+are shaped like those of real transcripts: five turns per session, eight API messages and nine tool
+calls per turn, and a tenth of the turns in two places. The figures are those of the whole command,
+warm.
 """
 
 import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ from msgspec.structs import replace
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.budget import Ratio, print_row
+from bench.home import generate_home
 from bench.measure import run_best
 from ccgrep.stats.column_file import Array, encode
 from ccgrep.stats.safety import RULES_VERSION
@@ -31,6 +35,15 @@ from ccgrep.store.store import Store
 
 _SHARDS = 256
 _MAX_SECONDS = 1
+_CCGREP = [sys.executable, "-m", "ccgrep"]
+_STATS = (
+    "stats", "stats tools", "stats bash", "stats tokens", "stats cost",
+    "stats cost --by session -n 10", "stats bash --suggest",
+)  # fmt: skip
+_LOG = (
+    "list", "list --tag todo", "log -n 10", "log -n 1000", "log the -n 10", "log --tag todo",
+)  # fmt: skip
+_FILES = 5000
 _TURNS_PER_SESSION = 5
 _ROWS_PER_TURN = {"model": 1, "tool": 4, "bash": 3, "usage": 1, "key": 8}
 _WORDS = {
@@ -102,25 +115,46 @@ def make_store(directory: str, turns: int) -> Store:
     return store
 
 
+def report_stats(top: str, environment: Mapping[str, str], turns: int, rounds: int) -> None:
+    make_store(f"{top}/store", turns)
+    print(f"{turns:,} turns")
+    first = run_best([*_CCGREP, "stats", "--no-refresh"], environment, 1)
+    print_row("stats, finding duplicates once", f"{first.seconds:.2f} s")
+    for command in _STATS:
+        _report(command.split(), environment, rounds)
+
+
+def report_log(home: str, environment: Mapping[str, str], turns: int, rounds: int) -> None:
+    """Report `log` and `list`. The newest and the oldest session are marked."""
+    print(generate_home(Path(home), 0, _FILES, turns))
+    run_best([*_CCGREP, "index"], environment, 1)
+    listed = run_best([*_CCGREP, "list", "--no-refresh"], environment, 1).output.splitlines()
+    for line in (listed[0], listed[-1]):
+        run_best([*_CCGREP, "mark", f"{line.split()[0]}:0", "todo"], environment, 1)
+    print(f"{turns:,} turns")
+    for command in _LOG:
+        _report(command.split(), environment, rounds)
+
+
+def _report(command: list[str], environment: Mapping[str, str], rounds: int) -> None:
+    run = run_best([*_CCGREP, *command, "--no-refresh"], environment, rounds)
+    ratio = Ratio(run.seconds / _MAX_SECONDS, 1, f"{_MAX_SECONDS} s")
+    print_row(" ".join(command), f"{run.seconds:.2f} s", ratio)
+    print_row("  memory", str(run.peak))
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--turns", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--log", action="store_true", help="measure `log` and `list`")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as top:
-        make_store(f"{top}/store", arguments.turns)
         source = str(Path(__file__).parents[1] / "src")
         environment = {"PATH": os.environ["PATH"], "HOME": top, "CCGREP_DIR": f"{top}/store"}
-        environment["PYTHONPATH"] = source
-        ccgrep = [sys.executable, "-m", "ccgrep", "stats", "--no-refresh"]
-        print(f"{arguments.turns:,} turns")
-        first = run_best(ccgrep, environment, 1)
-        print_row("stats, finding duplicates once", f"{first.seconds:.2f} s")
-        for words in ((), ("tools",), ("bash",), ("tokens",), ("cost",), ("bash", "--suggest")):
-            run = run_best([*ccgrep, *words], environment, arguments.rounds)
-            ratio = Ratio(run.seconds / _MAX_SECONDS, 1, f"{_MAX_SECONDS} s")
-            print_row(" ".join(["stats", *words]), f"{run.seconds:.2f} s", ratio)
-            print_row("  memory", str(run.peak))
+        environment |= {"PYTHONPATH": source, "CCGREP_EMBED": "never"}
+        report = report_log if arguments.log else report_stats
+        report(top, environment, arguments.turns, arguments.rounds)
 
 
 if __name__ == "__main__":
