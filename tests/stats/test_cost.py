@@ -235,8 +235,12 @@ def test_budget_needs_since_and_prints_what_is_left(home: Home) -> None:
     }  # fmt: skip
     shown = on_terminal(home, "stats", "cost", *words, NO_COLOR="1")
     assert "Budget     $1.00 of $0.80, 125.0 %, $0.20 over" in shown
-    for wrong in (("--budget", "5"), ("--since", "7d", "--budget", "much")):
-        assert home.run("stats", "cost", *wrong).returncode == 2
+    assert home.run("stats", "cost", "--since", "7d", "--budget", "much").returncode == 2
+    done = home.run("stats", "cost", "--budget", "5")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ccgrep: --budget needs cost and --since: use `ccgrep stats cost --since 30d --budget 5`\n",
+    )
     assert home.run("stats", "tokens", "--since", "7d", "--budget", "5").returncode == 2
 
 

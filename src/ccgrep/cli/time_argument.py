@@ -6,8 +6,8 @@ from datetime import date, datetime, time, timedelta
 from ccgrep.errors import UsageError
 from ccgrep.text import one_line
 
-_AGO = re.compile(r"(\d{1,6})([mhdwy])")
-_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+_AGO = re.compile(r"(\d{1,6})(mo|[mhdwy])")
+_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "mo": 30 * 86400, "y": 365 * 86400}
 
 
 def parse_when(text: str, now_ms: int, is_end: bool = False) -> int:
@@ -25,7 +25,7 @@ def parse_when(text: str, now_ms: int, is_end: bool = False) -> int:
         return _to_ms(day + timedelta(days=1)) - 1 if is_end else _to_ms(day)
     except (ValueError, OverflowError, OSError):
         raise UsageError(
-            f"invalid time '{one_line(text)}': use 30m, 24h, 7d, 2w, yesterday, 2026-01-15 or "
+            f"invalid time '{one_line(text)}': use 30m, 24h, 7d, 2w, 3mo, yesterday, 2026-01-15 or "
             "2026-01-15T10:30"
         ) from None
 

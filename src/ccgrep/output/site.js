@@ -69,7 +69,8 @@ async function search(text) {
 }
 
 function show(hits, list, summary) {
-  summary.textContent = hits.length === 1 ? "1 turn" : `${hits.length} turns`;
+  const count = hits.length === 1 ? "1 turn" : `${hits.length} turns`;
+  summary.textContent = hits.length > MAX_HITS ? `${count}, the best ${MAX_HITS} are shown` : count;
   list.replaceChildren(...hits.slice(0, MAX_HITS).map(([session, turn, text]) => {
     const [id, title, project, day] = sessions[session];
     const item = document.createElement("li");

@@ -111,7 +111,11 @@ def _kind(arguments: Arguments) -> str:
             "--include-reviewed`"
         )
     if arguments.budget is not None and (kind != "cost" or not arguments.since):
-        raise UsageError("--budget needs cost and --since: use `ccgrep stats cost --since 30d`")
+        budget = one_line(arguments.budget)
+        raise UsageError(
+            "--budget needs cost and --since: "
+            f"use `ccgrep stats cost --since 30d --budget {budget}`"
+        )
     if (
         arguments.by
         and kind not in ("tokens", "cost")
