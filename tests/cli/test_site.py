@@ -6,9 +6,12 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from ccgrep.cli import site_export
+from ccgrep.cli.context import Context
 from tests.helpers.attacks import ATTACKS, acting
 from tests.helpers.homes import Home
 from tests.helpers.hostile_home import write_escaped
@@ -108,6 +111,19 @@ def test_next_run_writes_only_what_changed(home: Home, tmp_path: Path) -> None:
     assert home.run("forget", file.id).returncode == 0
     assert "deleted" in export(home, site)
     assert f"session/{file.id}.html" not in names(site)
+
+
+def test_run_without_changes_reads_no_turn(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(home)
+    arguments = SimpleNamespace(
+        site=str(tmp_path / "site"), ref=[], tools=False, thinking=False, no_redact=False
+    )
+    context = Context(home.environment, False, False, 80)
+    assert site_export.export_site(arguments, context, home.config) == 0
+    monkeypatch.setattr(site_export, "show_range", None)
+    assert site_export.export_site(arguments, context, home.config) == 0
 
 
 def test_new_title_changes_the_page(home: Home, tmp_path: Path) -> None:

@@ -30,33 +30,49 @@ def export_site(arguments: SimpleNamespace, context: Context, config: Config) ->
     include = Include(arguments.tools, arguments.thinking)
     # A newer version may know more secrets.
     options = f"{_FORMAT} {__version__} {include} {context.shows_secrets(arguments.no_redact)}"
-    search = SearchData()
+    keys = [
+        sha256(options.encode() + one.row.manifest + encode(one.row.session)).hexdigest()
+        for one in listed
+    ]
+    # What has not changed is not read. The newest turn is the first of the search, so any change
+    # numbers all turns anew.
+    search_key = sha256("".join(keys).encode()).hexdigest()
+    search = None if folder.keep_below("search", search_key) else SearchData()
     seen: set[ObjectId] = set()
     bar = shared_bar() if context.is_error_terminal else None
 
     def read(sha256: str) -> bytes | None:
         return read_blob(config, f"@{sha256}")
 
-    for done, one in enumerate(listed):
+    for done, (one, key) in enumerate(zip(listed, keys, strict=True)):
         if bar is not None:
             bar.count(done, len(listed), f"{done:,}/{len(listed):,} sessions")
-        conversation = show_range(config, one.row.session.id)
-        _add_words(search, conversation, seen)
         name = session_page(one.row.session.id)
-        key = sha256(options.encode() + one.row.manifest + encode(one.row.session)).hexdigest()
-        if not folder.keep(name, key):
+        is_kept = folder.keep(name, key)
+        if is_kept and search is None:
+            continue
+        conversation = show_range(config, one.row.session.id)
+        if search is not None:
+            _add_words(search, conversation, seen)
+        if not is_kept:
             page = html_lines([conversation], include, read, home="../index.html")
             folder.write(name, key, "\n".join(page))
     if bar is not None:
         bar.close()
-    for name, text in (*site_pages([one.row.session for one in listed]), *search.files()):
-        key = sha256(text.encode()).hexdigest()
-        if not folder.keep(name, key):
-            folder.write(name, key, text)
+    _write_lists(folder, listed)
+    for name, text in search.files() if search is not None else ():
+        folder.write(name, search_key, text)
     deleted = folder.close()
     counts = f"{pluralize(folder.written, 'file')} written, {deleted} deleted"
     context.warn(f"{pluralize(len(listed), 'session')}: {counts}")
     return 0
+
+
+def _write_lists(folder: SiteFolder, listed: list[ListedSession]) -> None:
+    for name, text in site_pages([one.row.session for one in listed]):
+        key = sha256(text.encode()).hexdigest()
+        if not folder.keep(name, key):
+            folder.write(name, key, text)
 
 
 def _list(config: Config, refs: list[str]) -> list[ListedSession]:

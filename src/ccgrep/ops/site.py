@@ -43,6 +43,11 @@ class SiteFolder:
         self._keys[name] = key
         return True
 
+    def keep_below(self, folder: str, key: str) -> bool:
+        """Return whether all files of a folder are up to date, and keep them if so."""
+        names = [name for name in self._before if name.startswith(f"{folder}/")]
+        return bool(names) and all(self.keep(name, key) for name in names)
+
     def write(self, name: str, key: str, text: str) -> None:
         path = os.path.join(self._directory, name)
         fsio.make_dir(os.path.dirname(path))
