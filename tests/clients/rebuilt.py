@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,6 @@ class Rebuilder:
         yield from self._run(world, row.base_id, directory, row.session.models[-1:])
         history = [*_inherited_ids(store, row), *_live_ids(store, row)]
         yield from _compare(name, _load(store, history), stage, True, is_restored=True)
-        if _count_images(_load(store, history)) > str(stage.requests[-1:]).count("base64"):
-            yield f"{name}: the model did not get the images"
         before = [entry.turn.hex() for entry in store.manifest(row).entries]
         yield from self._compare_turns(name, ccgrep, row.session.id, before)
         self.restored[scenario.client] += 1
@@ -173,10 +172,13 @@ def _load(store: Store, ids: list[str]) -> list[Turn]:
 
 
 def _count_images(turns: list[Turn]) -> int:
-    """Return the number of images in prompts since the last summary."""
+    """Return the number of images in prompts and read files since the last summary."""
     is_summary = [any(isinstance(s, Note) and is_compaction(s) for s in one.steps) for one in turns]
     first = len(turns) - is_summary[::-1].index(True) if True in is_summary else 0
-    return sum(len(one.attached) for one in turns[first:])
+    calls = [call for one in turns[first:] for call in one.calls()]
+    results = [one.result for one in calls if one.name in ("Read", "view_image") and one.result]
+    blobs = chain(*(one.attached for one in turns[first:]), *(one.blobs for one in results))
+    return sum(blob.media_type.startswith("image/") for blob in blobs)
 
 
 def _live_ids(store: Store, row: Row) -> list[str]:
@@ -206,6 +208,8 @@ def _compare(
     if not requests:
         yield f"{name}: no request asks to go on"
         return
+    if _count_images(turns) > str(requests[-1]).count("base64"):
+        yield f"{name}: the model did not get the images"
     got = list(_list_request(requests[-1]))
     names = {one[0] for one in got if not isinstance(one, str)}
     position = 0

@@ -1,5 +1,6 @@
 """`ccgrep resume --with` writes a new session for another client."""
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ccgrep.model import Message, Note, Text, Thinking, ToolCall, ToolResult, Turn
+from ccgrep.model import Blob, Message, Note, Text, Thinking, ToolCall, ToolResult, Turn
 from ccgrep.rebuild.translate import translate_turn
 from tests.helpers.homes import Home
 
@@ -69,6 +70,78 @@ def test_new_session_shares_its_turns_and_names_its_origin(
     assert home.rows()[new].session.forked_from == file.id
     listed = home.json("list", "--tree")["sessions"]
     assert [(one["id"], one["depth"]) for one in listed] == [(file.id, 0), (new, 1)]
+
+
+IMAGES = [b"\x89PNG\r\n\x1a\n" + bytes([number]) * 60 for number in (1, 2)]
+URLS = [f"data:image/png;base64,{base64.b64encode(image).decode()}" for image in IMAGES]
+BLOCKS = [
+    {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": url.partition(",")[2]},
+    }
+    for url in URLS
+]
+
+
+def test_codex_gets_the_images_of_prompts_and_outputs(home: Home, project: Path) -> None:
+    file = home.claude(cwd=str(project))
+    file.prompt([{"type": "text", "text": "what is this?"}, BLOCKS[0]])
+    file.result(file.call("Read", {"file_path": "/a.png"}), [BLOCKS[1]])
+    file.answer("a zebra")
+    file.write()
+    home.index()
+    new = resume(home, file.id, "codex")
+    (path,) = home.codex_sessions.rglob(f"*{new}.jsonl")
+    items = [record["payload"] for record in records(path) if record["type"] == "response_item"]
+    images = [{"type": "input_image", "image_url": url} for url in URLS]
+    assert items[0]["content"] == [{"type": "input_text", "text": "what is this?"}, images[0]]
+    assert (items[1]["name"], items[1]["arguments"]) == ("view_image", '{"path":"/a.png"}')
+    assert items[2]["output"] == [images[1]]
+    home.index()
+    old_turns = [entry.turn for entry in home.manifest(file.id).entries]
+    assert [entry.turn for entry in home.manifest(new).entries] == old_turns
+
+
+def test_claude_gets_the_images_of_prompts_and_outputs(home: Home, project: Path) -> None:
+    file = home.codex()
+    file.meta(cwd=str(project))
+    image, picture = ({"type": "input_image", "image_url": url} for url in URLS)
+    text = {"type": "input_text", "text": "what is this?"}
+    file.item("message", role="user", content=[text, image])
+    call = {"name": "view_image", "arguments": '{"path":"/a.png"}', "call_id": "c1"}
+    file.item("function_call", **call)
+    file.item("function_call_output", call_id="c1", output=[picture])
+    file.answer("a zebra")
+    file.write()
+    home.index()
+    new = resume(home, file.id, "claude")
+    (path,) = home.projects.rglob(f"{new}.jsonl")
+    messages = [one["message"]["content"] for one in records(path) if "message" in one]
+    contents = [one for one in messages if one[0]["type"] != "text" or one[-1]["type"] == "image"]
+    assert contents[0] == [{"type": "text", "text": "what is this?"}, BLOCKS[0]]
+    assert (contents[1][0]["name"], contents[1][0]["input"]) == ("Read", {"file_path": "/a.png"})
+    assert contents[2][0]["content"] == [BLOCKS[1]]
+    home.index()
+    old_turns = [entry.turn for entry in home.manifest(file.id).entries]
+    assert [entry.turn for entry in home.manifest(new).entries] == old_turns
+
+
+def test_image_of_another_tool_is_described_in_the_text() -> None:
+    blob = Blob("image/png", 68, "ab" * 32)
+    call = ToolCall("mcp__browser__screenshot", {}, ToolResult("", False, (blob,)))
+    turn = translate_turn(Turn("look", (), (Message((call,)),)), "codex")
+    assert turn.assistant_texts()[0].endswith("[It answered]\n[image/png, 68 bytes, was left out]")
+
+
+def test_image_that_is_not_stored_is_described(home: Home, project: Path) -> None:
+    file = home.claude(cwd=str(project))
+    file.prompt([{"type": "text", "text": "what is this?"}, BLOCKS[0]])
+    file.answer("a zebra")
+    file.write()
+    home.run("index", env={"CCGREP_KEEP": "turns"})
+    new = resume(home, file.id, "codex")
+    (path,) = home.codex_sessions.rglob(f"*{new}.jsonl")
+    assert "[image/png, 68 bytes, was left out]" in path.read_text()
 
 
 def test_turns_since_the_last_index_are_handed_over(home: Home, project: Path) -> None:

@@ -70,6 +70,7 @@ _STEPS = st.one_of(_MESSAGES, st.builds(Note, _KINDS, _TEXTS))
 _TURNS = st.builds(Turn, _TEXTS, _BLOBS, st.lists(_STEPS, max_size=5).map(tuple))
 _HISTORIES = st.lists(st.tuples(_TURNS, st.booleans()), min_size=1, max_size=5)
 _SOURCES: st.SearchStrategy[SourceName] = st.sampled_from(["claude_code", "codex"])
+IMAGE = b"GIF89a" + bytes(20)
 _ID = "01a1ed0d-d684-7c00-8cdf-82189c2353da"
 
 
@@ -88,7 +89,7 @@ def write(
     ]
     turns = [turn if not origin else translate_turn(turn, source) for turn, _ in history]
     writer = write_claude if source == "claude_code" else write_codex
-    return entries, writer(session, entries, turns, origin)
+    return entries, writer(session, entries, turns, lambda blob: IMAGE, origin)
 
 
 def read(source: SourceName, content: bytes) -> tuple[SessionReading, dict[ObjectId, Turn]]:

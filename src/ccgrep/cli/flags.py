@@ -979,7 +979,7 @@ _TABLE = (
             Option(
                 ("--with",),
                 "continue in a new session of this agent. Commands and edits become calls of its "
-                "own tools, other calls become text. Thinking and images are left out.",
+                "own tools, other calls become text, without images. Thinking is left out.",
                 "AGENT",
                 ("claude", "codex"),
             ),

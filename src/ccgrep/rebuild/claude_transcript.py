@@ -10,24 +10,39 @@ from typing import Any
 from msgspec import to_builtins
 
 from ccgrep.kinds import NoteKind
-from ccgrep.model import Entry, Message, Note, Part, Session, Text, ToolCall, ToolResult, Turn
-from ccgrep.rebuild.form import describe_blobs, is_compaction, make_form
-from ccgrep.rebuild.record_values import format_time, join_lines, make_id, make_uuid, turn_times
+from ccgrep.model import Blob, Entry, Message, Note, Part, Session, Text, ToolCall, ToolResult, Turn
+from ccgrep.rebuild.form import is_compaction, make_form
+from ccgrep.rebuild.record_values import (
+    IMAGE_TYPES,
+    Media,
+    ReadBlob,
+    format_time,
+    join_lines,
+    make_id,
+    make_uuid,
+    read_media,
+    turn_times,
+)
 from ccgrep.sources.marker import FIELD, Marker
 from ccgrep.text import folder_name
 
 _VERSION = "2.1.197"
 _MODEL = "claude"
+_PDF = "application/pdf"
 
 
 def write_claude(
-    session: Session, entries: Sequence[Entry], turns: Sequence[Turn], origin: str = ""
+    session: Session,
+    entries: Sequence[Entry],
+    turns: Sequence[Turn],
+    read_blob: ReadBlob,
+    origin: str = "",
 ) -> bytes:
     """Return a transcript with these turns.
 
     `origin` is the session from which this one is handed over.
     """
-    writer = _Writer(session)
+    writer = _Writer(session, read_blob)
     for entry, turn in zip(entries, turns, strict=True):
         writer.add_turn(entry, turn, origin)
         origin = ""
@@ -45,8 +60,9 @@ def claude_path(session: Session) -> str:
 class _Writer:
     """The records so far, and the last one that the conversation continues."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, read_blob: ReadBlob) -> None:
         self._session = session
+        self._read_blob = read_blob
         self._chain: str | None = None
         self._last: str | None = None
         self.records: list[dict[str, Any]] = []
@@ -60,7 +76,7 @@ class _Writer:
         self._last = self._chain
         form = make_form(turn, "claude_code")
         marker = Marker(entry.turn.hex(), None, origin, entry.is_rolled_back)
-        self._add_user(_to_blocks(form.prompt, describe_blobs(turn.attached)), marker)
+        self._add_user(self._make_blocks(form.prompt, form.attached), marker)
         self._time = ended
         for step in form.steps:
             if isinstance(step, Message):
@@ -85,7 +101,7 @@ class _Writer:
             }
             self._add("assistant", message=body)
             if calls:
-                self._add_user([_to_result(id, result) for id, result in calls])
+                self._add_user([self._make_result(id, result) for id, result in calls])
 
     def _split_parts(
         self, parts: Sequence[Part]
@@ -103,6 +119,17 @@ class _Writer:
                     groups.append(([], []))
                 groups[-1][0].append({"type": "text", "text": part.text})
         return groups
+
+    def _make_result(self, id: str, result: ToolResult) -> dict[str, Any]:
+        content: Any = result.text
+        if result.blobs:
+            content = self._make_blocks(result.text, result.blobs)
+        block = {"type": "tool_result", "tool_use_id": id, "content": content}
+        return {**block, "is_error": True} if result.is_error else block
+
+    def _make_blocks(self, text: str, blobs: Sequence[Blob]) -> list[dict[str, Any]]:
+        media, others = read_media(blobs, (*IMAGE_TYPES, _PDF), self._read_blob)
+        return [*_to_blocks(text, others), *map(_to_block, media)]
 
     def _add_compaction(self, note: Note) -> None:
         before, self._last = self._last, None
@@ -154,6 +181,6 @@ def _to_blocks(*texts: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text} for text in texts if text]
 
 
-def _to_result(id: str, result: ToolResult) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": id, "content": result.text}
-    return {**block, "is_error": True} if result.is_error else block
+def _to_block(media: Media) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": media.type, "data": media.base64}
+    return {"type": "document" if media.type == _PDF else "image", "source": source}

@@ -10,9 +10,17 @@ from typing import Any
 import msgspec
 from msgspec import to_builtins
 
-from ccgrep.model import Entry, Message, Note, Part, Session, Text, ToolCall, ToolResult, Turn
-from ccgrep.rebuild.form import describe_blobs, is_compaction, make_form
-from ccgrep.rebuild.record_values import format_time, join_lines, make_id, turn_times
+from ccgrep.model import Blob, Entry, Message, Note, Part, Session, Text, ToolCall, ToolResult, Turn
+from ccgrep.rebuild.form import is_compaction, make_form
+from ccgrep.rebuild.record_values import (
+    IMAGE_TYPES,
+    ReadBlob,
+    format_time,
+    join_lines,
+    make_id,
+    read_media,
+    turn_times,
+)
 from ccgrep.sources.marker import FIELD, Marker
 
 _VERSION = "0.169.0"
@@ -23,6 +31,7 @@ def write_codex(
     session: Session,
     entries: Sequence[Entry],
     turns: Sequence[Turn],
+    read_blob: ReadBlob,
     origin: str = "",
     inherited: Sequence[tuple[Entry, Turn]] = (),
 ) -> bytes:
@@ -31,7 +40,7 @@ def write_codex(
     `origin` is the session from which this one is handed over. `inherited` are the turns of a
     fork's original, which the client needs and ccgrep does not read again.
     """
-    writer = _Writer(session, origin)
+    writer = _Writer(session, read_blob, origin)
     for entry, turn in inherited:
         writer.add_turn(entry, turn, is_inherited=True)
     for entry, turn in zip(entries, turns, strict=True):
@@ -49,8 +58,9 @@ def codex_path(session: Session) -> str:
 class _Writer:
     """The records so far."""
 
-    def __init__(self, session: Session, origin: str) -> None:
+    def __init__(self, session: Session, read_blob: ReadBlob, origin: str) -> None:
         self._session = session
+        self._read_blob = read_blob
         self._time = session.started or 0
         self._is_inherited = False
         self._user_messages = 0
@@ -74,7 +84,7 @@ class _Writer:
         self._time, self._user_messages = started, 0
         form = make_form(turn, "codex")
         marker = Marker(entry.turn.hex(), is_undone=entry.is_rolled_back)
-        self._add_user([form.prompt, describe_blobs(turn.attached)], marker)
+        self._add_user(self._make_content(form.prompt, form.attached), marker)
         # Codex shows the events, and takes the title of a session from them.
         self._add_event("user_message", _FOR_CLIENT, message=form.prompt)
         self._time = ended
@@ -84,7 +94,7 @@ class _Writer:
             elif is_compaction(step) and not entry.is_rolled_back:
                 self._add_compaction(step)
             else:
-                self._add_user([step.text], Marker(note=step.kind))
+                self._add_user(self._make_content(step.text), Marker(note=step.kind))
         if entry.is_rolled_back:
             # Codex counts messages of the user, and notes are such messages too.
             self._add_event("thread_rolled_back", _FOR_CLIENT, num_turns=self._user_messages)
@@ -97,7 +107,8 @@ class _Writer:
                 results.append(self._add_call(part))
             elif isinstance(part, Text):
                 results = self._add_results(results)
-                self._add_item(_to_message("assistant", "output_text", [part.text]))
+                content = [{"type": "output_text", "text": part.text}]
+                self._add_item({"type": "message", "role": "assistant", "content": content})
                 self._add_event("agent_message", _FOR_CLIENT, message=part.text)
         self._add_results(results)
 
@@ -112,7 +123,10 @@ class _Writer:
             fields["arguments"] = msgspec.json.encode(call.input).decode()
         self._add_item({"type": kind, **fields})
         result = call.result or ToolResult()
-        return {"type": f"{kind}_output", "call_id": id, "output": result.text}
+        output: Any = result.text
+        if result.blobs:
+            output = self._make_content(result.text, result.blobs)
+        return {"type": f"{kind}_output", "call_id": id, "output": output}
 
     def _add_results(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for result in results:
@@ -120,13 +134,19 @@ class _Writer:
         return []
 
     def _add_compaction(self, note: Note) -> None:
-        message = _to_message("user", "input_text", [note.text])
+        message = _to_user_message(self._make_content(note.text))
         payload = {"message": note.text, "replacement_history": [message]}
         self._add("compacted", payload, Marker(note=note.kind))
 
-    def _add_user(self, texts: list[str], marker: Marker) -> None:
+    def _make_content(self, text: str, blobs: Sequence[Blob] = ()) -> list[dict[str, Any]]:
+        media, others = read_media(blobs, IMAGE_TYPES, self._read_blob)
+        texts = [{"type": "input_text", "text": one} for one in (text, others) if one]
+        urls = (f"data:{one.type};base64,{one.base64}" for one in media)
+        return [*texts, *({"type": "input_image", "image_url": url} for url in urls)]
+
+    def _add_user(self, content: list[dict[str, Any]], marker: Marker) -> None:
         self._user_messages += 1
-        self._add_item(_to_message("user", "input_text", texts), marker)
+        self._add_item(_to_user_message(content), marker)
 
     def _add_item(self, item: dict[str, Any], marker: Marker | None = None) -> None:
         self._add("response_item", item, marker)
@@ -143,6 +163,5 @@ class _Writer:
         self.records.append(record)
 
 
-def _to_message(role: str, kind: str, texts: list[str]) -> dict[str, Any]:
-    content = [{"type": kind, "text": text} for text in texts if text]
-    return {"type": "message", "role": role, "content": content}
+def _to_user_message(content: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "message", "role": "user", "content": content}

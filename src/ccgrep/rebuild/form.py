@@ -1,8 +1,8 @@
 """What a rebuilt transcript holds of a turn.
 
 A rebuilt turn has no thinking, because the clients sign it. Every call has a result, because the
-APIs demand one. Images are described, because the store has only their hashes. Reading the
-transcript gives the form of the turn, so comparing forms tells whether a turn was rebuilt.
+APIs demand one. Reading the transcript gives the form of the turn, so comparing forms tells whether
+a turn was rebuilt.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ def make_form(turn: Turn, source: SourceName) -> Turn:
     """Return what a transcript of `source` holds of a turn."""
     steps = (_form_step(step, source) for step in turn.steps)
     prompt = turn.prompt if turn.prompt.strip() else _NO_PROMPT
-    return Turn(prompt, (), tuple(step for step in steps if step is not None))
+    return Turn(prompt, turn.attached, tuple(step for step in steps if step is not None))
 
 
 def _form_step(step: Step, source: SourceName) -> Step | None:
@@ -40,7 +40,8 @@ def _form_parts(parts: Sequence[Part], source: SourceName) -> Iterator[Part]:
     for part in parts:
         if isinstance(part, ToolCall):
             input = _form_input(part.input, source)
-            yield ToolCall(part.name or "unknown", input, _form_result(part.result))
+            result = part.result or ToolResult(_NO_RESULT)
+            yield ToolCall(part.name or "unknown", input, result)
         elif not isinstance(part, Thinking) and part.text.strip():
             yield part
 
@@ -52,16 +53,8 @@ def _form_input(input: Any, source: SourceName) -> Any:
     return input if isinstance(input, dict) or source == "codex" else {"input": input}
 
 
-def _form_result(result: ToolResult | None) -> ToolResult:
-    if result is None:
-        return ToolResult(_NO_RESULT)
-    texts = [result.text, describe_blobs(result.blobs)]
-    return ToolResult("\n".join(filter(None, texts)), result.is_error)
-
-
-def describe_blobs(blobs: Sequence[Blob]) -> str:
-    """Return a line for each image or document whose content is not stored."""
-    return "\n".join(f"[{blob.media_type}, {blob.size} bytes, was not kept]" for blob in blobs)
+def describe_blob(blob: Blob) -> str:
+    return f"[{blob.media_type}, {blob.size} bytes, was left out]"
 
 
 def is_compaction(note: Note) -> bool:

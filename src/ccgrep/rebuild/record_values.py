@@ -1,18 +1,34 @@
-"""Values that both writers of transcripts need: ids, times and JSON lines.
+"""Values that both writers of transcripts need: ids, times, images and JSON lines.
 
 Ids follow from the session and the position, so rebuilding twice gives the same bytes.
 """
 
-from collections.abc import Iterable
+from binascii import b2a_base64
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from ccgrep.errors import StoreError
 from ccgrep.hashing import sha256
-from ccgrep.model import Entry, Session
+from ccgrep.model import Blob, Entry, ObjectId, Session
+from ccgrep.rebuild.form import describe_blob
+from ccgrep.store.store import Store
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ReadBlob = Callable[[Blob], bytes | None]
+
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_MAX_BYTES = 3_750_000
+"""Anthropic accepts 5 MB of base64. A larger image would make every request fail."""
+
+
+class Media(NamedTuple):
+    """A payload as the clients send it."""
+
+    type: str
+    base64: str
 
 
 def make_uuid(*parts: object) -> str:
@@ -42,3 +58,29 @@ def turn_times(session: Session, entry: Entry) -> tuple[int, int]:
 
 def join_lines(records: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(msgspec.json.encode(record) + b"\n" for record in records)
+
+
+def make_blob_reader(store: Store) -> ReadBlob:
+    """Return a function that reads a stored blob, and returns None for others."""
+
+    def read(blob: Blob) -> bytes | None:
+        try:
+            return store.read(ObjectId(bytes.fromhex(blob.sha256)))
+        except (StoreError, ValueError):
+            return None
+
+    return read
+
+
+def read_media(
+    blobs: Sequence[Blob], types: Collection[str], read: ReadBlob
+) -> tuple[list[Media], str]:
+    """Return the blobs of some types, and a text with a line for each other one."""
+    media, lines = [], []
+    for blob in blobs:
+        is_accepted = blob.media_type in types and blob.size <= _MAX_BYTES
+        if is_accepted and (content := read(blob)):
+            media.append(Media(blob.media_type, b2a_base64(content, newline=False).decode()))
+        else:
+            lines.append(describe_blob(blob))
+    return media, "\n".join(lines)

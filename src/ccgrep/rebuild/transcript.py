@@ -10,7 +10,7 @@ from ccgrep.kinds import SourceName
 from ccgrep.model import Entry, Session, Turn
 from ccgrep.rebuild.claude_transcript import claude_path, write_claude
 from ccgrep.rebuild.codex_rollout import codex_path, write_codex
-from ccgrep.rebuild.record_values import make_uuid
+from ccgrep.rebuild.record_values import make_blob_reader, make_uuid
 from ccgrep.rebuild.translate import translate_turn
 from ccgrep.sources.registry import find_source
 from ccgrep.store.manifest import Row
@@ -36,14 +36,17 @@ def rebuild_transcript(store: Store, row: Row) -> Transcript:
     session = replace(row.session, id=row.base_id)
     history = _read_history(store, row)
     entries, turns = [entry for entry, _ in history], [turn for _, turn in history]
+    read_blob = make_blob_reader(store)
     if session.source == "claude_code":
-        return Transcript(session, claude_path(session), write_claude(session, entries, turns))
+        content = write_claude(session, entries, turns, read_blob)
+        return Transcript(session, claude_path(session), content)
     if session.source != "codex":
         raise NotFoundError(
             f"cannot rebuild {row.session.id}, ccgrep writes no transcripts of "
             f"{find_source(session.source).title}: use `ccgrep resume --with claude`"
         )
-    content = write_codex(session, entries, turns, "", _read_inherited(store, row))
+    inherited = _read_inherited(store, row)
+    content = write_codex(session, entries, turns, read_blob, inherited=inherited)
     return Transcript(session, codex_path(session), content)
 
 
@@ -76,10 +79,12 @@ def hand_over(
         title_origin=row.session.title_origin,
         started=row.session.started,
     )
+    read_blob = make_blob_reader(store)
     if target == "claude_code":
-        content = write_claude(session, entries, turns, origin)
+        content = write_claude(session, entries, turns, read_blob, origin)
         return Transcript(session, claude_path(session), content)
-    return Transcript(session, codex_path(session), write_codex(session, entries, turns, origin))
+    content = write_codex(session, entries, turns, read_blob, origin)
+    return Transcript(session, codex_path(session), content)
 
 
 def _read_history(store: Store, row: Row) -> History:

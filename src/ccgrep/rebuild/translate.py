@@ -1,7 +1,7 @@
 """Translates the tool calls of a turn for another client.
 
-Commands and edits have a counterpart. Every other call becomes a text, so that the other agent
-does not learn to call a tool that it does not have.
+Commands, edits and looking at an image have a counterpart. Every other call becomes a text, so that
+the other agent does not learn to call a tool that it does not have. A text cannot hold an image.
 """
 
 import shlex
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ccgrep.kinds import SourceName
 from ccgrep.model import Message, Part, Step, Text, ToolCall, ToolResult, Turn
+from ccgrep.rebuild.form import describe_blob
 from ccgrep.rebuild.patches import Edit, parse_patch, write_patch
 from ccgrep.sources.file_tools import SHELL_TOOLS
 
@@ -46,6 +47,8 @@ def _to_claude(call: ToolCall) -> list[ToolCall]:
     if call.name != "Bash" and call.name.lower() in SHELL_TOOLS:
         command = _find_command(_fields(call))
         return [ToolCall("Bash", {"command": command}, call.result)] if command else []
+    if call.name == "view_image" and isinstance(path := _fields(call).get("path"), str):
+        return [ToolCall("Read", {"file_path": path}, call.result)]
     if call.name == "apply_patch":
         patch = call.input if isinstance(call.input, str) else _fields(call).get("input")
         edits = parse_patch(patch) if isinstance(patch, str) else []
@@ -77,6 +80,8 @@ def _to_codex(call: ToolCall) -> list[ToolCall]:
     fields = _fields(call)
     if call.name.lower() in SHELL_TOOLS and isinstance(fields.get("command"), str):
         return [ToolCall("exec_command", {"cmd": fields["command"]}, call.result)]
+    if call.name == "Read" and call.result is not None and call.result.blobs:
+        return [ToolCall("view_image", {"path": fields.get("file_path")}, call.result)]
     edits = list(_find_edits(call.name, fields))
     return [ToolCall("apply_patch", write_patch(edits), call.result)] if edits else []
 
@@ -101,6 +106,7 @@ def _fields(call: ToolCall) -> dict[str, Any]:
 def _to_text(call: ToolCall) -> Text:
     input = call.input if isinstance(call.input, str) else msgspec.json.encode(call.input).decode()
     lines = [f"[I called the tool {call.name or 'unknown'}]", input]
-    if call.result is not None and call.result.text:
-        lines += ["[It answered]", call.result.text]
+    if call.result is not None and (call.result.text or call.result.blobs):
+        texts = filter(None, [call.result.text, *map(describe_blob, call.result.blobs)])
+        lines += ["[It answered]", *texts]
     return Text("\n".join(lines))
