@@ -73,6 +73,13 @@ def test_image_is_one_blob_named_by_its_sha256() -> None:
     assert {id.hex() for id in blobs} == {sha256(PNG).hexdigest()}
 
 
+def test_image_of_a_few_bytes_is_a_blob_too() -> None:
+    small = PNG[:40]
+    data = b'{"type":"base64","data":"%b"}' % base64.b64encode(small)
+    blob, _ = pack_part(data, []).frames
+    assert unpack_frame(blob) == small
+
+
 def test_image_is_found_before_and_after_the_name_of_its_encoding() -> None:
     text = base64.b64encode(PNG)
     lines = [b'{"data":"%b","type":"base64"}', b'{"type":"base64","data":"%b"}', b'{"data":"%b"}']

@@ -42,9 +42,8 @@ _OPTIONS: dict[int, int] = {
 }
 _MAX_PREFIX_BYTES = 16 * 1024 * 1024
 _MIN_PREFIX_BYTES = 8  # zstd's limit
-_BASE64_END = rb'([A-Za-z0-9+/]{512,}={0,2})"'
-_MEDIA_STARTS = (b"iVBORw0KGg", b"/9j/", b"R0lGOD", b"UklGR", b"JVBERi0")
-"""The first bytes of PNG, JPEG, GIF, WebP and PDF, in base64."""
+_MEDIA = rb'(?:"|;base64,)((?:iVBORw0KGg|/9j/|R0lGOD|UklGR|JVBERi0)[A-Za-z0-9+/]{24,}={0,2})"'
+"""PNG, JPEG, GIF, WebP or PDF in base64, by their first bytes, up to the end of a JSON string."""
 
 Read = Callable[[ObjectId], bytes]
 
@@ -158,41 +157,27 @@ def _cut_media(data: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
     """Return `data` without base64 media, and each of them decoded, with its offset in the rest."""
     rest, cut, done = bytearray(), [], 0
     for start, end, content in _find_media(data):
-        if start >= done:
-            rest += data[done:start]
-            cut.append((len(rest), content))
-            done = end
+        rest += data[done:start]
+        cut.append((len(rest), content))
+        done = end
     return (bytes(rest + data[done:]), cut) if cut else (data, [])
 
 
-def _find_media(data: bytes) -> list[tuple[int, int, bytes]]:
-    """Return start, end and decoded content of JSON strings, or ends of them, that are media.
+def _find_media(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield start, end and decoded content of JSON strings, or ends of them, that are media.
 
     All clients name the encoding beside the text, in the same line. So lines without its name,
-    which are most, are searched once instead of once for each beginning.
+    which are most, are searched once.
     """
-    found: list[tuple[int, int, bytes]] = []
+    find_media = compile_pattern(_MEDIA).finditer
     named = data.find(b"base64")
     while named >= 0:
         line = data.rfind(b"\n", 0, named) + 1
         end = data.find(b"\n", named) + 1 or len(data)
-        for beginning in _MEDIA_STARTS:
-            found += _find_media_of_kind(data, beginning, line, end)
+        for match in find_media(data, line, end):
+            if (content := _decode_exactly(match[1])) is not None:
+                yield match.start(1), match.end(1), content
         named = data.find(b"base64", end)
-    return sorted(found)
-
-
-def _find_media_of_kind(
-    data: bytes, beginning: bytes, start: int, end: int
-) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the media between two offsets that begin as media of a kind do."""
-    start = data.find(beginning, start, end)
-    while start >= 0:
-        is_whole = data[max(start - 8, 0) : start].endswith((b'"', b";base64,"))
-        match = compile_pattern(_BASE64_END).match(data, start) if is_whole else None
-        if match is not None and (content := _decode_exactly(match[1])) is not None:
-            yield start, match.end(1), content
-        start = data.find(beginning, start + 1, end)
 
 
 def _decode_exactly(text: bytes) -> bytes | None:
