@@ -92,8 +92,8 @@ def turn_content(turn: Turn) -> Content:
         "tool": expand(input_words),
         "input": input_words,
         "note": expand(distinct_words(note[:MAX_INDEXED_CHARS])),
-        "output": output[:MAX_INDEXED_CHARS],
-        "thinking": thinking[:MAX_INDEXED_CHARS],
+        "output": distinct_words(output[:MAX_INDEXED_CHARS]),
+        "thinking": distinct_words(thinking[:MAX_INDEXED_CHARS]),
         "trigram": trigram_text(f"{cut_prompt}\n{cut_answer}"),
     }
     kinds = {"user": prompt, "assistant": answer, "tool": tool + output, "thinking": thinking}
