@@ -13,12 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ccgrep.errors import CorruptError, FormatError, LockedError
-from ccgrep.model import Turn
+from ccgrep.model import Session, Turn
 from ccgrep.store import fsio
 from ccgrep.store.commit import Commit
 from ccgrep.store.lifecycle import create_store, open_store
+from ccgrep.store.manifest import Manifest, Row
 from ccgrep.store.objects import make_frame, unpack_frame
 from tests.helpers.homes import Home, assert_same_as_fresh
 from tests.helpers.stored import index_sessions
@@ -131,6 +133,21 @@ def test_commit_without_change_writes_nothing(tmp_path: Path) -> None:
         head = commit.commit(1)
     assert head == store.head()
     assert store.pack_names() == []
+
+
+def test_replaced_manifest_is_never_written(tmp_path: Path) -> None:
+    store = create_store(str(tmp_path / "s"))
+    session = Session("a", "codex")
+    with Commit(store) as commit:
+        first = commit.put("manifest", Manifest(session))
+        assert commit.load(first, Manifest).session == session
+        row = Row(session, first)
+        commit.set_row(row)
+        commit.set_session(row, replace(session, title="new"))
+        commit.commit(1)
+    (row,) = store.rows()
+    assert store.manifest(row).session.title == "new"
+    assert first not in store
 
 
 def test_foreign_directory_is_never_used_as_store(home: Home) -> None:

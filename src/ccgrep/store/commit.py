@@ -5,7 +5,7 @@ refer to. Both sides therefore keep the packs they rely on open and check again 
 compares HEAD, `Commit` compares its packs. One of them notices the other and restores the objects.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -16,11 +16,20 @@ from ccgrep.model import ObjectId, Session, Turn
 from ccgrep.store import refs
 from ccgrep.store.manifest import Manifest, Row, Shard, shard_of
 from ccgrep.store.marks import follow_turns
-from ccgrep.store.objects import Frame, ObjectKind, decode, make_frame, unpack_frame
+from ccgrep.store.objects import (
+    Frame,
+    ObjectKind,
+    decode,
+    decompress_frame,
+    make_frame,
+    unpack_frame,
+)
 from ccgrep.store.pack import PackWriter
 from ccgrep.store.store import Store
 
 T = TypeVar("T")
+_MAX_MANIFESTS = 4096
+"""The number of manifests to keep in memory until it is known which are used: a few megabytes."""
 _FIRST_SOURCES = ("claude_code", "codex")
 """The sources that every version can read."""
 
@@ -41,6 +50,8 @@ class Commit:
         self.snapshot = replace(snapshot, forgotten=tuple(sorted(keys)))
         self._rows: dict[str, dict[str, Row]] = {}
         self._touched: set[str] = set()
+        self._manifests: dict[ObjectId, Frame] = {}
+        """New manifests. If one is replaced before the next snapshot, it is never written."""
         self._writer: PackWriter | None = None
         store.hold(*store.packs())
 
@@ -66,8 +77,20 @@ class Commit:
 
     def put(self, kind: ObjectKind, value: msgspec.Struct) -> ObjectId:
         frame = make_frame(kind, value)
-        self.add(frame)
+        if kind != "manifest":
+            self.add(frame)
+            return frame.id
+        if len(self._manifests) == _MAX_MANIFESTS:
+            self._add_manifests(self._manifests)
+        self._manifests[frame.id] = frame
         return frame.id
+
+    def _add_manifests(self, used: Container[ObjectId]) -> None:
+        """Store the new manifests that are used, and drop the others."""
+        for id, frame in self._manifests.items():
+            if id in used:
+                self.add(frame)
+        self._manifests.clear()
 
     def manifest(self, row: Row) -> Manifest:
         return self.load(row.manifest, Manifest)
@@ -81,6 +104,8 @@ class Commit:
 
     def read(self, id: ObjectId) -> bytes:
         """Return the content of an object of the store or of this commit."""
+        if id in self._manifests:
+            return decompress_frame(self._manifests[id])
         if self._writer is not None and id in self._writer:
             return unpack_frame(self._writer.read(id))
         return self.store.read(id)
@@ -126,15 +151,7 @@ class Commit:
 
         `changes` are further fields of the snapshot. If nothing differs, nothing is written.
         """
-        shards = dict(self.snapshot.shards)
-        for name in self._touched:
-            rows = tuple(row for _, row in sorted(self._shard(name).items()))
-            if any(row.session.source not in _FIRST_SOURCES for row in rows):
-                refs.require_features(self.store.directory, ["sources"])
-            if rows:
-                shards[name] = self.put("shard", Shard(rows))
-            else:
-                shards.pop(name, None)
+        shards = self._put_shards()
         new = replace(self.snapshot, shards=dict(sorted(shards.items())), **changes)
         if new.marks and self._touched:
             changed = {row.session.id: row for row in self.touched_rows()}
@@ -162,6 +179,22 @@ class Commit:
         self.head = head
         self._touched.clear()
         return head
+
+    def _put_shards(self) -> dict[str, ObjectId]:
+        """Store the changed shards with their new manifests, and return all shards."""
+        shards = dict(self.snapshot.shards)
+        used: set[ObjectId] = set()
+        for name in self._touched:
+            rows = tuple(row for _, row in sorted(self._shard(name).items()))
+            if any(row.session.source not in _FIRST_SOURCES for row in rows):
+                refs.require_features(self.store.directory, ["sources"])
+            used.update(row.manifest for row in rows)
+            if rows:
+                shards[name] = self.put("shard", Shard(rows))
+            else:
+                shards.pop(name, None)
+        self._add_manifests(used)
+        return shards
 
     def drop_caches(self) -> None:
         """Free what can be read from the store again."""

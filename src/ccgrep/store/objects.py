@@ -29,7 +29,7 @@ KINDS: tuple[ObjectKind, ...] = (
 )  # fmt: skip
 
 MAX_OBJECT_BYTES = 2**32 - 1
-_LEVEL = 2
+_LEVEL = 3
 _MAX_DEPTH = 200
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
