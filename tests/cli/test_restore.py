@@ -233,7 +233,7 @@ def test_status_warns_of_transcripts_that_will_be_lost(home: Home) -> None:
     assert home.run("index", env={"CCGREP_KEEP": "turns"}).returncode == 0
     (line,) = (line for line in home.run("status").stdout.splitlines() if "Not kept" in line)
     assert "1 transcript" in line
-    assert "deleted by Claude Code in 5 days" in line
+    assert line.endswith('deleted by Claude Code in 5 days: run `ccgrep index` with keep = "all"')
     settings = home.projects.parent / "settings.json"
     settings.write_text('{"cleanupPeriodDays": 10}')
     assert "deleted by Claude Code soon" in home.run("status").stdout

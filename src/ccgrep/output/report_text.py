@@ -151,7 +151,7 @@ def _keep_lines(status: Status) -> Iterator[str]:
         when = "" if unkept.days_left is None else ", deleted by Claude Code "
         if unkept.days_left is not None:
             when += f"in {pluralize(unkept.days_left, 'day')}" if unkept.days_left else "soon"
-        yield f"Not kept   {what}{when}: set keep to all and run `ccgrep index`"
+        yield f'Not kept   {what}{when}: run `ccgrep index` with keep = "all"'
     for root in status.unwritten_roots:
         yield (
             f"Not kept   Claude Code writes no transcripts to {escape(root)}: "
