@@ -68,7 +68,9 @@ def main() -> None:
 
 def report(home: Path, store: Path, rounds: int) -> None:
     paths = [p for p in home.rglob("*.jsonl") if p.is_file()]
-    size = sum(path.stat().st_size for path in paths)
+    folders = (home / ".claude", home / ".codex")
+    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    size = sum(path.stat().st_size for path in files)  # with outputs, which are stored too
     environment = {**os.environ, "HOME": str(home), "CCGREP_DIR": str(store)}
     environment |= {"CCGREP_EMBED": "never", "XDG_CACHE_HOME": f"{store}-cache"}
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
