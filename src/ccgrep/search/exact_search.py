@@ -16,9 +16,10 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import MACHINE_KINDS, ScoreBounds, limit_hits, make_hit, rank
+from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
 from ccgrep.search.regex import Matcher, Plan, edge_words, trigrams, whole_words
 from ccgrep.search.request import Answer, Place, Request
+from ccgrep.search.score_bounds import ScoreBounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -8,15 +8,13 @@ Age counts from the newest turn of the store, not from the clock. Recency change
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
-
 from ccgrep.fulltext.document_id import KINDS
 from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.request import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ccgrep.search.request import Place
 
@@ -25,13 +23,13 @@ if TYPE_CHECKING:
 
 _RECENCY = 0.05
 _HALF_LIFE_MS = 30 * 86_400_000
-_SUBAGENT_FACTOR = 0.9
+SUBAGENT_FACTOR = 0.9
 _NEIGHBOUR_WEIGHT = 0.15
 _NEXT_BEST_WEIGHTS = (0.1, 0.05)
-_DIGITS = 5
+DIGITS = 5
 """Scores are rounded, because their last digits depend on the order of summation."""
 
-_MAIN, _SUBAGENT, _WORKER, _SUPERSEDED, _DOCUMENT = range(len(KINDS))
+MAIN, SUBAGENT, _WORKER, _SUPERSEDED, _DOCUMENT = range(len(KINDS))
 MACHINE_KINDS = (_WORKER, _SUPERSEDED, _DOCUMENT)
 """Sessions that rank below all others."""
 
@@ -69,61 +67,7 @@ def rank(
         final = add_context({place_key(one): scores[id(one)] for one in documents})
         scores = {id(one): final[place_key(one)] for one in documents}
     _put_below_parents(documents, scores)
-    return _group_by_turn([(round(scores[id(one)], _DIGITS), one) for one in documents])
-
-
-class ScoreBounds:
-    """What turns can score at most, given by the `score` of their documents.
-
-    `lower` takes the key of a turn and returns a factor for its bound, 0 if it cannot match. It is
-    called for turns that the first bound does not rule out.
-    """
-
-    def __init__(
-        self,
-        documents: Sequence[DocumentHit],
-        newest: int,
-        lower: Callable[[int], float] | None = None,
-    ) -> None:
-        self._lower = lower
-        self._turns: dict[int, list[DocumentHit]] = {}
-        bounds: dict[int, float] = {}
-        for one in documents:
-            bound = one.score * recency(one.started, newest)
-            bound *= _SUBAGENT_FACTOR if one.kind == _SUBAGENT else 1.0
-            bounds[one.object_key] = max(bounds.get(one.object_key, 0.0), bound)
-            self._turns.setdefault(one.object_key, []).append(one)
-        self._heap = [(-bound, lower is None, key) for key, bound in bounds.items()]
-        heapify(self._heap)
-        self._unread: list[DocumentHit] = []  # other places of the last turn
-
-    def ordered(self) -> Iterator[DocumentHit]:
-        """Yield the documents in the order of their bounds, with all places of a turn together."""
-        while self._heap:
-            bound, is_final, key = heappop(self._heap)
-            if not is_final and self._lower is not None:
-                if factor := self._lower(key):
-                    heappush(self._heap, (bound * factor, True, key))
-                continue
-            self._unread = self._turns[key][::-1]
-            while self._unread:
-                yield self._unread.pop()
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._heap and not self._unread
-
-    def exclude_rest(self, kept: Sequence[RankedHit]) -> bool:
-        """Return whether none of the documents that are left can change the first hits."""
-        if self._unread:
-            return False
-        if self._heap and -self._heap[0][0] + 10**-_DIGITS >= kept[-1].score:
-            return False
-        # A hit of its parent could put a sub-agent below the others.
-        rest = (one for _, _, key in self._heap for one in self._turns[key])
-        parents = {one.session_key for one in rest if one.kind == _MAIN}
-        shown = (one for hit in kept for one in (hit.document, *hit.others))
-        return not any(one.kind == _SUBAGENT and one.parent_key in parents for one in shown)
+    return _group_by_turn([(round(scores[id(one)], DIGITS), one) for one in documents])
 
 
 def place_key(document: DocumentHit) -> PlaceKey:
@@ -155,12 +99,12 @@ def _put_below_parents(documents: Sequence[DocumentHit], scores: dict[int, float
     """Rank sub-agents below the best hit of the session that started them."""
     best: dict[int, float] = {}
     for one in documents:
-        if one.kind == _MAIN:
+        if one.kind == MAIN:
             best[one.session_key] = max(best.get(one.session_key, 0.0), scores[id(one)])
     for one in documents:
-        if one.kind == _SUBAGENT:
+        if one.kind == SUBAGENT:
             ceiling = best.get(one.parent_key)
-            score = scores[id(one)] * _SUBAGENT_FACTOR
+            score = scores[id(one)] * SUBAGENT_FACTOR
             scores[id(one)] = score if ceiling is None else min(score, ceiling * (1 - 1e-4))
 
 
