@@ -132,7 +132,10 @@ class _Parser:
     def _fail_unknown(self, word: str) -> NoReturn:
         from ccgrep.cli.suggest import suggest_option  # noqa: PLC0415 - only for mistyped options
 
-        self._fail(f"unknown option '{word}'", suggest_option(word, self._options))
+        hint = suggest_option(word, self._options)
+        if not hint and self._command.name == "search":
+            hint = f"to search for it, put -- before it: `ccgrep -- {word}`"
+        self._fail(f"unknown option '{word}'", hint)
 
     def _fail_choice(
         self, name: str, text: str, choices: tuple[str, ...], hint: str = ""
