@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
+_MAX_NUMBER = 999_999_999
+
 
 class HelpAskedError(Exception):
     """Raised for `-h` and, with `is_whole`, for `--help`."""
@@ -94,8 +96,9 @@ class _Parser:
         if option.choices and text not in option.choices and not _is_plugin(option, text):
             self._fail_choice(_long_name(option), text, option.choices)
         if option.value == "N":
-            if not (text.isascii() and text.isdigit() and len(text) < 10):
-                self._fail(f"invalid value '{text}' for {_long_name(option)}", "use a number")
+            if not (text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_NUMBER))):
+                problem = f"invalid value '{text}' for {_long_name(option)}"
+                self._fail(problem, f"use a whole number, at most {_MAX_NUMBER:,}")
             self._values[name] = int(text)
         elif option.is_repeatable:
             self._values[name] = [*(self._values[name] or []), text]
