@@ -19,12 +19,12 @@ from ccgrep.search.filters import filter_clauses
 from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
 from ccgrep.search.regex import Matcher, Plan, edge_words, trigrams, whole_words
 from ccgrep.search.request import Answer, Place, Request
-from ccgrep.search.score_bounds import ScoreBounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ccgrep.kinds import TextKind
+    from ccgrep.search.score_bounds import ScoreBounds
 
     LoadText = Callable[[Place, TextKind, int], str]
     """Returns a kind of text of the turn at a place, whose key is known, from the store."""
@@ -121,6 +121,8 @@ def bound_scores(
     is_stored = not set(request.types) <= set(DEFAULT_TYPES) and not request.invert
     is_counted = is_stored and bool(set(matcher.literal) - _IN_NUMBERS)
     scored = [one._replace(score=_factor(one)) for one in documents]
+    from ccgrep.search.score_bounds import ScoreBounds  # noqa: PLC0415 - only with a limit
+
     return ScoreBounds(scored, newest, lower if is_counted else None)
 
 
