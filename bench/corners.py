@@ -3,7 +3,8 @@
 python bench/corners.py                            100 MB, and a session of 100,000 turns
 python bench/corners.py --bytes 1e7 --turns 1e4    less of both
 
-A frequent word is searched with a limit. Without one, an exact search prints every turn with it.
+A frequent word is searched with a limit. Without one, an exact search prints every turn with it, so
+it is compared with a plain search that prints all of its hits.
 Commands take turns. Figures are the least CPU time of each command and its children, because that
 is the same on a busy machine.
 """
@@ -108,6 +109,7 @@ def main() -> int:
         for word in (words[20], words[300]):
             corner = ["-n", "10", "-F", word, "-t", "tool"]
             results.append(report(home, corner, ["-n", "10", word], arguments.runs))
+            results.append(report(home, corner[2:], ["-n", "0", word], arguments.runs))
         home = Home(long)
         for options in (["--json"], ["--jsonl"]):
             corner = [*options, "-n", "1", "zebra"]

@@ -13,4 +13,5 @@ _COLOR = "\x1b\\[[0-9;:]*[mK]"
 
 def drop_colors(text: str) -> str:
     """Return `text` without the escape sequences for colors."""
-    return compile_pattern(_COLOR).sub("", text) if "\x1b[" in text else text
+    # Looking for a single character takes a tenth of the time.
+    return compile_pattern(_COLOR).sub("", text) if "\x1b" in text else text

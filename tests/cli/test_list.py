@@ -86,6 +86,16 @@ def test_filters_are_those_of_a_search(
     assert listed(shop, *options) == prompts
 
 
+def test_list_without_sessions_names_the_reason(home: Home) -> None:
+    empty = home.claude(1)
+    empty.path.parent.mkdir(parents=True)
+    assert home.run("list").stderr == "ccgrep: there are no sessions yet\n"
+    empty.turn("one", "two")
+    empty.write()
+    done = home.run("list", "-p", "nowhere")
+    assert done.stderr == "ccgrep: no session matches: run `ccgrep list` without filters\n"
+
+
 def test_session_and_here_filter_sessions(shop: Home) -> None:
     assert listed(shop, "--session", ids_by_prompt(shop)["fork"][:8]) == ["fork"]
     src = shop.directory / "src"

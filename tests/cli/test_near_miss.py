@@ -40,6 +40,7 @@ MISSES = [
     (["--all", "fix", "quokka"], "0 of 4 turns match; 1 with 'quokka' alone, use fewer words"),
     (["--all", "fix", "login", "quokka"],
      "0 of 4 turns match; 1 with some of the words, leave out --all"),
+    (['"login fix"'], "0 of 4 turns match; 1 with the words apart, leave out the quotes"),
     (["-p", "shop", "quokka"],
      "0 of 2 turns that pass -p match; 1 in other projects (blog), leave out -p"),
     (["-p", "shop", "-F", "Quokka"],

@@ -262,10 +262,11 @@ def test_reader_that_closes_the_pipe_is_no_error(home: Home) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_full_disk_on_standard_output_is_exit_2(shop: Home) -> None:
+@pytest.mark.parametrize("typed", ["auth", "--json auth", "--version", "--help"])
+def test_full_disk_on_standard_output_is_exit_2(shop: Home, typed: str) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "ccgrep", "auth"],
+            [sys.executable, "-m", "ccgrep", *typed.split()],
             env=shop.environment,
             stdout=full,
             stderr=subprocess.PIPE,

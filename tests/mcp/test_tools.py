@@ -308,12 +308,15 @@ def test_search_falls_back_to_fewer_words(shop: Home) -> None:
         return [
             await server.call("search_conversations", query="stripes quagga"),
             await server.call("search_conversations", query="quagga tarpan"),
+            await server.call("search_conversations", query='"stripes returns"'),
             await server.call("search_conversations", query="deployed", project="api"),
             await server.call("search_conversations", query="failed", type="user"),
             await server.call("search_conversations", query="zebra", project="nowhere"),
         ]
 
-    fewer, nothing, elsewhere, in_tools, nowhere = run_with_server(shop, work)
+    fewer, nothing, apart, elsewhere, in_tools, nowhere = run_with_server(shop, work)
+    advice = "1 with the words apart, leave out the quotes"
+    assert apart["notes"] == [f"0 of 4 turns match; {advice}"]
     assert [hit["snippet"] for hit in fewer["results"]] == ["returns stripes"]
     assert fewer["tier"] == "some"
     assert fewer["notes"] == ["0 of 4 turns match; 1 with 'stripes' alone, which are the results"]

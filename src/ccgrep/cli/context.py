@@ -7,7 +7,7 @@ import sys
 import time
 
 from ccgrep.config import Config, make_config
-from ccgrep.errors import UsageError
+from ccgrep.errors import CcgrepError, UsageError
 from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.output.style import Style
 from ccgrep.settings import Setting, read_settings
@@ -89,8 +89,13 @@ class Context:
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
-    def write(self, text: str) -> None:
-        sys.stdout.write(text + "\n")
+    def write(self, text: str, end: str = "\n") -> None:
+        try:
+            sys.stdout.write(text + end)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise CcgrepError(f"cannot write the output: {error.strerror}") from error
 
     def write_lines(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -61,7 +61,8 @@ def _dispatch(typed: list[str], context: Context) -> int:
     except UsageError as error:
         from ccgrep.cli.suggest import suggest_command  # noqa: PLC0415 - only after an error
 
-        raise UsageError(f"{error}{suggest_command(typed[0], typed[1:])}") from None
+        hint = "" if typed[0].startswith("-") else suggest_command(typed[0], typed[1:])
+        raise UsageError(f"{error}{hint}") from None
     if getattr(arguments, "version", False) is True:
         context.write(f"ccgrep {__version__}")
         return 0

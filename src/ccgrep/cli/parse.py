@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
+_MAX_NUMBER = 999_999_999
+
 
 class HelpAskedError(Exception):
     """Raised for `-h` and, with `is_whole`, for `--help`."""
@@ -94,8 +96,9 @@ class _Parser:
         if option.choices and text not in option.choices and not _is_plugin(option, text):
             self._fail_choice(_long_name(option), text, option.choices)
         if option.value == "N":
-            if not (text.isascii() and text.isdigit() and len(text) < 10):
-                self._fail(f"invalid value '{text}' for {_long_name(option)}", "use a number")
+            if not (text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_NUMBER))):
+                problem = f"invalid value '{text}' for {_long_name(option)}"
+                self._fail(problem, f"use a whole number, at most {_MAX_NUMBER:,}")
             self._values[name] = int(text)
         elif option.is_repeatable:
             self._values[name] = [*(self._values[name] or []), text]
@@ -132,7 +135,10 @@ class _Parser:
     def _fail_unknown(self, word: str) -> NoReturn:
         from ccgrep.cli.suggest import suggest_option  # noqa: PLC0415 - only for mistyped options
 
-        self._fail(f"unknown option '{word}'", suggest_option(word, self._options))
+        hint = suggest_option(word, self._options)
+        if not hint and self._command.name == "search":
+            hint = f"to search for it, put -- before it: `ccgrep -- {word}`"
+        self._fail(f"unknown option '{word}'", hint)
 
     def _fail_choice(
         self, name: str, text: str, choices: tuple[str, ...], hint: str = ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from ccgrep.cli.context import Context
 from ccgrep.cli.filter_options import parse_context
 from ccgrep.cli.output_budget import Budget
@@ -78,7 +76,7 @@ class SearchPrinter:
     def _write(self, lines: Iterator[str]) -> None:
         end = "\0" if self._arguments.null else "\n"
         for line in self._budget.records(lines, end):
-            sys.stdout.write(line + end)
+            self._context.write(line, end)
 
     def _names(self, ids: list[str], searcher: Searcher) -> list[str]:
         short = searcher.short_ids(ids)

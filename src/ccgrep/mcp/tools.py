@@ -49,6 +49,7 @@ _SPELLING = {
     "branches": "branch",
     "sessions": "session_id",
     "kind": "use type={}",
+    "quotes": "leave out the quotes",
     "one_word": "which are the results",
     "words": "use mode=lexical",
     "filters": "leave out {}",

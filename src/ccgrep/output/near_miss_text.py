@@ -37,6 +37,7 @@ COMMAND_LINE = {
     "surfaces": "--surface",
     "kind": "use -t {}",
     "ignore_case": "use -i",
+    "quotes": "leave out the quotes",
     "some_words": "leave out --all",
     "one_word": "use fewer words",
     "words": "use --words",
@@ -91,6 +92,7 @@ def _found(miss: NearMiss) -> str:
 _WITH = {
     "filters": "without the filters",
     "ignore_case": "in other case",
+    "quotes": "with the words apart",
     "some_words": "with some of the words",
     "words": "with the words",
 }

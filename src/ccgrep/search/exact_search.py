@@ -2,8 +2,9 @@
 
 Candidates come from the full-text index, by trigrams or whole words, or from a scan of the store.
 The scan is the oracle: both return the same hits, because every candidate is verified that could be
-among them. Recency and kind bound the score of a turn before it is read. So candidates are read in
-the order of these bounds, until none of the rest can pass the hits within the limit.
+among them. Recency and kind bound the score of a turn before it is read, and its stored bytes do
+before they are decoded. So candidates are read in the order of these bounds, until none of the rest
+can pass the hits within the limit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ccgrep.fulltext.reader import Hit as DocumentHit
 from ccgrep.fulltext.reader import Query, TextReader
 from ccgrep.light_typing import TYPE_CHECKING, NamedTuple
 from ccgrep.search.filters import filter_clauses
-from ccgrep.search.rank import MACHINE_KINDS, ScoreBounds, limit_hits, make_hit, rank
+from ccgrep.search.rank import MACHINE_KINDS, limit_hits, make_hit, rank
 from ccgrep.search.regex import Matcher, Plan, edge_words, trigrams, whole_words
 from ccgrep.search.request import Answer, Place, Request
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ccgrep.kinds import TextKind
+    from ccgrep.search.score_bounds import ScoreBounds
 
     LoadText = Callable[[Place, TextKind, int], str]
     """Returns a kind of text of the turn at a place, whose key is known, from the store."""
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 DEFAULT_TYPES: tuple[TextKind, ...] = ("user", "assistant")
 _MACHINE_FACTOR = 0.25
 _MANY_DOCUMENTS = 20
-_FIRST_CHECK = 16
+_ESCAPE = b"\x1b"
+_IN_NUMBERS = frozenset(b"0123456789+-.einfa")
 _WORD_FIELDS: dict[TextKind, tuple[str, ...]] = {
     "tool": ("input", "output"),
     "thinking": ("thinking",),
@@ -59,21 +62,14 @@ def search_exact(
     places: dict[tuple[int, int], Place] = {}
     counts: dict[Place, int] = {}
     documents: list[DocumentHit] = []
-    next_check = _FIRST_CHECK
+    next_check = max(request.limit, 4)
     is_total = True
 
     def verify_candidates() -> None:
         nonlocal next_check, is_total
-        for number, (document, place, texts) in enumerate(candidates):
+        for document, place, texts in candidates:
             if request.deadline is not None and time.process_time() > request.deadline:
                 return
-            if bounds is not None and len(documents) >= next_check:
-                ranked = rank(documents[:], newest)
-                kept = limit_hits(ranked, request.limit, request.per_session)
-                if len(kept) == request.limit and bounds.exclude_rest(number, kept):
-                    is_total = False
-                    return
-                next_check = len(documents) * 5 // 4
             count = sum([matcher.count(text) for text in texts if text])
             if bool(count) == request.invert:
                 continue
@@ -81,6 +77,13 @@ def search_exact(
             counts[place] = count
             relevance = 1.0 if request.invert else count / (count + 1)
             documents.append(document._replace(score=relevance * _factor(document)))
+            if bounds is not None and len(documents) >= next_check:
+                ranked = rank(documents[:], newest)
+                kept = limit_hits(ranked, request.limit, request.per_session)
+                if len(kept) == request.limit and bounds.exclude_rest(kept):
+                    is_total = bounds.is_empty
+                    return
+                next_check = len(documents) * 5 // 4  # at least one more
 
     is_complete = _run_until(request.deadline, verify_candidates)
     ranked = rank(documents[:], newest)
@@ -94,9 +97,33 @@ def _factor(document: DocumentHit) -> float:
     return _MACHINE_FACTOR if document.kind in MACHINE_KINDS else 1.0
 
 
-def bound_scores(documents: Sequence[DocumentHit], newest: int) -> ScoreBounds:
-    """Return what the candidates of an exact search can score at most."""
-    return ScoreBounds([one._replace(score=_factor(one)) for one in documents], newest)
+def bound_scores(
+    documents: Sequence[DocumentHit],
+    newest: int,
+    matcher: Matcher,
+    request: Request,
+    read: Callable[[int], bytes | None],
+) -> ScoreBounds:
+    """Return what the candidates of an exact search can score at most.
+
+    `read` returns the stored bytes of the turn with a key. They have its texts as they are, so a
+    literal is there at least as often. Decoding them takes longer. The texts lack colors, and
+    numbers are stored in binary.
+    """
+
+    def lower(key: int) -> float:
+        content = read(key)
+        if content is None or _ESCAPE in content:
+            return 1.0
+        count = content.count(matcher.literal)
+        return count / (count + 1)
+
+    is_stored = not set(request.types) <= set(DEFAULT_TYPES) and not request.invert
+    is_counted = is_stored and bool(set(matcher.literal) - _IN_NUMBERS)
+    scored = [one._replace(score=_factor(one)) for one in documents]
+    from ccgrep.search.score_bounds import ScoreBounds  # noqa: PLC0415 - only with a limit
+
+    return ScoreBounds(scored, newest, lower if is_counted else None)
 
 
 def _run_until(deadline: float | None, work: Callable[[], None]) -> bool:
@@ -136,20 +163,21 @@ def find_documents(reader: TextReader, matcher: Matcher, request: Request) -> li
     types = request.types or DEFAULT_TYPES
     clauses = filter_clauses(reader, request.filters)
     query = reader.everything() if request.invert else _candidate_query(reader, matcher, types)
-    return reader.search(clauses.apply(query))
+    documents = reader.search(clauses.apply(query))
+    if len(documents) > _MANY_DOCUMENTS and not set(types) <= set(DEFAULT_TYPES):
+        from ccgrep.hashing import load_openssl  # noqa: PLC0415 - imports typing
+
+        load_openssl()  # Objects of the store are hashed.
+    return documents
 
 
 def read_candidates(
-    documents: Sequence[DocumentHit], reader: TextReader, request: Request, load: LoadText
+    documents: Iterable[DocumentHit], reader: TextReader, request: Request, load: LoadText
 ) -> Iterator[Candidate]:
     """Yield turns with their texts."""
     types = request.types or DEFAULT_TYPES
     # The output of all hits needs it anyway.
     has_discussion = not request.limit or not set(types).isdisjoint(DEFAULT_TYPES)
-    if len(documents) > _MANY_DOCUMENTS and not set(types) <= set(DEFAULT_TYPES):
-        from ccgrep.hashing import load_openssl  # noqa: PLC0415 - imports typing
-
-        load_openssl()  # Objects of the store are hashed.
     for document in documents:
         if has_discussion:
             session_and_turn, said = reader.discussion_at(document.address)

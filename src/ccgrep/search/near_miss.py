@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ccgrep.search.request import Embedded
     from ccgrep.search.snippet import MatchFinder
 
-    Change = Literal["", "kind", "filters", "ignore_case", "some_words", "one_word", "words"]
+    Change = Literal[
+        "", "kind", "filters", "ignore_case", "quotes", "some_words", "one_word", "words"
+    ]
     """What to change in the request: search another kind of text, drop the filters, and so on."""
 
     Step = Callable[[Searcher, Request, "NearMiss"], "NearMiss | None"]
@@ -138,6 +140,14 @@ def _ignoring_case(searcher: Searcher, request: Request, miss: NearMiss) -> Near
     return _widen(miss, "ignore_case", answer)
 
 
+def _without_quotes(searcher: Searcher, request: Request, miss: NearMiss) -> NearMiss | None:
+    patterns = tuple(pattern.replace('"', " ") for pattern in request.patterns)
+    if patterns == request.patterns:
+        return None
+    answer, _ = searcher.run(request._replace(patterns=patterns, needs_all_words=True))
+    return _widen(miss, "quotes", answer)
+
+
 def _with_some_words(searcher: Searcher, request: Request, miss: NearMiss) -> NearMiss | None:
     if not request.needs_all_words:
         return None
@@ -167,7 +177,13 @@ def _widen(miss: NearMiss, change: Change, answer: Answer) -> NearMiss:
 
 
 _STEPS: dict[str, tuple[Step, ...]] = {
-    "words": (_in_other_kinds, _without_filters, _with_some_words, _with_one_word),
+    "words": (
+        _in_other_kinds,
+        _without_filters,
+        _without_quotes,
+        _with_some_words,
+        _with_one_word,
+    ),
     "literal": (_in_other_kinds, _without_filters, _ignoring_case),
     "regex": (_in_other_kinds, _without_filters, _ignoring_case),
 }

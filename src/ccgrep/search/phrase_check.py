@@ -42,7 +42,22 @@ class PhraseCheck:
 
     def meets_any(self, requirements: Sequence[Requirement], texts: Mapping[str, str]) -> bool:
         """Return whether the texts of a turn's fields meet one of the requirements."""
-        fields = [_Field(name, text) for name, text in texts.items() if text]
+        return self.count_fields(requirements, texts) <= len(texts)
+
+    def count_fields(
+        self, requirements: Sequence[Requirement], texts: Mapping[str, str], least: int = 0
+    ) -> int:
+        """Return how many of the first fields meet a requirement, but `least` or more.
+
+        If all of them do not, that is one more than there are.
+        """
+        fields = [_Field(name, text) for name, text in texts.items()]
+        for count in (least or len(fields), len(fields)):
+            if self._meets_any(requirements, fields[:count]):
+                return count
+        return len(fields) + 1
+
+    def _meets_any(self, requirements: Sequence[Requirement], fields: Sequence[_Field]) -> bool:
         return any(
             sum(any(self._has_unit(field, unit) for field in fields) for unit in one.units)
             >= one.at_least
@@ -50,6 +65,11 @@ class PhraseCheck:
         )
 
     def _has_unit(self, field: _Field, unit: Unit) -> bool:
+        if unit not in field.units:
+            field.units[unit] = bool(field.text) and self._find_unit(field, unit)
+        return field.units[unit]
+
+    def _find_unit(self, field: _Field, unit: Unit) -> bool:
         if unit.is_quoted:
             return has_any([field.text], [unit.typed])
         if field.is_unstemmed:
@@ -73,6 +93,7 @@ class _Field:
 
     def __init__(self, name: str, text: str) -> None:
         self.text = text
+        self.units: dict[Unit, bool] = {}  # whether the text has them, as far as known
         self.is_unstemmed = name in TOKENS
         self._bytes = b""
         self._lower = b""

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _RECENCY = 0.05
 _HALF_LIFE_MS = 30 * 86_400_000
-_SUBAGENT_FACTOR = 0.9
+SUBAGENT_FACTOR = 0.9
 _NEIGHBOUR_WEIGHT = 0.15
 _NEXT_BEST_WEIGHTS = (0.1, 0.05)
-_DIGITS = 5
+DIGITS = 5
 """Scores are rounded, because their last digits depend on the order of summation."""
 
-_MAIN, _SUBAGENT, _WORKER, _SUPERSEDED, _DOCUMENT = range(len(KINDS))
+MAIN, SUBAGENT, _WORKER, _SUPERSEDED, _DOCUMENT = range(len(KINDS))
 MACHINE_KINDS = (_WORKER, _SUPERSEDED, _DOCUMENT)
 """Sessions that rank below all others."""
 
@@ -67,37 +67,7 @@ def rank(
         final = add_context({place_key(one): scores[id(one)] for one in documents})
         scores = {id(one): final[place_key(one)] for one in documents}
     _put_below_parents(documents, scores)
-    return _group_by_turn([(round(scores[id(one)], _DIGITS), one) for one in documents])
-
-
-class ScoreBounds:
-    """What documents can score at most, given by their `score`, and the order of these bounds.
-
-    All places of a turn are neighbours in this order, because their texts are equal.
-    """
-
-    def __init__(self, documents: Sequence[DocumentHit], newest: int) -> None:
-        self._bounds: dict[int, float] = {}
-        for one in documents:
-            bound = one.score * recency(one.started, newest)
-            bound *= _SUBAGENT_FACTOR if one.kind == _SUBAGENT else 1.0
-            self._bounds[one.object_key] = max(self._bounds.get(one.object_key, 0.0), bound)
-        self.ordered = sorted(documents, key=lambda one: (-self._bound(one), one.object_key))
-
-    def _bound(self, document: DocumentHit) -> float:
-        return self._bounds[document.object_key]
-
-    def exclude_rest(self, number: int, kept: Sequence[RankedHit]) -> bool:
-        """Return whether no document from `number` on can change the first hits."""
-        rest = self.ordered[number:]
-        if number and rest[0].object_key == self.ordered[number - 1].object_key:
-            return False
-        if self._bound(rest[0]) + 10**-_DIGITS >= kept[-1].score:
-            return False
-        # A hit of its parent could put a sub-agent below the others.
-        parents = {one.session_key for one in rest if one.kind == _MAIN}
-        shown = (one for hit in kept for one in (hit.document, *hit.others))
-        return not any(one.kind == _SUBAGENT and one.parent_key in parents for one in shown)
+    return _group_by_turn([(round(scores[id(one)], DIGITS), one) for one in documents])
 
 
 def place_key(document: DocumentHit) -> PlaceKey:
@@ -129,12 +99,12 @@ def _put_below_parents(documents: Sequence[DocumentHit], scores: dict[int, float
     """Rank sub-agents below the best hit of the session that started them."""
     best: dict[int, float] = {}
     for one in documents:
-        if one.kind == _MAIN:
+        if one.kind == MAIN:
             best[one.session_key] = max(best.get(one.session_key, 0.0), scores[id(one)])
     for one in documents:
-        if one.kind == _SUBAGENT:
+        if one.kind == SUBAGENT:
             ceiling = best.get(one.parent_key)
-            score = scores[id(one)] * _SUBAGENT_FACTOR
+            score = scores[id(one)] * SUBAGENT_FACTOR
             scores[id(one)] = score if ceiling is None else min(score, ceiling * (1 - 1e-4))
 
 

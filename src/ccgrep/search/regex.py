@@ -39,7 +39,10 @@ class Plan(NamedTuple):
 
 
 class Matcher:
-    """Finds the matches of one or more alternative patterns in UTF-8 text."""
+    """Finds the matches of one or more alternative patterns in UTF-8 text.
+
+    `literal` is the pattern if it is a single text whose case counts, else empty.
+    """
 
     def __init__(
         self, patterns: Sequence[str], is_literal: bool, ignore_case: bool, whole_word: bool
@@ -57,23 +60,23 @@ class Matcher:
         self.plan = _any_of(plans)
         self.ignore_case = ignore_case
         is_plain = is_literal and len(lines) == 1 and not (ignore_case or whole_word)
-        self._literal = lines[0].encode() if is_plain else b""
+        self.literal = lines[0].encode() if is_plain else b""
         self._group = 1 if whole_word else 0
         self._regexp: Any = alone[0] if alone else None
-        if not self._literal and (len(alone) != 1 or whole_word):
+        if not self.literal and (len(alone) != 1 or whole_word):
             self._regexp = _compile_alternatives(lines, is_literal, ignore_case, whole_word)
 
     def count(self, data: bytes) -> int:
         """Return the number of matches; a text with only empty matches has one."""
-        if self._literal:
-            return min(data.count(self._literal), _MAX_COUNT)
+        if self.literal:
+            return min(data.count(self.literal), _MAX_COUNT)
         number = len(list(islice(self.spans(data), _MAX_COUNT)))
         return number or int(self._regexp.search(data) is not None)
 
     def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Return the byte ranges of the matches that are not empty, from left to right."""
-        if self._literal:
-            yield from find_all(self._literal, data)
+        if self.literal:
+            yield from find_all(self.literal, data)
             return
         at = 0
         while at <= len(data) and (match := self._regexp.search(data, at)) is not None:

@@ -150,9 +150,11 @@ class Searcher:
             documents = exact_search.find_documents(self._texts, matcher, request)
             bounds = None
             if request.limit and not request.needs_total:
-                bounds = exact_search.bound_scores(documents, self._newest)
-                documents = bounds.ordered
-            found = exact_search.read_candidates(documents, self._texts, request, self.turn_text)
+                bounds = exact_search.bound_scores(
+                    documents, self._newest, matcher, request, self._stored_bytes
+                )
+            ordered = bounds.ordered() if bounds else documents
+            found = exact_search.read_candidates(ordered, self._texts, request, self.turn_text)
             answer = exact_search.search_exact(found, matcher, request, self._newest, bounds)
             return answer, finder
         scan = self._scan(request.filters)
@@ -286,6 +288,9 @@ class Searcher:
         if self._last_turn is None or self._last_turn[0] != place:
             self._last_turn = place, self._turn_reader().turn(place.session, place.turn, key)
         return self._last_turn[1]
+
+    def _stored_bytes(self, key: int) -> bytes | None:
+        return self._turn_reader().stored_bytes(key)
 
     def owner(self, place: Place) -> str:  # noqa: ARG002 - for other searchers
         """Return who pushed a turn to a team's server, or "" if this machine has it."""

@@ -47,6 +47,14 @@ class TurnReader:
         self._open()  # A writer has moved or removed the object: read the new snapshot.
         return self.turn(session, number, key)
 
+    def stored_bytes(self, key: int) -> bytes | None:
+        """Return the encoded turn with a key, or None if `turn` has to find it."""
+        try:
+            ids = self._store.find_ids("turn", f"{key:014x}")
+            return self._store.read(ids[0]) if len(ids) == 1 else None
+        except StoreError:
+            return None
+
     def turn_id(self, session: str, number: int) -> str:
         """Return the id of a turn, or an empty text if there is no such turn."""
         id = self._id(session, number)

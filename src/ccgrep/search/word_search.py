@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     LoadField = Callable[[Place, int, str], str]
     """Returns the text of a field of the turn at a place, whose key is known."""
 
+    Verified = dict[int, int]
+    """How many of the first fields of a turn, by its key, have the words: see `count_fields`."""
+
 _FIRST_FETCH = 100
 _FETCH_IN_CONTEXT = 500  # turns with some words, whose neighbours count
 _MANY_HITS = 200
@@ -139,10 +142,11 @@ class WordSearch:
     ) -> list[RankedHit]:
         """Return the hits of the bands after those that were found already."""
         ranked = {hit.document.object_key: hit for hit in found}
+        verified: Verified = {}
         for band in bands:
             if limit and len(self.limit(ranked.values())) == limit:
                 break
-            hits = self._search(band, required, limit, is_relaxed)
+            hits = self._search(band, required, limit, is_relaxed, verified)
             top = max((hit.score for hit in hits), default=0.0) or 1.0
             span = band.highest - band.lowest
             for score, document, others in hits:
@@ -171,9 +175,8 @@ class WordSearch:
 
     def is_complete(self, document: DocumentHit, required: list[Requirement]) -> bool:
         """Return whether the text of a turn has the phrases."""
-        place = Place(*self._reader.discussion_at(document.address)[0])
-        texts = Band(self._reader.everything(), (), (*WITH_NOTES, "title"), 0.0, 1.0)
-        return self._is_verified(place, document.object_key, required, texts)
+        texts = self._load_fields(document, (*WITH_NOTES, "title"))
+        return self._phrase_check().meets_any(required, texts)
 
     def limit(self, ranked: Iterable[RankedHit]) -> list[RankedHit]:
         """Return the hits within the request's limits."""
@@ -188,14 +191,18 @@ class WordSearch:
         return lambda document: Place(sessions[document.session_key], document.turn)
 
     def _search(
-        self, band: Band, required: list[Requirement], limit: int, is_relaxed: bool
+        self,
+        band: Band,
+        required: list[Requirement],
+        limit: int,
+        is_relaxed: bool,
+        verified: Verified,
     ) -> list[RankedHit]:
         """Return the hits of a band, at least as many as the limit if there are that many."""
         query = self._clauses.apply(band.query, never=band.never)
         needs_text = bool(band.literals) or any(one.needs_text(band.fields) for one in required)
         first = _FETCH_IN_CONTEXT if is_relaxed else _FIRST_FETCH
         fetch = max(first, 4 * limit) if limit else 0
-        verified: dict[Place, bool] = {}
         while True:
             documents = self._reader.search(query, fetch)
             if is_relaxed:
@@ -223,7 +230,7 @@ class WordSearch:
         required: list[Requirement],
         band: Band,
         limit: int,
-        verified: dict[Place, bool],
+        verified: Verified,
     ) -> list[RankedHit]:
         """Return the hits whose text has the phrases; `verified` has the results so far."""
         if len(ranked) > _MANY_TEXTS:
@@ -234,23 +241,35 @@ class WordSearch:
             required = [one.only_quoted() for one in required]
         kept: list[RankedHit] = []
         for hit in ranked:
-            # The discussion is decompressed now, and kept for when it is verified and shown.
-            place = Place(*self._reader.discussion_at(hit.document.address)[0])
-            if place not in verified:
-                key = hit.document.object_key
-                verified[place] = self._is_verified(place, key, required, band)
-            if verified[place]:
+            if self._is_verified(hit.document, required, band, verified):
                 kept.append(hit)
                 if limit and len(self.limit(kept)) == limit:
                     break
         return kept
 
-    def _is_verified(self, place: Place, key: int, required: list[Requirement], band: Band) -> bool:
-        texts = {field: self._load(place, key, field) for field in band.fields or DISCUSSION}
-        if band.literals and not has_any(texts.values(), band.literals):
-            return False
+    def _is_verified(
+        self, document: DocumentHit, required: list[Requirement], band: Band, verified: Verified
+    ) -> bool:
+        if not band.fields:  # Titles differ between the turn's places.
+            texts = self._load_fields(document, DISCUSSION)
+            has_literal = not band.literals or has_any(texts.values(), band.literals)
+            return has_literal and self._phrase_check().meets_any(required, texts)
+        key, count = document.object_key, len(band.fields)
+        if key not in verified:
+            # Reading a turn takes long, so the next band needs the result for its fields, too.
+            fields = WITH_NOTES if band.fields == ALL_FIELDS else band.fields
+            texts = self._load_fields(document, fields)
+            verified[key] = self._phrase_check().count_fields(required, texts, count)
+        return verified[key] <= count
+
+    def _load_fields(self, document: DocumentHit, fields: Sequence[str]) -> dict[str, str]:
+        # The discussion is decompressed now, and kept for when it is verified and shown.
+        place = Place(*self._reader.discussion_at(document.address)[0])
+        return {field: self._load(place, document.object_key, field) for field in fields}
+
+    def _phrase_check(self) -> PhraseCheck:
         if self._phrases is None:
             from ccgrep.search.phrase_check import PhraseCheck  # noqa: PLC0415 - few queries have phrases
 
             self._phrases = PhraseCheck(self._reader.stems, self._reader.tokens)
-        return self._phrases.meets_any(required, texts)
+        return self._phrases

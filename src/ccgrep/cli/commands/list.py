@@ -14,6 +14,7 @@ from ccgrep.output.json_document import encode_document
 from ccgrep.output.session_json import list_fields
 from ccgrep.output.session_list import list_lines
 from ccgrep.refresh.background import BackgroundRefresh
+from ccgrep.search.request import Filters
 
 
 def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh | None) -> int:
@@ -40,7 +41,10 @@ def run(arguments: SimpleNamespace, context: Context, refresh: BackgroundRefresh
     if not sessions:
         if filters.marked is not None:
             filters.marked()  # An unknown tag is an error.
-        context.warn("no session matches: run `ccgrep list` without filters")
+        if not arguments.remote and not list_sessions(config, Filters(), 1):
+            context.warn("there are no sessions yet")
+        else:
+            context.warn("no session matches: run `ccgrep list` without filters")
     if arguments.full_id:
         sessions = [replace(one, short_id=one.row.session.id) for one in sessions]
     style = context.style_for(arguments.color)
