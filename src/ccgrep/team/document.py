@@ -68,15 +68,18 @@ class DocumentMaker:
 
 def _lexemes(words: dict[str, list[str]]) -> tuple[str, bool]:
     """Return the different lexemes, and whether some had to be left out."""
-    found: list[str] = []
+    found = [
+        letter + word for name, letter in LETTERS.items() for word in dict.fromkeys(words[name])
+    ]
+    text = " ".join(found)
+    if len(text.encode()) + 2 * len(found) <= MAX_LEXEME_BYTES:
+        return text, False
     size = 0
-    for name, letter in LETTERS.items():
-        for word in dict.fromkeys(words[name]):
-            size += len(word.encode()) + 4
-            if size > MAX_LEXEME_BYTES:
-                return " ".join(found), True
-            found.append(letter + word)
-    return " ".join(found), False
+    for position, lexeme in enumerate(found):
+        size += len(lexeme.encode()) + 3
+        if size > MAX_LEXEME_BYTES:
+            return " ".join(found[:position]), True
+    return text, False
 
 
 def _partial(content: Content, is_cut: bool) -> list[str]:

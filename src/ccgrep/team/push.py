@@ -1,5 +1,7 @@
 """Push the sessions of some projects to a team's server.
 
+The server stores a batch while this process prepares the next one.
+
 What was pushed is recorded now and then, in a hint that may be lost: the server leaves alone what
 it has. So an interrupted push continues, and a repeated one writes nothing.
 """
@@ -105,7 +107,8 @@ class TeamPush:
         self.report = TeamReport()
         self._batch: list[dict[str, Any]] = []
         self._batch_turns = self._batch_bytes = self._batches = 0
-        self._unconfirmed: dict[str, _Pushed] = {}
+        self._complete: dict[str, _Pushed] = {}  # with the batch that is being made
+        self._sent: dict[str, _Pushed] | None = None  # with the batch that the server works on
         self._vectors = PushedVectors(store.directory, self._takes_vectors)
 
     def run(self, patterns: tuple[str, ...]) -> TeamReport:
@@ -121,6 +124,7 @@ class TeamPush:
                 done += 1
                 self._on_progress(done, total)
         self._flush()
+        self._confirm()
         self._write_state()
         return self.report
 
@@ -203,6 +207,8 @@ class TeamPush:
             entry = redact_entry(entries[number])
             made = self._maker.make(session, number, entry, turn, row.is_superseded)
             documents.append(made)
+            if self._server is not None:
+                self._server.advance()
             size = len(made["body"]) * 3 // 4
             count.turns += 1
             count.bytes += size
@@ -213,21 +219,30 @@ class TeamPush:
                 self._flush()
                 documents = []
                 self._batch.append({**header, "documents": documents})
-        self._unconfirmed[session.id] = self._state(row)
+        self._complete[session.id] = self._state(row)
 
     def _flush(self) -> None:
-        """Send the batch. What it completes is recorded only after the server confirmed it."""
+        """Send the batch, after the server has confirmed the one before."""
         if self._batch and self._server is not None:
             self._vectors.add_to([one for part in self._batch for one in part["documents"]])
-            (result,) = self._server.call("put", {"sessions": self._batch})
-            self.report.refused += [id for id in result["refused"] if id not in self.report.refused]
-            self._pushed.update(self._unconfirmed)
-            self._batches += 1
-            if self._batches % _SAVE_EVERY == 0:
-                self._write_state()
-        self._unconfirmed.clear()
+            self._confirm()
+            self._server.start("put", {"sessions": self._batch})
+            self._sent = self._complete
+        self._complete = {}
         self._batch = []
         self._batch_turns = self._batch_bytes = 0
+
+    def _confirm(self) -> None:
+        """Wait until the server has the batch that was sent, and record what it completes."""
+        if self._server is None or self._sent is None:
+            return
+        (result,) = self._server.finish()
+        self.report.refused += [id for id in result["refused"] if id not in self.report.refused]
+        self._pushed.update(self._sent)
+        self._sent = None
+        self._batches += 1
+        if self._batches % _SAVE_EVERY == 0:
+            self._write_state()
 
     def _write_state(self) -> None:
         if self._server is not None:

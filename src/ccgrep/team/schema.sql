@@ -8,7 +8,7 @@
 do $do$
 begin
     if to_regclass('cc.meta') is not null then
-        if (select version from cc.meta) > 2 then
+        if (select version from cc.meta) > 3 then
             raise exception 'cc: the server has version % of the schema, a newer one: upgrade ccgrep',
                 (select version from cc.meta);
         end if;
@@ -137,7 +137,7 @@ begin
         -- Compressing it again would be wasted time.
         execute format('alter table cc.document_%s alter body set storage external', i);
     end loop;
-    insert into cc.meta select 2, n where not exists (select from cc.meta);
+    insert into cc.meta select 3, n where not exists (select from cc.meta);
     if (select version from cc.meta) = 1 then
         alter table cc.meta add column horizon bigint;
         alter table cc.session add column pushed timestamptz not null default now();
@@ -146,8 +146,8 @@ begin
         alter table cc.document
             add constraint well_formed check (number >= 0 and kind between 0 and 4
                 and octet_length(turn) = 32 and cardinality(lengths) = 6 and 0 <= all (lengths));
-        update cc.meta set version = 2;
     end if;
+    update cc.meta set version = 3;
 end $do$;
 
 -- One embedded part of a text of a document. It needs pgvector 0.7 or later.
@@ -748,6 +748,12 @@ begin
     $sql$ using mine;
 end $$;
 
+-- Return the number of the partition that has a session.
+create or replace function cc.partition_of(session text) returns int language sql stable as $$
+    select part from cc.meta m, generate_series(0, m.partitions - 1) part
+    where satisfies_hash_partition('cc.document'::regclass, m.partitions, part, session)
+$$;
+
 -- Store sessions and some of their documents. What is there already is left alone.
 create or replace function cc.put(q jsonb) returns jsonb
 language plpgsql security definer as $$
@@ -764,7 +770,10 @@ begin
     -- A concurrent cc.forget of the same person waits, and the other way round. An advisory lock
     -- could be taken by anybody.
     perform from cc.member m where m.role = session_user order by m.pattern for share;
-    for one in select value from jsonb_array_elements(q -> 'sessions') order by value ->> 'session' loop
+    -- In this order, concurrent calls lock the same rows, and the indexes of pg_textsearch 1.0: it holds
+    -- a lock on each until the end of the transaction, and PostgreSQL does not notice a deadlock of them.
+    for one in select value from jsonb_array_elements(q -> 'sessions')
+        order by cc.partition_of(value ->> 'session'), value ->> 'session' loop
         -- Also what belongs to a forgotten session: a sub-agent, or an earlier version `<id>~2`.
         if exists (select from cc.forgotten f where f.owner = session_user and f.key in (
             cc.forgotten_key(one ->> 'session'), cc.forgotten_key(split_part(one ->> 'session', '~', 1)),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import select
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
@@ -21,7 +23,7 @@ from ccgrep.text import one_line
 
 TIMEOUT_S = 3.0
 _CONNECT_TIMEOUT_S = 10.0
-VERSION = 2
+VERSION = 3
 """The version of the schema that this ccgrep calls and `team init` makes."""
 _OPTIONS = "-c client_min_messages=warning"
 _KEEP_ALIVE = "keepalives_idle=20&keepalives_interval=5&keepalives_count=3"
@@ -44,6 +46,8 @@ class Server:
         self._address = address
         self._timeout_s = timeout_s
         self._connection: Connection | None = None
+        self._deadline: float | None = None
+        self._is_pending = False
 
     @property
     def url(self) -> str:
@@ -51,9 +55,22 @@ class Server:
 
     def call(self, function: str, question: dict[str, Any]) -> list[Any]:
         """Call `cc.<function>` and return its rows."""
+        self.start(function, question)
+        return self.finish()
+
+    def start(self, function: str, question: dict[str, Any]) -> None:
+        """Begin a call. The server works on it until `finish` returns its rows."""
         data = msgspec.json.encode({"version": VERSION, **question})
-        rows = self.query(f"select cc.{function}($1)::text", [data])
-        return [msgspec.json.decode(row[0]) for row in rows]
+        self._send(f"select cc.{function}($1)::text", [data])
+
+    def advance(self) -> None:
+        """Send what the network takes of a call, without waiting."""
+        if self._is_pending:
+            with self._closed_on_failure() as connection:
+                connection.flush()
+
+    def finish(self) -> list[Any]:
+        return [msgspec.json.decode(row[0]) for row in self._receive().rows]
 
     def query(self, sql: str, values: list[bytes] | None = None) -> list[list[bytes]]:
         """Run one statement with parameters in text format, and return its rows."""
@@ -64,29 +81,49 @@ class Server:
         self._run(sql, None)
 
     def close(self) -> None:
+        self._is_pending = False
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _run(self, sql: str, values: list[bytes] | None) -> Result:
-        """Return the result of a statement. A connection that fails is not used again."""
+        self._send(sql, values)
+        return self._receive()
+
+    def _send(self, sql: str, values: list[bytes] | None) -> None:
+        if self._is_pending:
+            self.close()  # An interrupted call left it.
         limit = self._timeout_s
-        deadline = None if limit is None else time.monotonic() + limit
-        connection = self._open(deadline or time.monotonic() + _CONNECT_TIMEOUT_S)
-        try:
+        self._deadline = None if limit is None else time.monotonic() + limit
+        self._open(self._deadline or time.monotonic() + _CONNECT_TIMEOUT_S)
+        with self._closed_on_failure() as connection:
             connection.send(sql, values)
-            result = self._wait(connection, deadline)
+            connection.flush()
+        self._is_pending = True
+
+    def _receive(self) -> Result:
+        """Return the result of the statement that was sent."""
+        with self._closed_on_failure() as connection:
+            result = self._wait(connection, self._deadline)
+        self._is_pending = False
+        if not result.is_error:
+            return result
+        if connection.is_bad:
+            self.close()
+        raise self._refusal(result)
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[Connection]:
+        """Yield the connection. One that fails is not used again."""
+        assert self._connection is not None
+        try:
+            yield self._connection
         except TeamError:
             self.close()
             raise
         except BrokenConnectionError as error:
             self.close()
             raise self._error(str(error)) from error
-        if not result.is_error:
-            return result
-        if connection.is_bad:
-            self.close()
-        raise self._refusal(result)
 
     def _open(self, deadline: float) -> Connection:
         if self._connection is None:
