@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench import measure
 from bench.budget import Ratio, milliseconds, print_memory, print_row
 from bench.home import generate_home
-from bench.team_scale import measure_made_up
+from bench.team_scale import measure_made_up, processor_seconds
 from ccgrep.team import admin
 from tests.helpers.team_server import Postgres, ShardedTeam, Team, cluster, wheel_postgres
 
@@ -112,17 +112,6 @@ def used_by(servers: Iterable[Postgres]) -> float:
     """Return the processor time of the servers' connections and of all commands so far."""
     commands = resource.getrusage(resource.RUSAGE_CHILDREN)
     return sum(map(processor_seconds, servers)) + commands.ru_utime + commands.ru_stime
-
-
-def processor_seconds(postgres: Postgres) -> float:
-    """Return what the finished connections of a server used, or 0 where /proc does not tell."""
-    try:
-        postmaster = (postgres.data_dir / "postmaster.pid").read_text().split()[0]
-        fields = Path("/proc", postmaster, "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    ticks = int(fields[13]) + int(fields[14])  # of its children that ended
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def run(home: Path, *arguments: str) -> measure.Run:

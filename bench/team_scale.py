@@ -10,8 +10,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench import measure
@@ -112,15 +113,21 @@ def measure_made_up(turns: int, vectors: int, jobs: int, partitions: int, shards
         parts = max(shards, 1)
         servers = [make_server(number, parts, partitions) for number in range(parts)]
         team = put_behind_proxy(servers) if shards else servers[0]
-        started = time.monotonic()
-        for number, one in enumerate(servers):
-            first, past = (turns * at // parts for at in (number, number + 1))
-            load(one, home, range(first, past), jobs)
-        print_row("made up", f"{turns / (time.monotonic() - started):,.0f} turns/s")
-        build_indexes(servers, partitions)
+        with timed("made up", servers):
+            for number, one in enumerate(servers):
+                first, past = (turns * at // parts for at in (number, number + 1))
+                load(one, home, range(first, past), jobs)
+        with timed("building the indexes", servers):
+            for one in servers:
+                build_indexes(one, partitions)
+        with timed("vacuum and analyze", servers):
+            for one in servers:
+                admin_script(one, "analyze cc.session")
+                admin_script(one, "vacuum analyze cc.document")
         for one in servers if vectors else ():
             add_vectors(one.admin, vectors // parts)
         report_sizes(servers)
+        print_row("on disk", f"{sum(map(disk_bytes, servers)) / 1e9:,.1f} GB")
         home.run("remote", "add", "team", team.url("bob"), "-p", "*")
         report_commands(home)
         report_functions(team.connect("bob"), vectors > 0)
@@ -176,17 +183,28 @@ def make_up(team: Team, starts: Sequence[int], past: int) -> None:
     server.close()
 
 
-def build_indexes(servers: list[Team], partitions: int) -> None:
-    started = time.monotonic()
-    for one in servers:
-        one.admin.query("alter table cc.document add primary key (session, number, owner)")
-        admin.init(one.admin, partitions)
-    print_row("building the indexes", f"{time.monotonic() - started:,.0f} s")
-    started = time.monotonic()
-    for one in servers:
-        one.admin.query("vacuum analyze cc.document")
-        one.admin.query("analyze cc.session")
-    print_row("vacuum", f"{time.monotonic() - started:,.0f} s")
+def build_indexes(team: Team, partitions: int) -> None:
+    admin_script(team, "alter table cc.document add primary key (session, number, owner)")
+    server = team.postgres.admin(team.name)
+    admin.init(server, partitions)
+    server.close()
+
+
+def admin_script(team: Team, script: str) -> None:
+    """Run a statement in a connection of its own: its processor time counts when it ends."""
+    server = team.postgres.admin(team.name)
+    server.run_script(script)
+    server.close()
+
+
+@contextmanager
+def timed(label: str, servers: list[Team]) -> Iterator[None]:
+    """Print how long a step takes, and how much processor time of the servers."""
+    started, used = time.monotonic(), sum(processor_seconds(one.postgres) for one in servers)
+    yield
+    seconds = time.monotonic() - started
+    used = sum(processor_seconds(one.postgres) for one in servers) - used
+    print_row(label, f"{seconds:,.0f} s, {used:,.0f} s of CPU")
 
 
 def add_vectors(server: Server, number: int) -> None:
@@ -202,6 +220,11 @@ def add_vectors(server: Server, number: int) -> None:
     )
     server.query("analyze cc.passage")
     print_row("vectors into the live graph", f"{number / (time.monotonic() - started):,.0f}/s")
+
+
+def disk_bytes(team: Team) -> int:
+    files = [path for path in team.postgres.data_dir.rglob("*") if path.is_file()]
+    return sum(path.stat().st_blocks * 512 for path in files)
 
 
 def report_sizes(servers: list[Team]) -> None:
@@ -243,6 +266,17 @@ def report_functions(bob: Server, has_vectors: bool) -> None:
                 times.append(time.monotonic() - started)
             shown = f"{statistics.median(times):.2f} s, first {times[0]:.2f} s"
             print_row(f"cc.{function}: {text}", shown)
+
+
+def processor_seconds(postgres: Postgres) -> float:
+    """Return what the finished connections of a server used, or 0 where /proc does not tell."""
+    try:
+        postmaster = (postgres.data_dir / "postmaster.pid").read_text().split()[0]
+        fields = Path("/proc", postmaster, "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    ticks = int(fields[13]) + int(fields[14])  # of its children that ended
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def run(home: Home, arguments: list[str]) -> measure.Run:

@@ -72,6 +72,7 @@ class Home:
             "CCGREP_REFRESH_BUDGET_S": "600",
             "CCGREP_TIMEOUT_S": "0",
             "CCGREP_RECALL_TIMEOUT_S": "600",
+            "CCGREP_TEAM_TIMEOUT_S": "0",
         }
 
     @property

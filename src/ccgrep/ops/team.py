@@ -38,7 +38,7 @@ def add(config: Config, name: str, url: str, projects: tuple[str, ...]) -> str:
     local = LocalRemote(store.directory, name)
     if os.path.exists(local.path("config")):
         raise UsageError(f"there is a remote '{name}' already: run `ccgrep remote remove {name}`")
-    Server(address).call("list", {"limit": 1, "ids_only": True})
+    Server(address, config.team_timeout_s or None).call("list", {"limit": 1, "ids_only": True})
     local.create_team(
         RemoteConfig(address.url, is_encrypted=False, projects=projects), address.password
     )
