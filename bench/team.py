@@ -87,18 +87,18 @@ def report(home: Path, team: Team) -> None:
         shard.admin.query("vacuum analyze cc.document")
     for label, words in _SEARCHES:
         here, there = [], []
-        used = [used_by(servers)]
+        readings = [used_by(servers)]
         for _ in range(_ROUNDS):
             here.append(run(home, *words, "-n", "10", "--no-refresh"))
-            used.append(used_by(servers))
+            readings.append(used_by(servers))
             there.append(run(home, *words, "-n", "10", "-R", "team"))
-            used.append(used_by(servers))
+            readings.append(used_by(servers))
         ratio = statistics.median(one.seconds for one in there) / statistics.median(
             one.seconds for one in here
         )
         best = min(one.seconds for one in there)
         print_row(label, milliseconds(best), Ratio(ratio, 6, "the same in the store"))
-        steps = [after - before for before, after in itertools.pairwise(used)]
+        steps = [after - before for before, after in itertools.pairwise(readings)]
         seconds = sum(steps[1::2])
         print_row(
             f"{label}, by processor time",
