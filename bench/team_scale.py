@@ -163,13 +163,14 @@ def load(team: Team, home: Home, turns: range, jobs: int) -> None:
     bob = team.connect("bob")
     TeamPush(home.store, bob, "/nonexistent", lambda _: None).run(("*",))
     bob.close()
-    team.admin.run_script(_PREPARE)
-    team.admin.run_script(
+    admin_script(team, _PREPARE)
+    admin_script(
+        team,
         f"insert into cc.session select 'bob', md5(i::text), 2 + i % {_PROJECTS}, '', i, false, "
         f"data from template, generate_series({turns.start // _TURNS_PER_SESSION}, "
-        f"{turns.stop // _TURNS_PER_SESSION}) i"
+        f"{turns.stop // _TURNS_PER_SESSION}) i",
     )
-    team.admin.run_script(_DROP_INDEXES)
+    admin_script(team, _DROP_INDEXES)
     steps = turns[::_STEP]
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(lambda at: make_up(team, steps[at::jobs], turns.stop), range(jobs)))
