@@ -244,6 +244,7 @@ NUMERIC_MODULES = {
     "bert.py", "embedding.py", "int8_bert.py", "light_encoder.py", "multilingual_encoder.py",
     "multilingual_weights.py", "piece_tokenizer.py", "prune.py", "safetensors.py",
     "stored_vectors.py", "vector_exchange.py", "vector_files.py", "vector_writer.py", "vectors.py",
+    "whitening.py",
 }  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from ccgrep.semantic.vectors import Vectors
 from ccgrep.store.store import Store
 from tests.helpers.homes import Home
 
+SCALE = SimilarityScale(0.05, 0.55)
+
 DIMENSIONS = 16
 
 
@@ -63,7 +65,7 @@ def test_added_vectors_are_found(store: Store, directory: str) -> None:
         ((key, match),) = found.nearest(made[at], 1).items()
         assert (key, match.start, match.end) == (at + 1, at + 1, at + 8)
         assert match.similarity == pytest.approx(1, abs=2e-3)
-    few = found.of([3, 5, 999], made[2])
+    few = found.of([3, 5, 999], found.probe(made[2], SCALE))
     assert sorted(few) == [3, 5]
     assert few[3].similarity > few[5].similarity
 
@@ -74,11 +76,12 @@ def test_best_vector_of_a_text_is_its_match(store: Store, directory: str) -> Non
     writer.add(Batch([7, 7], [(0, 10), (10, 20)], made[:2]))
     writer.add(Batch([7], [(20, 30)], made[2:]))
     for at in range(3):
+        opened = Vectors(directory)
         for found in (
-            Vectors(directory).nearest(made[at], 5),
-            Vectors(directory).of([7], made[at]),
+            opened.nearest(made[at], 5),
+            opened.of([7], opened.probe(made[at], SCALE)),
         ):
-            assert found[7][1:] == (10 * at, 10 * at + 10)
+            assert found[7][1:3] == (10 * at, 10 * at + 10)
 
 
 def test_batch_that_is_added_again_is_stored_once(store: Store, directory: str) -> None:
@@ -107,7 +110,7 @@ def test_empty_directory_has_no_vectors(directory: str) -> None:
         [],
         {},
     )
-    assert found.of([1], random_vectors(1)[0]) == {}
+    assert found.of([1], found.probe(random_vectors(1)[0], SCALE)) == {}
 
 
 def test_folding_keeps_every_key_in_few_segments(
@@ -130,7 +133,8 @@ def test_folding_keeps_every_key_in_few_segments(
     found = Vectors(directory)
     assert found.keys().tolist() == [*range(1, made + 1)]
     for at in range(0, made, 37):
-        assert found.of([at + 1], everything[at])[at + 1].similarity > 0.99
+        probe = found.probe(everything[at], SCALE)
+        assert found.of([at + 1], probe)[at + 1].similarity > 0.99
     graphs = {path.name.partition("-")[0] for path in files(directory, ".hnsw")}
     large = {segment.name for segment in found.segments if segment.count >= 32}
     assert graphs == large
@@ -192,12 +196,13 @@ SEARCH_SCRIPT = """
 import sys
 import numpy as np
 from ccgrep.semantic import vectors
+from ccgrep.semantic.similarity_scale import SimilarityScale
 vectors.MAX_WITHOUT_GRAPHS = 0
 query = np.load(sys.argv[2])
 for directory in sys.argv[3:]:
     found = vectors.Vectors(directory)
     near = found.nearest(query, 5)
-    same = found.of(list(near), query)
+    same = found.of(list(near), found.probe(query, SimilarityScale(0.05, 0.55)))
     assert all(abs(same[key].similarity - near[key].similarity) < 2e-3 for key in near)
     print(len(found.damaged), *near)
 """
@@ -442,9 +447,25 @@ def test_texts_that_are_all_similar_do_not_widen_the_background(
     other /= np.linalg.norm(other, axis=1)[:, None]
     near = np.linspace(0.7, 0.8, 60, dtype=np.float32)[:, None]
     writer = VectorWriter(store, directory)
-    scale = SimilarityScale(0.05, 0.55)
-    assert Vectors(directory).background(query, scale) == pytest.approx((0.1, 0.1))
+    assert Vectors(directory).probe(query, SCALE).background == pytest.approx((0.1, 0.1))
     writer.add(batch(range(1, 61), near * query + np.sqrt(1 - near**2) * other))
-    mean, spread = Vectors(directory).background(query, scale)
+    mean, spread = Vectors(directory).probe(query, SCALE).background
     assert mean == pytest.approx((60 * 0.75 + 100 * 0.1) / 160, abs=1e-3)
     assert 0.03 < spread < 0.1
+
+
+def test_whitening_changes_deviations_but_not_similarities(store: Store, directory: str) -> None:
+    texts = random_vectors(300)
+    texts[:, 0] += 3
+    texts /= np.linalg.norm(texts, axis=1)[:, None]
+    keys = list(range(1, 301))
+    VectorWriter(store, directory).add(batch(keys, texts))
+    found = Vectors(directory)
+    plain = found.of(keys, found.probe(texts[7], SCALE))
+    whitened = found.of(keys, found.probe(texts[7], SCALE, is_whitened=True))
+    assert [one.similarity for one in plain.values()] == pytest.approx(
+        [one.similarity for one in whitened.values()]
+    )
+    deviations = [one.deviation for one in whitened.values()]
+    assert (np.mean(deviations), np.std(deviations)) == pytest.approx((0, 1), abs=1e-3)
+    assert deviations != pytest.approx([one.deviation for one in plain.values()], abs=0.1)

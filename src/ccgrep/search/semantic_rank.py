@@ -1,12 +1,12 @@
 """Semantic and hybrid ranking.
 
-    hybrid     = alpha × meaning + (1 − alpha) × word score / the best word score
-    meaning    = how far the similarity is above that of an average text, in standard deviations
-    similarity = 0.7 × the most similar text of the turn + 0.3 × the other of prompt and answer
+    hybrid  = alpha × meaning + (1 − alpha) × word score / the best word score
+    meaning = 0.7 × the most similar text of the turn + 0.3 × the other of prompt and answer
 
-Deviations are comparable between queries and models; raw cosines are not. So the meaning by the
-multilingual model, if it is used, is added to that by the first model. It is the only one for a
-query that is not in English, which the first model does not know.
+Similarities count as standard deviations above that of an average text. Deviations are comparable
+between queries and models; raw cosines are not. So the meaning by the multilingual model, if it is
+used, is added to that by the first model. It is the only one for a query that is not in English,
+which the first model does not know. An English query is whitened, see `semantic/whitening.py`.
 
 A turn that has every name and number of the query ranks above turns that are merely similar. A turn
 gains from the turns before and after it, and the best turn of a session from the next best.
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ccgrep.search.filters import FilterClauses
     from ccgrep.search.rank import PlaceKey, RankedHit
     from ccgrep.search.request import Request
-    from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale
+    from ccgrep.semantic.similarity_scale import Match, SimilarityScale
 
 _NEAR_POSITION = 0.43
 """A text that is lower than this on the model's similarity scale is about something else."""
@@ -100,9 +100,6 @@ class Query(Protocol):
 
     def of(self, keys: Iterable[int]) -> Mapping[int, Match]:
         """Return the most similar parts of these texts."""
-
-    def background(self) -> Background:
-        """Return how similar an average text is to the query, for the first pattern."""
 
 
 class _Likeness(NamedTuple):
@@ -243,12 +240,11 @@ def _compare(
     if query is None:
         return [_Likeness()] * len(own_keys)
     matches = query.of({key for keys in own_keys for key in keys})
-    background = query.background()
     found = []
     for keys in own_keys:
         pairs = zip(surfaces, keys, strict=True)
         sides = {surface: matches[key] for surface, key in pairs if key in matches}
-        found.append(_compare_turn(sides, background, query.limits) if sides else _Likeness())
+        found.append(_compare_turn(sides, query.limits) if sides else _Likeness())
     return found
 
 
@@ -294,20 +290,21 @@ def _is_enough(documents: Sequence[DocumentHit], request: Request) -> bool:
     return 0 < 4 * request.limit <= sum(min(len(turns), most) for turns in sessions.values())
 
 
-def _compare_turn(sides: Mapping[str, Match], background: Background, limits: Limits) -> _Likeness:
+def _compare_turn(sides: Mapping[str, Match], limits: Limits) -> _Likeness:
+    factors = {surface: _TITLE_FACTOR if surface == "title" else 1.0 for surface in sides}
+    similarity = max(one.similarity * factors[surface] for surface, one in sides.items())
     weighted = {
-        surface: max(one.similarity, 0.0) * (_TITLE_FACTOR if surface == "title" else 1.0)
-        for surface, one in sides.items()
+        surface: max(one.deviation, 0.0) * factors[surface] for surface, one in sides.items()
     }
-    best = max(weighted, key=lambda surface: weighted[surface])
+    best = max(weighted, key=lambda surface: (weighted[surface], sides[surface].similarity))
     pair = [weighted[surface] for surface in ("prompt", "answer") if surface in weighted]
-    other = min(pair) if len(pair) == 2 else background.mean
-    similarity = (1 - _OTHER_SIDE_WEIGHT) * weighted[best] + _OTHER_SIDE_WEIGHT * other
+    other = min(pair) if len(pair) == 2 else 0.0
+    deviation = (1 - _OTHER_SIDE_WEIGHT) * weighted[best] + _OTHER_SIDE_WEIGHT * other
     return _Likeness(
-        meaning=max(background.deviation(similarity), 0.0) / _HIGH_DEVIATION,
+        meaning=deviation / _HIGH_DEVIATION,
         passage=Passage(best, sides[best].start, sides[best].end),
-        is_near=weighted[best] >= limits.near,
-        is_sure=weighted[best] >= limits.sure,
+        is_near=similarity >= limits.near,
+        is_sure=similarity >= limits.sure,
     )
 
 

@@ -27,7 +27,7 @@ from ccgrep.semantic.embedding import Pending, count_outside, find_pending, wind
 from ccgrep.semantic.encoder import OpenEncoder
 from ccgrep.semantic.languages import has_other_languages, is_english
 from ccgrep.semantic.model import Model
-from ccgrep.semantic.similarity_scale import Background, Match, SimilarityScale
+from ccgrep.semantic.similarity_scale import Match, SimilarityScale
 from ccgrep.semantic.vector_files import model_dir
 from ccgrep.semantic.vectors import Vectors
 from ccgrep.store import fsio
@@ -52,10 +52,10 @@ class Query:
         queries: "Sequence[NDArray[np.float32]]",
         scale: SimilarityScale,
         limits: Limits,
+        is_whitened: bool,
     ) -> None:
         self._vectors = vectors
-        self._queries = queries
-        self._scale = scale
+        self._probes = [vectors.probe(query, scale, is_whitened) for query in queries]
         self.limits = limits
 
     @property
@@ -63,15 +63,11 @@ class Query:
         return self._vectors.count
 
     def nearest(self, limit: int) -> Mapping[int, Match]:
-        return _best_matches(self._vectors.nearest(query, limit) for query in self._queries)
-
-    def background(self) -> Background:
-        """Return how similar an average text is to the query, for the first pattern."""
-        return self._vectors.background(self._queries[0], self._scale)
+        return _best_matches(self._vectors.nearest(one.query, limit) for one in self._probes)
 
     def of(self, keys: Iterable[int]) -> Mapping[int, Match]:
         key_list = list(keys)
-        return _best_matches(self._vectors.of(key_list, query) for query in self._queries)
+        return _best_matches(self._vectors.of(key_list, one) for one in self._probes)
 
 
 def _best_matches(matches: Iterable[Mapping[int, Match]]) -> dict[int, Match]:
@@ -167,7 +163,9 @@ class _Search(NamedTuple):
         patterns = list(opened.encoder.encode(self.request.patterns, is_query=True))
         scale = find_scale(config, model, opened.encoder)
         limits = find_limits(scale, embedder.is_multilingual)
-        return Query(vectors, patterns, scale, limits), embedded
+        # The first model tells texts in other languages apart too badly.
+        is_whitened = not embedder.is_multilingual and all(map(is_english, self.request.patterns))
+        return Query(vectors, patterns, scale, limits, is_whitened), embedded
 
     def _put_likely_first(self, pending: Pending) -> Pending:
         """Return the texts to embed, those of turns that have words of the query first."""

@@ -77,6 +77,8 @@ class Match(NamedTuple):
     similarity: float
     start: int
     end: int
+    deviation: float = 0.0
+    """How many standard deviations the text is nearer than the average text."""
 
 
 class Background(NamedTuple):

@@ -58,13 +58,13 @@ class Segment:
         return np.concatenate(found) if found else np.empty(0, np.intp)
 
     def similarities(
-        self, query: NDArray[np.float32], positions: NDArray[np.intp]
+        self, queries: NDArray[np.float32], positions: NDArray[np.intp]
     ) -> NDArray[np.float32]:
-        """Return the similarities of the vectors at some positions."""
-        found = np.empty(len(positions), np.float32)
+        """Return the similarities of the vectors at some positions to the columns of `queries`."""
+        found = np.empty((len(positions), queries.shape[1]), np.float32)
         for start in range(0, len(positions), _STEP):
             part = slice(start, start + _STEP)
-            found[part] = self.vectors[positions[part]].astype(np.float32) @ query
+            found[part] = self.vectors[positions[part]].astype(np.float32) @ queries
         return found
 
     def rough_similarities(self, query: NDArray[np.float32]) -> NDArray[np.float64]:

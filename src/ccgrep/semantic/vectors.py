@@ -8,6 +8,7 @@ measured: comparing that many reads 768 MB.
 
 import os
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from ccgrep.semantic.vector_files import (
     sort_unique,
     unique_keys,
 )
+from ccgrep.semantic.whitening import whiten
 
 MAX_WITHOUT_GRAPHS = 1_000_000
 _GRAPH_FACTOR = 8
@@ -27,6 +29,15 @@ _GRAPH_FACTOR = 8
 _TRIES = 5
 _SAMPLE = 2000
 _EXPANSION = 256
+
+
+class Probe(NamedTuple):
+    """A query as texts are compared with it."""
+
+    query: NDArray[np.float32]
+    ranking: NDArray[np.float32]
+    """The query, or the whitened query: its dot products are counted as deviations."""
+    background: Background
 
 
 class Vectors:
@@ -78,29 +89,38 @@ class Vectors:
         for segment in self.segments:
             graph = self._graphs.get(segment.name) if uses_graphs else None
             positions = _nearest(segment, graph, query, limit)
-            _keep_best(best, segment, positions, segment.similarities(query, positions))
+            similarities = segment.similarities(query[:, None], positions)[:, 0]
+            _keep_best(best, segment, positions, similarities, np.zeros_like(similarities))
         ranked = sorted(best.items(), key=lambda item: (-item[1].similarity, item[0]))
         return dict(ranked[:limit])
 
-    def background(self, query: NDArray[np.float32], scale: SimilarityScale) -> Background:
-        """Return how similar the texts are to a query, by a sample that is always the same."""
+    def probe(
+        self, query: NDArray[np.float32], scale: SimilarityScale, is_whitened: bool = False
+    ) -> Probe:
+        """Measure how similar the texts are to a query, by a sample that is always the same."""
         step = max(self.count // _SAMPLE, 1)
-        samples = [
-            segment.similarities(query, np.arange(0, segment.count, step))
-            for segment in self.segments
-        ]
-        actual = np.concatenate(samples) if samples else np.empty(0, np.float32)
+        parts = [one.vectors[::step].astype(np.float32) for one in self.segments]
+        sample = np.concatenate(parts) if parts else np.empty((0, len(query)), np.float32)
+        whitened = whiten(query, sample) if is_whitened else None
+        if whitened is not None:
+            actual = sample @ whitened
+            return Probe(query, whitened, Background(float(actual.mean()), float(actual.std())))
+        actual = sample @ query
         mean, variance = (actual.mean(), actual.var()) if actual.size else (0.0, 0.0)
-        return make_background(actual.size, float(mean), float(variance), scale)
+        background = make_background(actual.size, float(mean), float(variance), scale)
+        return Probe(query, query, background)
 
-    def of(self, keys: Iterable[int], query: NDArray[np.float32]) -> dict[int, Match]:
+    def of(self, keys: Iterable[int], probe: Probe) -> dict[int, Match]:
         """Return the best match of each of these texts that is embedded."""
         unique = sort_unique(np.fromiter(keys, np.int64))
+        both = np.stack([probe.query, probe.ranking], axis=1)
+        mean, spread = probe.background
         best: dict[int, Match] = {}
         for segment in self.segments:
             positions = segment.positions(unique)
             if len(positions):
-                _keep_best(best, segment, positions, segment.similarities(query, positions))
+                similarities, ranking = segment.similarities(both, positions).T
+                _keep_best(best, segment, positions, similarities, (ranking - mean) / spread)
         return best
 
 
@@ -109,13 +129,16 @@ def _keep_best(
     segment: Segment,
     positions: NDArray[np.intp],
     similarities: NDArray[np.float32],
+    deviations: NDArray[np.float32],
 ) -> None:
-    rows = segment.rows[positions]
-    for row, similarity in zip(rows.tolist(), similarities.tolist(), strict=True):
+    rows = segment.rows[positions].tolist()
+    for row, similarity, deviation in zip(
+        rows, similarities.tolist(), deviations.tolist(), strict=True
+    ):
         key, start, end = row
         known = best.get(key)
         if known is None or similarity > known.similarity:
-            best[key] = Match(similarity, start, end)
+            best[key] = Match(similarity, start, end, deviation)
 
 
 def _nearest(

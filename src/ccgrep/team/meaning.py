@@ -13,7 +13,7 @@ from ccgrep.light_typing import TYPE_CHECKING
 from ccgrep.search.semantic_rank import find_limits, search_semantic
 from ccgrep.search.semantic_search import choose_surfaces
 from ccgrep.semantic.languages import is_english
-from ccgrep.semantic.similarity_scale import Background, Match, make_background
+from ccgrep.semantic.similarity_scale import Match, make_background
 from ccgrep.semantic.stored_vectors import EmbeddedQuery, embed_queries
 
 if TYPE_CHECKING:
@@ -99,8 +99,6 @@ class _TeamQuery:
         for key in keys:
             position, surface = divmod(key - 1, len(SURFACES))
             if key and (match := self._candidates[position].similarity(self._number, surface)):
-                found[key] = match
+                deviation = self._background.deviation(match.similarity)
+                found[key] = match._replace(deviation=deviation)
         return found
-
-    def background(self) -> Background:
-        return self._background
