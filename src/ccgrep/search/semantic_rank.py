@@ -158,6 +158,8 @@ def search_semantic(
     }
     hit_keys = _hit_keys(reader, request, turns, has_words=bool(words))
     final = add_context(scores)
+    # Again, because what a similar turn gains from its context could make up for the first bonus.
+    final.update({key: final[key] + _EXACT_BONUS for key in exact & final.keys()})
     top = max(hit_keys, key=lambda key: final[key], default=None)
     if top is None:
         return Answer([], 0, tier)
