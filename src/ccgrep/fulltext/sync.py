@@ -69,6 +69,12 @@ def sync(store: Store, contents: Contents | None = None, workers: int = 0) -> in
         return rebuild(store, contents, workers)
 
 
+def is_synced(store: Store) -> bool:
+    """Return whether the full-text index reflects all of HEAD."""
+    found = generations.current(store.directory)
+    return found is not None and (found.snapshot, found.level) == (store.head().hex(), "whole")
+
+
 def rebuild(store: Store, contents: Contents | None = None, workers: int = 0) -> int:
     """Build a new generation from objects, then remove the old ones."""
     load_openssl()  # to hash every object

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from msgspec import Struct, field
 
 from ccgrep.config import Config
 from ccgrep.errors import MissingObjectError, ModelError, RemoteError, UsageError
+from ccgrep.fulltext.sync import is_synced
 from ccgrep.fulltext.sync import sync as sync_index
 from ccgrep.refresh.collect import collect_garbage
 from ccgrep.remote.check import RemoteCheck, check_remote
@@ -140,11 +142,14 @@ def _pull(
 
     pull = Pull(local, remote, store, machines, _now_ms(), on_bytes)
     pull.run(listing, lambda: store.lock(options.wait_s))
-    if pull.report.is_changed:
+    # A pull that was killed may have merged sessions without their words.
+    has_new_texts = pull.report.is_changed or not is_synced(store)
+    if has_new_texts:
         with store.lock(options.wait_s):
             sync_index(store)
     if config.embed != "never":
-        taken = take_vectors(local, remote, store, listing, lambda: _find_models(config))
+        find_models = partial(_find_models, config)
+        taken = take_vectors(local, remote, store, listing, find_models, has_new_texts)
         pull.report.vectors = taken.vectors
         pull.report.bytes += taken.bytes
         pull.report.problems += taken.problems

@@ -60,17 +60,21 @@ def take_vectors(
     store: Store,
     listing: Listing,
     find_models: Callable[[], Models],
+    has_new_texts: bool,
 ) -> VectorsReport:
-    """Fetch the vectors of the heads that were read, and add those that this machine lacks."""
+    """Fetch the vectors of the heads that were read, and add those that this machine lacks.
+
+    With `has_new_texts`, look again at known files: they may have vectors of these texts.
+    """
     taken = VectorsReport()
-    unknown = listing.vectors.keys() - local.list_vectors()
     shared = _list_shared(local.read_state(), listing)
-    wanted = {model: names & unknown for model, names in shared.items() if names & unknown}
-    models = find_models() if wanted else {}
-    for model in sorted(wanted.keys() & models.keys()):
+    unknown = set().union(*shared.values()) - local.list_vectors()
+    models = find_models() if unknown or has_new_texts else {}
+    for model in sorted(shared.keys() & models.keys()):
+        names = shared[model] if has_new_texts else shared[model] & unknown
         # A process that is embedding holds the lock: the next pull takes the vectors.
         with suppress(LockedError):
-            _take_model(local, remote, store, model, models[model], wanted[model], taken)
+            _take_model(local, remote, store, model, models[model], names, taken)
     return taken
 
 
@@ -101,7 +105,10 @@ def _take_model(
     fsio.make_dir(directory)
     with WriterLock(os.path.join(directory, "lock"), 0.0):
         live = exchange.find_live_keys(store)  # Under the lock, which `forget` needs too.
+        known = {name: exchange.load_keys(keys) for name, keys in local.read_vector_keys().items()}
         for name in sorted(names):
+            if name in known and not exchange.find_wanted(directory, known[name], live).any():
+                continue
             try:
                 data = remote.read_vectors(name)
                 shared = exchange.decode(data)
