@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-from ccgrep.errors import CorruptError, UntrustedError
+from ccgrep.errors import CorruptError, NewerVersionError, UntrustedError
 from ccgrep.remote.export import list_needed
 from ccgrep.remote.head import Head
 from ccgrep.remote.remote import Listing, Remote
@@ -14,7 +14,11 @@ from ccgrep.store.store import Store
 
 
 class RemoteCheck(Struct):
-    """What a check found. Damaged files are refused by a pull; missing ones are pushed again."""
+    """What a check found.
+
+    Damaged files are refused by a pull; missing ones are pushed again. `unreadable` says which
+    machines have pushed with a newer ccgrep.
+    """
 
     heads: int = 0
     packs: int = 0
@@ -22,10 +26,11 @@ class RemoteCheck(Struct):
     unlisted_packs: int = 0
     damaged: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        return not self.damaged and not self.missing
+        return not (self.damaged or self.missing or self.unreadable)
 
 
 def check_remote(
@@ -38,6 +43,8 @@ def check_remote(
     for name in sorted(listing.heads):
         try:
             heads.append(remote.read_head(name))
+        except NewerVersionError as error:
+            report.unreadable.append(str(error))
         except (UntrustedError, MissingFileError) as error:
             report.damaged.append(str(error))
     for name in sorted(listing.tombstones):

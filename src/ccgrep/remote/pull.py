@@ -71,7 +71,7 @@ class Pull:
         with lock():
             incomplete = self._merge(heads, incoming)
         self.report.packs, self.report.bytes = incoming.packs, incoming.bytes
-        self.report.problems += incoming.problems
+        self.report.problems[:0] = incoming.problems  # The cause comes first.
         self._remember_machines(heads)
         for one in heads:
             state.heads[one.name] = _see(one, one.name not in incomplete)

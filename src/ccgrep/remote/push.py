@@ -25,7 +25,7 @@ from ccgrep.remote.repository import read_repository
 from ccgrep.remote.storage import ChangedFileError, ListedFile
 from ccgrep.remote.vectors import SharedFiles, list_segments, push_vectors
 from ccgrep.steps import OnStep, count_steps, ignore_steps
-from ccgrep.store import fsio
+from ccgrep.store import fsio, refs
 from ccgrep.store.machines import Machines, read_machines, write_machines
 from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.objects import Frame
@@ -362,6 +362,7 @@ class Push:
             {id: self._machines.name(id) for id in sorted(ids)},
             self._machines.repositories,
             vectors.listed,
+            tuple(sorted(refs.read_features(self._store.directory))),
         )
         state.writes = [*state.writes, (sequence, head.nonce)]
         self._local.write_state(state)
