@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import chain
 from typing import NamedTuple
 
@@ -271,7 +272,7 @@ class Push:
                 self._on_step("objects", done, len(todo))
             written.append(upload.result())
 
-        with ThreadPoolExecutor(_UPLOADS) as pool:
+        with _make_pool() as pool:
             running: deque[Future[_RemotePack]] = deque()
             for hash, ids in self._build_packs(todo, shared):
                 running.append(pool.submit(self._upload_pack, hash, ids, listing))
@@ -372,3 +373,17 @@ class Push:
             if self._remote.list().heads.get(self._own) != seen:
                 raise
             self._remote.write_head(head, None, is_forced=True)
+
+
+@contextmanager
+def _make_pool() -> Iterator[ThreadPoolExecutor]:
+    """Wait for running uploads at the end, but not after Ctrl-C: they may take minutes."""
+    pool = ThreadPoolExecutor(_UPLOADS)
+    is_patient = True
+    try:
+        yield pool
+    except KeyboardInterrupt:
+        is_patient = False
+        raise
+    finally:
+        pool.shutdown(wait=is_patient, cancel_futures=True)
