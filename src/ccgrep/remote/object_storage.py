@@ -54,6 +54,7 @@ class ObjectStorage:
 
     def __init__(self, url: str, endpoint: str, variables: Mapping[str, str]) -> None:
         self._url = url
+        self._endpoint = endpoint
         options: dict[str, Any] = {"client_options": dict(_TIMEOUTS)}
         if url.startswith("s3://") and not variables.get("AWS_ACCESS_KEY_ID"):
             options |= _read_profile(variables)
@@ -115,18 +116,32 @@ class ObjectStorage:
             if verb != "delete":
                 raise MissingFileError(f"{path} is not in {self._url}") from None
         except (BaseError, OSError, ValueError) as error:
-            reason = " ".join(str(error).partition("Debug source")[0].split())[:300]
-            if _METADATA in reason:
+            text = str(error)
+            if _METADATA in text:
                 raise StorageError(
                     f"cannot {verb} {self._url}, there are no credentials: set AWS_ACCESS_KEY_ID "
                     "and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
                 ) from error
             name = f"{self._url}/{path}" if path else self._url
-            if "501 Not Implemented" in reason:
+            if "501 Not Implemented" in text:
                 raise _UnsupportedError(f"{name} does not support this") from error
+            place = f"{name} at {self._endpoint}" if self._endpoint else name
+            cause = _find_cause(text)
             raise StorageError(
-                f"cannot {verb} {name} ({reason}): check the address and the credentials"
+                f"cannot {verb} {place} ({cause}): check the address and the credentials"
             ) from error
+
+
+def _find_cause(text: str) -> str:
+    """Return the cause in a message of obstore, which first repeats request, time and settings.
+
+    A server's answer is XML with one sentence for people.
+    """
+    line = " ".join(text.partition("Debug source")[0].split())
+    cause, _, answer = line.split(" - ", 1)[-1].partition(": <")
+    cause = cause.removeprefix("Server returned non-2xx status code: ")
+    message = answer.partition("<Message>")[2].partition("</Message>")[0].rstrip(".")
+    return ": ".join(filter(None, (cause, message)))[:300]
 
 
 def _describe(file: Any) -> ListedFile:
