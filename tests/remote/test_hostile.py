@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ccgrep.errors import ClonedMachineError, RemoteError
 from ccgrep.ops.remote import add_remote, rename_machine
@@ -68,6 +69,21 @@ def test_tampered_pack_is_refused_by_name_and_the_rest_is_merged(fleet: Fleet, d
     fleet.sync(1, PULL)
     assert conversations(fleet[1]) == conversations(fleet[0])
     assert fleet[0].run("fsck", "--remote", "r", "--read-data").returncode == 0
+
+
+def test_session_that_is_no_session_is_named_and_the_rest_is_merged(fleet: Fleet) -> None:
+    """A machine with the key wrote it, so every hash is right."""
+    push_session(fleet, 0, 1)
+    push_session(fleet, 0, 2)
+    remote, store = fleet.remote(), fleet[0].store
+    head = remote.read_head(fleet.head_path(0).stem)
+    bad, good = head.sessions
+    turn = store.manifest(next(store.rows())).entries[0].turn
+    bad = replace(bad, manifest=turn)
+    remote.write_head(replace(head, sessions=(bad, good)), is_forced=True)
+    (problem,) = fleet.sync(1, PULL).problems
+    assert problem.startswith(f"session {bad.id} of 'machine0' is damaged in the remote: ")
+    assert list(fleet[1].rows()) == [good.id]
 
 
 def test_replayed_head_is_refused(fleet: Fleet) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ccgrep.errors import MissingObjectError, UntrustedError
+from ccgrep.errors import CorruptError, MissingObjectError, UntrustedError
 from ccgrep.remote.head import Head, SharedSession
 from ccgrep.remote.incoming import Incoming, has_incoming
 from ccgrep.remote.local import LocalRemote, SeenHead, State
@@ -116,11 +116,13 @@ class Pull:
             for session in count_steps(found, "sessions merged", len(found), self._on_step):
                 try:
                     merge.merge(session)
-                except MissingObjectError:
+                except CorruptError as error:
                     incomplete.update(one.name for one in holders[session])
                     names = ", ".join(sorted({one.head.name for one in holders[session]}))
+                    is_missing = isinstance(error, MissingObjectError)
+                    state = "incomplete" if is_missing else "damaged"
                     self.report.problems.append(
-                        f"session {session.id} of '{names}' is incomplete in the remote: "
+                        f"session {session.id} of '{names}' is {state} in the remote: "
                         "run `ccgrep push` on that machine"
                     )
             self.report.sessions = merge.merged
