@@ -1,6 +1,6 @@
 """Ctrl-C ends a sync at once, however long a transfer takes. The next sync continues."""
 
-import _thread
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -70,13 +70,14 @@ def test_push_does_not_wait_for_its_uploads(
 
 @contextmanager
 def silent_server(has_given_up: threading.Event) -> Iterator[str]:
-    """Run a server that interrupts this process when a client connects, and never answers."""
+    """Run a server that interrupts this thread when a client connects, and never answers."""
     is_over = threading.Event()
+    main = threading.get_ident()
 
     def serve() -> None:
         connection, _ = listener.accept()
         listener.close()  # A second attempt is refused.
-        _thread.interrupt_main()
+        signal.pthread_kill(main, signal.SIGINT)
         if not is_over.wait(_LIMIT_S):
             has_given_up.set()
         connection.close()

@@ -200,7 +200,7 @@ def test_pull_that_was_killed_before_the_index_takes_vectors_later(
     write_session(fleet[0], 1)
     sync(fleet, 0)
 
-    def end(*_: object) -> None:
+    def end(_: object, **__: object) -> None:
         raise KilledError
 
     with monkeypatch.context() as patch, pytest.raises(KilledError):
