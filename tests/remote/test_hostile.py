@@ -64,8 +64,10 @@ def test_tampered_pack_is_refused_by_name_and_the_rest_is_merged(fleet: Fleet, d
     report = fleet.sync(1, PULL)
     assert any(f"packs/{bad.name}" in problem for problem in report.problems)
     assert [prompts[0] for *_, prompts in conversations(fleet[1])] == ["prompt 2 0"]
-    assert fleet[0].run("fsck", "--remote", "r", "--read-data").returncode == 1
-    bad.write_bytes(good)
+    checked = fleet[0].run("fsck", "--remote", "r", "--read-data")
+    assert (checked.returncode, checked.stdout.count("\ndelete damaged files from")) == (1, 1)
+    bad.unlink()  # as fsck advises
+    fleet.sync(0, PUSH)
     fleet.sync(1, PULL)
     assert conversations(fleet[1]) == conversations(fleet[0])
     assert fleet[0].run("fsck", "--remote", "r", "--read-data").returncode == 0
@@ -124,15 +126,20 @@ def test_head_of_another_machine_is_refused(fleet: Fleet) -> None:
     assert f"heads/{fleet.head_path(1).name}" in problem
 
 
-def test_renamed_tombstone_is_refused(fleet: Fleet) -> None:
+def test_renamed_tombstone_is_refused_and_a_deleted_one_is_written_again(fleet: Fleet) -> None:
     id = push_session(fleet, 0, 1)
     fleet.sync(1, PULL)
     fleet[0].run("forget", id)
     fleet.sync(0, PUSH)
-    first, second, *_ = fleet.files("forgotten")
+    before = fleet.files("forgotten")
+    first, second, *_ = before
     first.write_bytes(second.read_bytes())
     report = fleet.sync(1, PULL)
     assert any(f"forgotten/{first.name}" in problem for problem in report.problems)
+    first.unlink()
+    fleet.sync(0, PUSH)
+    assert fleet.files("forgotten") == before
+    assert fleet.sync(1, PULL).problems == []
 
 
 def test_cloned_machine_is_noticed_and_can_get_a_new_id(fleet: Fleet) -> None:

@@ -256,6 +256,7 @@ class Push:
             or last.segments != list_segments(self._store.directory)
             or {*chain(*last.vectors.values())} - listing.vectors.keys() != set()
             or tombstones.keys() - {*last.applied} != set()
+            or tombstones.keys() - listing.tombstones.keys() != set()
         )
 
     def _upload(self, todo: list[ObjectId], shared: SharedStore, listing: Listing) -> set[str]:
