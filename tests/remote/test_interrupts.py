@@ -27,21 +27,18 @@ class SlowStorage(FaultyStorage):
 
     def __init__(self, storage: Storage) -> None:
         super().__init__(storage, lambda: None)
+        self.is_started = threading.Event()
         self.is_released = threading.Event()
         self.is_written = threading.Event()
 
     def put(self, path: str, data: bytes) -> None:
         if path.startswith("packs/") and not self.is_released.is_set():
+            self.is_started.set()
             self.is_released.wait(_LIMIT_S)
             super().put(path, data)
             self.is_written.set()
         else:
             super().put(path, data)
-
-
-def interrupt(what: str, _done: int, _total: int) -> None:
-    if what == "objects":
-        raise KeyboardInterrupt
 
 
 def test_push_does_not_wait_for_its_uploads(
@@ -55,6 +52,11 @@ def test_push_does_not_wait_for_its_uploads(
     def slow_down(storage: Storage) -> Storage:
         storages.append(SlowStorage(storage))
         return storages[-1]
+
+    def interrupt(what: str, _done: int, _total: int) -> None:
+        if what == "objects":
+            assert storages[0].is_started.wait(_LIMIT_S)
+            raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(local, "wrap_storage", slow_down)
