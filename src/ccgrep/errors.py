@@ -98,5 +98,9 @@ class UntrustedError(RemoteError):
     """A file of a remote is damaged, forged, or belongs elsewhere."""
 
 
+class NewerVersionError(UntrustedError):
+    """A newer version of ccgrep wrote a file of a remote."""
+
+
 class ClonedMachineError(RemoteError):
     """Another machine writes to the remote with the id of this one."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ccgrep.cli.sync_command import progress_text
-from ccgrep.ops.sync import SyncOptions, sync
+from ccgrep.ops.sync import SyncOptions, fsck_remote, sync
 from ccgrep.paths import move_below
 from ccgrep.remote import storage
 from tests.helpers import scale
@@ -432,12 +432,17 @@ def test_progress_has_rate_and_time_left(homes: tuple[Home, Home]) -> None:
     text = progress_text("bytes", 5_000_000, 8_000_000, 10.0)
     assert text == "5.0 MB/8.0 MB  500.0 KB/s  6 s left"
     assert progress_text("objects", 0, 2000, 5.0) == "0/2,000 objects  0/s"
-    for home, what in ((laptop, "objects"), (desktop, "bytes")):
+    pushed = ["sessions compared", "sessions planned", "objects"]
+    pulled = ["bytes", "sessions merged", "turns indexed"]
+    for home, expected in ((laptop, pushed), (desktop, [*pulled, *pushed])):
         calls: list[tuple[str, int, int]] = []
         home.index()
         sync(home.config, "nas", SyncOptions(), lambda *call: calls.append(call))  # noqa: B023
-        assert {total for name, _, total in calls if name == what} != set()
-        assert all(done <= total for _, done, total in calls)
+        assert list(dict.fromkeys(what for what, _, _ in calls)) == expected
+        assert all(done <= total > 0 for _, done, total in calls)
+    calls = []
+    fsck_remote(laptop.config, "nas", reads_data=True, on_step=lambda *call: calls.append(call))
+    assert {what for what, _, _ in calls} == {"packs read", "sessions checked"}
 
 
 def test_restored_file_stays_below_the_clients_directory(homes: tuple[Home, Home]) -> None:

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ccgrep.errors import ClonedMachineError, RemoteError
 from ccgrep.ops.remote import add_remote, rename_machine
@@ -63,11 +64,28 @@ def test_tampered_pack_is_refused_by_name_and_the_rest_is_merged(fleet: Fleet, d
     report = fleet.sync(1, PULL)
     assert any(f"packs/{bad.name}" in problem for problem in report.problems)
     assert [prompts[0] for *_, prompts in conversations(fleet[1])] == ["prompt 2 0"]
-    assert fleet[0].run("fsck", "--remote", "r", "--read-data").returncode == 1
-    bad.write_bytes(good)
+    checked = fleet[0].run("fsck", "--remote", "r", "--read-data")
+    assert (checked.returncode, checked.stdout.count("\ndelete damaged files from")) == (1, 1)
+    bad.unlink()  # as fsck advises
+    fleet.sync(0, PUSH)
     fleet.sync(1, PULL)
     assert conversations(fleet[1]) == conversations(fleet[0])
     assert fleet[0].run("fsck", "--remote", "r", "--read-data").returncode == 0
+
+
+def test_session_that_is_no_session_is_named_and_the_rest_is_merged(fleet: Fleet) -> None:
+    """A machine with the key wrote it, so every hash is right."""
+    push_session(fleet, 0, 1)
+    push_session(fleet, 0, 2)
+    remote, store = fleet.remote(), fleet[0].store
+    head = remote.read_head(fleet.head_path(0).stem)
+    bad, good = head.sessions
+    turn = store.manifest(next(store.rows())).entries[0].turn
+    bad = replace(bad, manifest=turn)
+    remote.write_head(replace(head, sessions=(bad, good)), is_forced=True)
+    (problem,) = fleet.sync(1, PULL).problems
+    assert problem.startswith(f"session {bad.id} of 'machine0' is damaged in the remote: ")
+    assert list(fleet[1].rows()) == [good.id]
 
 
 def test_replayed_head_is_refused(fleet: Fleet) -> None:
@@ -108,15 +126,20 @@ def test_head_of_another_machine_is_refused(fleet: Fleet) -> None:
     assert f"heads/{fleet.head_path(1).name}" in problem
 
 
-def test_renamed_tombstone_is_refused(fleet: Fleet) -> None:
+def test_renamed_tombstone_is_refused_and_a_deleted_one_is_written_again(fleet: Fleet) -> None:
     id = push_session(fleet, 0, 1)
     fleet.sync(1, PULL)
     fleet[0].run("forget", id)
     fleet.sync(0, PUSH)
-    first, second, *_ = fleet.files("forgotten")
+    before = fleet.files("forgotten")
+    first, second, *_ = before
     first.write_bytes(second.read_bytes())
     report = fleet.sync(1, PULL)
     assert any(f"forgotten/{first.name}" in problem for problem in report.problems)
+    first.unlink()
+    fleet.sync(0, PUSH)
+    assert fleet.files("forgotten") == before
+    assert fleet.sync(1, PULL).problems == []
 
 
 def test_cloned_machine_is_noticed_and_can_get_a_new_id(fleet: Fleet) -> None:

@@ -86,7 +86,9 @@ def test_credentials_come_from_the_files_of_the_aws_tools(tmp_path: Path) -> Non
         credentials.write_text(f"[default]\n{text}")
         assert home.run("sync").returncode == 0
         credentials.write_text("[default]\naws_access_key_id = x\naws_secret_access_key = y\n")
-        assert home.run("sync").returncode == 2
+        done = home.run("sync")
+        refused = f"cannot list {s3_servers.url('cc')} at {endpoint} (403 Forbidden: The"
+        assert (done.returncode, done.stderr.count(refused)) == (2, 1), done.stderr
         credentials.write_text("no section")
         done = home.run("sync")
         assert (done.returncode, done.stderr[:40]) == (2, f"ccgrep: {credentials} is damaged"[:40])
@@ -166,6 +168,13 @@ def prepare_case(fleet: Fleet, seed: int) -> None:
     fleet.sync(1)
 
 
-def test_server_that_is_down_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RemoteError, match="s3://history/cc"):
-        Fleet(tmp_path, 1, s3_servers.url("cc"), "http://127.0.0.1:9")
+def test_server_that_is_down_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in s3_servers.CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    endpoint = "http://127.0.0.1:9"
+    with pytest.raises(RemoteError) as caught:
+        Fleet(tmp_path, 1, s3_servers.url("cc"), endpoint)
+    assert str(caught.value) == (
+        f"cannot read s3://history/cc/FORMAT at {endpoint} (HTTP error: error sending request): "
+        "check the address and the credentials"
+    )

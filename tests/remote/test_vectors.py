@@ -13,6 +13,7 @@ from ccgrep.ops.embed import embed_pending
 from ccgrep.semantic.vector_files import ROW, encode_segment
 from ccgrep.store.machines import read_machines
 from tests.helpers.extras import require_model
+from tests.helpers.faulty_storage import KilledError
 from tests.helpers.fleet import PULL, PUSH, Fleet
 from tests.helpers.stored import write_session
 from tests.helpers.tiny_vectors import (
@@ -178,6 +179,35 @@ def test_damaged_file_is_refused_by_name(fleet: Fleet, damage: str) -> None:
     assert fleet.sync(1, PULL).problems == []
     assert embedded(fleet[1]) == keys_of(fleet[1])
     assert fleet[0].run("fsck", "--remote", "r", "--read-data").returncode == 0
+
+
+def test_vectors_that_came_before_their_texts_are_taken_later(fleet: Fleet) -> None:
+    """The pack of a session is damaged at first, but its vectors are not."""
+    write_session(fleet[0], 1)
+    sync(fleet, 0)
+    (path,) = fleet.files("packs")
+    good = path.read_bytes()
+    path.write_bytes(good[:-5])
+    fleet.sync(1, PULL)
+    path.write_bytes(good)
+    fleet.sync(1, PULL)
+    assert embedded(fleet[1]) == keys_of(fleet[1]) == keys_of(fleet[0]) != set()
+
+
+def test_pull_that_was_killed_before_the_index_takes_vectors_later(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_session(fleet[0], 1)
+    sync(fleet, 0)
+
+    def end(_: object, **__: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(ops, "sync_index", end)
+        fleet.sync(1, PULL)
+    fleet.sync(1, PULL)
+    assert embedded(fleet[1]) == keys_of(fleet[1]) == keys_of(fleet[0]) != set()
 
 
 def test_nothing_readable_is_in_a_file_of_vectors(fleet: Fleet) -> None:

@@ -17,6 +17,7 @@ from ccgrep.refresh.background import BackgroundRefresh
 
 if TYPE_CHECKING:
     from ccgrep.cli.team_push import Pushed
+    from ccgrep.steps import OnStep
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
@@ -37,15 +38,7 @@ def run_sync(
         wait_s=0.0 if arguments.no_wait else 10.0,
         limit_rate=parse_rate(arguments.limit_rate) if arguments.limit_rate else None,
     )
-    started = time.monotonic()
-
-    def on_progress(what: str, done: int, total: int) -> None:
-        if context.is_error_terminal and not arguments.quiet:
-            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only for long work
-
-            text = progress_text(what, done, total, time.monotonic() - started)
-            shared_bar().count(done, total, text)
-
+    on_step = _make_bar(arguments, context)
     config = context.config()
     teams = team_names(config, arguments.remote)
     if arguments.remote and teams and not is_push:
@@ -53,14 +46,29 @@ def run_sync(
         raise UsageError(f"a team's server is not pulled: search it with `ccgrep -R {name} WORDS`")
     pushed: Pushed = {}
     try:
-        reports = sync(config, arguments.remote, options, on_progress)
+        reports = sync(config, arguments.remote, options, on_step)
         if is_push and teams:
             from ccgrep.cli.team_push import push_teams  # noqa: PLC0415 - only with a server
 
-            pushed = push_teams(config, teams, options, on_progress)
+            pushed = push_teams(config, teams, options, on_step)
     finally:
         clear_progress_bar()
     return _print(reports, pushed, arguments, context)
+
+
+def _make_bar(arguments: SimpleNamespace, context: Context) -> OnStep:
+    """Return a callback that shows how much of each kind of work is done, and how fast."""
+    started: dict[str, float] = {}
+
+    def on_step(what: str, done: int, total: int) -> None:
+        if context.is_error_terminal and not arguments.quiet:
+            from ccgrep.cli.progress import shared_bar  # noqa: PLC0415 - only for long work
+
+            now = time.monotonic()
+            text = progress_text(what, done, total, now - started.setdefault(what, now))
+            shared_bar().count(done, total, text)
+
+    return on_step
 
 
 def _print(

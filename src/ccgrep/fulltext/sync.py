@@ -29,6 +29,7 @@ from ccgrep.fulltext.writer import CHANGE, NEW, TextWriter, large_budget
 from ccgrep.hashing import load_openssl
 from ccgrep.kinds import Level
 from ccgrep.model import Entry, ObjectId, Turn
+from ccgrep.steps import OnStep
 from ccgrep.store import fsio
 from ccgrep.store.checksummed_file import add_checksum
 from ccgrep.store.manifest import Row, Snapshot
@@ -46,7 +47,12 @@ Contents = Mapping[ObjectId, Content]
 """Contents that ingest has prepared from the turns it read. Others are loaded from the store."""
 
 
-def sync(store: Store, contents: Contents | None = None, workers: int = 0) -> int:
+def sync(
+    store: Store,
+    contents: Contents | None = None,
+    workers: int = 0,
+    on_step: OnStep | None = None,
+) -> int:
     """Bring the full-text index to HEAD, and return the number of documents written.
 
     A large build uses `workers` processes, 0 for one per core.
@@ -54,22 +60,34 @@ def sync(store: Store, contents: Contents | None = None, workers: int = 0) -> in
     head = store.head()
     found = generations.current(store.directory)
     if found is None:
-        return rebuild(store, contents, workers)
+        return rebuild(store, contents, workers, on_step)
     for path in generations.generation_paths(store.directory):
         if path != found.path:  # A killed process left it, unfinished or replaced.
             fsio.remove_tree(path)
     if (found.snapshot, found.level) == (head.hex(), "whole"):
-        return 0 if _is_usable(store, found) else rebuild(store, contents, workers)
+        return 0 if _is_usable(store, found) else rebuild(store, contents, workers, on_step)
     old = _load_base(store, found)
     if old is None:
-        return rebuild(store, contents, workers)
+        return rebuild(store, contents, workers, on_step)
+    writer = TextWriter(found.path, CHANGE)
     try:
-        return IndexSync(store, found.path, TextWriter(found.path, CHANGE), contents).run(old)
+        return IndexSync(store, found.path, writer, contents, on_step).run(old)
     except (CorruptError, TextIndexError):
-        return rebuild(store, contents, workers)
+        return rebuild(store, contents, workers, on_step)
 
 
-def rebuild(store: Store, contents: Contents | None = None, workers: int = 0) -> int:
+def is_synced(store: Store) -> bool:
+    """Return whether the full-text index reflects all of HEAD."""
+    found = generations.current(store.directory)
+    return found is not None and (found.snapshot, found.level) == (store.head().hex(), "whole")
+
+
+def rebuild(
+    store: Store,
+    contents: Contents | None = None,
+    workers: int = 0,
+    on_step: OnStep | None = None,
+) -> int:
     """Build a new generation from objects, then remove the old ones."""
     load_openssl()  # to hash every object
     path = new_generation(store)
@@ -77,20 +95,22 @@ def rebuild(store: Store, contents: Contents | None = None, workers: int = 0) ->
     old = [other for other in generations.all_paths(store.directory) if other != path]
     with _removed_on_write_error(path), _no_gc():
         if is_large:
-            written = _build_with_workers(store, path, workers)
+            written = _build_with_workers(store, path, workers, on_step)
         else:
-            written = IndexSync(store, path, TextWriter(path, NEW), contents).run(Snapshot())
+            build = IndexSync(store, path, TextWriter(path, NEW), contents, on_step)
+            written = build.run(Snapshot())
     for other in old:
         fsio.remove_tree(other)
     return written
 
 
-def _build_with_workers(store: Store, path: str, workers: int) -> int:
+def _build_with_workers(store: Store, path: str, workers: int, on_step: OnStep | None) -> int:
     from ccgrep.worker_pool import count_cores  # noqa: PLC0415 - slow to import
 
     cores = workers or count_cores()
     writer = TextWriter(path, large_budget(cores))
-    return IndexSync(store, path, writer).build_with_workers(min(cores, _MAX_WORKERS))
+    build = IndexSync(store, path, writer, on_step=on_step)
+    return build.build_with_workers(min(cores, _MAX_WORKERS))
 
 
 @contextmanager
@@ -193,8 +213,10 @@ class IndexSync:
         path: str | None,
         writer: TextWriter,
         contents: Contents | None = None,
+        on_step: OnStep | None = None,
     ) -> None:
         self._store = store
+        self._on_step = on_step
         self._path = path or ""
         self._contents = contents or {}
         kinds = generations.indexed_kinds(path) if path else None
@@ -207,9 +229,13 @@ class IndexSync:
     def run(self, old: Snapshot) -> int:
         """Write what differs between `old` and HEAD, and return the number of documents."""
         head = self._store.head()
-        for before, after in changed_rows(self._store, old, self._store.snapshot(head)):
+        snapshot = self._store.snapshot(head)
+        done, total = 0, self._count_turns(old, snapshot)
+        for before, after in changed_rows(self._store, old, snapshot):
             if after is not None:
+                self._report(done, total)
                 self._update(before, after)
+                done += after.session.turns
             elif before is not None:
                 self.writer.delete_session(before.session.id)
         added = self.writer.added
@@ -223,14 +249,26 @@ class IndexSync:
         from ccgrep.fulltext.document_pool import make_documents  # noqa: PLC0415 - slow to import
 
         head = self._store.head()
-        tasks = self._worker_tasks(head)
-        for row, number, entry, fields in make_documents(tasks, workers):
+        total = self._count_turns(Snapshot(), self._store.snapshot(head))
+        documents = make_documents(self._worker_tasks(head), workers)
+        for done, (row, number, entry, fields) in enumerate(documents):
+            self._report(done, total)
             if fields is None:
                 self._put(row, number, entry)
             else:
                 self.writer.put(fields)
         self._finish_at(head)
         return self.writer.added
+
+    def _count_turns(self, old: Snapshot, new: Snapshot) -> int:
+        """Return how many turns the changed sessions have, or 0 if nobody asks."""
+        if self._on_step is None:
+            return 0
+        return sum(row.session.turns for _, row in changed_rows(self._store, old, new) if row)
+
+    def _report(self, done: int, total: int) -> None:
+        if self._on_step is not None:
+            self._on_step("turns indexed", done, total)
 
     def _worker_tasks(self, head: ObjectId) -> Iterator["Task"]:
         from ccgrep.fulltext.document_pool import Task  # noqa: PLC0415 - slow to import

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ccgrep.config import Config
-from ccgrep.errors import RemoteError, UsageError
+from ccgrep.errors import RemoteError, UntrustedError, UsageError
 from ccgrep.remote import ssh_storage
 from ccgrep.remote.keys import (
     NO_KEY,
@@ -68,13 +68,14 @@ class MachineStatus(Struct, frozen=True):
 
 
 class RemoteStatus(Struct, frozen=True):
-    """A remote and its machines."""
+    """A remote and its machines. `problems` are the heads that cannot be read."""
 
     remote: RemoteInfo
     packs: int
     bytes: int
     forgotten: int
     machines: list[MachineStatus]
+    problems: list[str]
 
 
 class AddReport(Struct, frozen=True):
@@ -160,11 +161,16 @@ def status(config: Config, name: str | None = None) -> RemoteStatus:
     remote, state = local.open(config.remote_variables), local.read_state()
     listing = remote.list()
     tombstones = set(listing.tombstones)
-    found = []
+    found: list[MachineStatus] = []
+    problems: list[str] = []
     for head_name, file in listing.heads.items():
         seen = state.heads.get(head_name)
         if remote.key.can_read and (seen is None or seen.tag != file.tag):
-            head = remote.read_head(head_name)
+            try:
+                head = remote.read_head(head_name)
+            except UntrustedError as error:
+                problems.append(str(error))
+                continue
             values = (head.machine, head.name, head.created, len(head.sessions), head.applied)
         elif seen is not None:
             machine_name = machines.name(seen.machine)
@@ -179,7 +185,8 @@ def status(config: Config, name: str | None = None) -> RemoteStatus:
         found.append(_describe_own(local, machines, state, remote, listing))
     found.sort(key=lambda one: (not one.is_this, one.name, one.id))
     total = sum(file.size for file in listing.packs.values())
-    return RemoteStatus(_describe(local), len(listing.packs), total, len(tombstones), found)
+    info = _describe(local)
+    return RemoteStatus(info, len(listing.packs), total, len(tombstones), found, problems)
 
 
 def _describe_own(

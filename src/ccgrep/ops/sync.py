@@ -3,11 +3,13 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from msgspec import Struct, field
 
 from ccgrep.config import Config
 from ccgrep.errors import MissingObjectError, ModelError, RemoteError, UsageError
+from ccgrep.fulltext.sync import is_synced
 from ccgrep.fulltext.sync import sync as sync_index
 from ccgrep.refresh.collect import collect_garbage
 from ccgrep.remote.check import RemoteCheck, check_remote
@@ -52,7 +54,7 @@ def sync(
     config: Config,
     name: str | None,
     options: SyncOptions,
-    on_progress: OnStep = ignore_steps,
+    on_step: OnStep = ignore_steps,
 ) -> list[SyncReport]:
     """Pull from a remote and push to it; without a name, all of them.
 
@@ -61,8 +63,8 @@ def sync(
     locals_ = [find_remote(config.store_dir, name)] if name else list_remotes(config.store_dir)
     chosen = locals_ or [find_remote(config.store_dir, name)]
     if len(chosen) == 1:
-        return [_sync(config, one, options, on_progress) for one in chosen if not one.is_team]
-    return [_try_sync(config, one, options, on_progress) for one in chosen if not one.is_team]
+        return [_sync(config, one, options, on_step) for one in chosen if not one.is_team]
+    return [_try_sync(config, one, options, on_step) for one in chosen if not one.is_team]
 
 
 def team_names(config: Config, name: str | None) -> list[str]:
@@ -72,17 +74,15 @@ def team_names(config: Config, name: str | None) -> list[str]:
 
 
 def _try_sync(
-    config: Config, local: LocalRemote, options: SyncOptions, on_progress: OnStep
+    config: Config, local: LocalRemote, options: SyncOptions, on_step: OnStep
 ) -> SyncReport:
     try:
-        return _sync(config, local, options, on_progress)
+        return _sync(config, local, options, on_step)
     except RemoteError as error:
         return SyncReport(local.name, problems=[f"{local.name}: {error}"])
 
 
-def _sync(
-    config: Config, local: LocalRemote, options: SyncOptions, on_progress: OnStep
-) -> SyncReport:
+def _sync(config: Config, local: LocalRemote, options: SyncOptions, on_step: OnStep) -> SyncReport:
     report = SyncReport(local.name)
     store = create_store(config.store_dir)
     with local.lock(options.wait_s):
@@ -93,9 +93,9 @@ def _sync(
             report.forgotten = _forget(config, local, remote, listing, store, report, options)
         # On a machine with the public half of the key, a sync is a push.
         if options.is_pull and (remote.key.can_read or not options.is_push):
-            _pull(config, local, remote, listing, store, report, options, on_progress)
+            _pull(config, local, remote, listing, store, report, options, on_step)
         if options.is_push:
-            report.pushed = _push(config, local, remote, listing, options, on_progress)
+            report.pushed = _push(config, local, remote, listing, options, on_step)
     return report
 
 
@@ -131,20 +131,19 @@ def _pull(
     store: Store,
     report: SyncReport,
     options: SyncOptions,
-    on_progress: OnStep,
+    on_step: OnStep,
 ) -> None:
     machines = read_machines(config.store_dir)
-
-    def on_bytes(done: int, total: int) -> None:
-        on_progress("bytes", done, total)
-
-    pull = Pull(local, remote, store, machines, _now_ms(), on_bytes)
+    pull = Pull(local, remote, store, machines, _now_ms(), on_step)
     pull.run(listing, lambda: store.lock(options.wait_s))
-    if pull.report.is_changed:
+    # A pull that was killed may have merged sessions without their words.
+    has_new_texts = pull.report.is_changed or not is_synced(store)
+    if has_new_texts:
         with store.lock(options.wait_s):
-            sync_index(store)
+            sync_index(store, on_step=on_step)
     if config.embed != "never":
-        taken = take_vectors(local, remote, store, listing, lambda: _find_models(config))
+        find_models = partial(_find_models, config)
+        taken = take_vectors(local, remote, store, listing, find_models, has_new_texts, on_step)
         pull.report.vectors = taken.vectors
         pull.report.bytes += taken.bytes
         pull.report.problems += taken.problems
@@ -169,17 +168,13 @@ def _push(
     remote: Remote,
     listing: Listing,
     options: SyncOptions,
-    on_progress: OnStep,
+    on_step: OnStep,
 ) -> PushReport:
     """Push, again if a concurrent `gc` deleted an object that was to be pushed."""
-
-    def on_object(done: int, total: int) -> None:
-        on_progress("objects", done, total)
-
     for is_last in (False, True):
         store = open_store(config.store_dir)
         machines = read_machines(config.store_dir)
-        push = Push(local, remote, store, machines, _now_ms(), on_object)
+        push = Push(local, remote, store, machines, _now_ms(), on_step)
         head = store.head()
         try:
             push.run(listing, options.is_full, options.is_dry_run)
@@ -223,22 +218,28 @@ def remove_machine(config: Config, name: str | None, machine: str, wait_s: float
 
 
 def gc_remote(
-    config: Config, name: str | None, grace_days: float, wait_s: float = 10.0
+    config: Config,
+    name: str | None,
+    grace_days: float,
+    wait_s: float = 10.0,
+    on_step: OnStep = ignore_steps,
 ) -> tuple[SyncReport, CollectReport]:
     """Merge all heads, rewrite packs that are mostly garbage, and delete those no head lists."""
     local = find_remote(config.store_dir, name)
     options = SyncOptions(is_full=True, wait_s=wait_s)
-    report = _sync(config, local, options, lambda _what, _done, _all: None)
+    report = _sync(config, local, options, on_step)
     with local.lock(wait_s):
         remote = local.open(config.remote_variables)
         before = time.time() - grace_days * _DAY_S
         return report, delete_unlisted(remote, remote.list(), before)
 
 
-def fsck_remote(config: Config, name: str | None, reads_data: bool = False) -> RemoteCheck:
+def fsck_remote(
+    config: Config, name: str | None, reads_data: bool = False, on_step: OnStep = ignore_steps
+) -> RemoteCheck:
     """Check the heads and packs of a remote."""
     remote = find_remote(config.store_dir, name).open(config.remote_variables)
-    return check_remote(remote, reads_data)
+    return check_remote(remote, reads_data, on_step)
 
 
 @contextmanager

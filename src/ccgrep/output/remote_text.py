@@ -90,6 +90,13 @@ def check_lines(report: RemoteCheck) -> Iterator[str]:
         yield f"damaged: {escape(problem)}"
     for problem in report.missing:
         yield f"missing: {escape(problem)}"
+    for problem in report.unreadable:
+        yield f"not checked: {escape(problem)}"
+    if report.damaged:
+        yield (
+            "delete damaged files from the storage, then run `ccgrep push` on every machine: those "
+            "that list a file write it again"
+        )
     if report.missing:
         yield (
             "run `ccgrep push` on that machine; if it is gone for good, run `ccgrep remote "

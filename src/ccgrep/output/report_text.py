@@ -211,7 +211,7 @@ def forget_lines(result: ForgetReport) -> Iterator[str]:
         yield f"note: {escape(path)} is a store set aside by --recreate and was not changed"
     if result.machines:
         names = ", ".join(map(one_line, result.machines))
-        yield f"note: run `ccgrep sync`; then {names} will forget it when they sync next"
+        yield f"note: run `ccgrep sync`; then {names} will forget it with the next sync there"
 
 
 def copies_note(copies: Mapping[str, int]) -> str:

@@ -2,18 +2,23 @@
 
 from msgspec import Struct, field
 
-from ccgrep.errors import CorruptError, UntrustedError
+from ccgrep.errors import CorruptError, NewerVersionError, UntrustedError
 from ccgrep.remote.export import list_needed
 from ccgrep.remote.head import Head
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.storage import MissingFileError
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store import fsio
 from ccgrep.store.pack import Pack, pack_path
 from ccgrep.store.store import Store
 
 
 class RemoteCheck(Struct):
-    """What a check found. Damaged files are refused by a pull; missing ones are pushed again."""
+    """What a check found.
+
+    Damaged files are refused by a pull; missing ones are pushed again. `unreadable` says which
+    machines have pushed with a newer ccgrep.
+    """
 
     heads: int = 0
     packs: int = 0
@@ -21,13 +26,16 @@ class RemoteCheck(Struct):
     unlisted_packs: int = 0
     damaged: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        return not self.damaged and not self.missing
+        return not (self.damaged or self.missing or self.unreadable)
 
 
-def check_remote(remote: Remote, reads_data: bool = False) -> RemoteCheck:
+def check_remote(
+    remote: Remote, reads_data: bool = False, on_step: OnStep = ignore_steps
+) -> RemoteCheck:
     """Read the heads and compare them with the packs."""
     listing = remote.list()
     report = RemoteCheck(packs=len(listing.packs))
@@ -35,6 +43,8 @@ def check_remote(remote: Remote, reads_data: bool = False) -> RemoteCheck:
     for name in sorted(listing.heads):
         try:
             heads.append(remote.read_head(name))
+        except NewerVersionError as error:
+            report.unreadable.append(str(error))
         except (UntrustedError, MissingFileError) as error:
             report.damaged.append(str(error))
     for name in sorted(listing.tombstones):
@@ -50,22 +60,28 @@ def check_remote(remote: Remote, reads_data: bool = False) -> RemoteCheck:
             report.missing.append(f"packs/{name}{remote.key.suffix}, which '{head.name}' lists")
     if reads_data:
         with fsio.temporary_dir() as directory:
-            _read_data(remote, listing, heads, Store(directory), report)
+            _read_data(remote, listing, heads, Store(directory), report, on_step)
     return report
 
 
 def _read_data(
-    remote: Remote, listing: Listing, heads: list[Head], store: Store, report: RemoteCheck
+    remote: Remote,
+    listing: Listing,
+    heads: list[Head],
+    store: Store,
+    report: RemoteCheck,
+    on_step: OnStep,
 ) -> None:
     """Fetch every pack into a temporary store, and follow every session to its objects."""
     for directory in (store.pack_dir, store.tmp_dir):
         fsio.make_dir(directory)
-    for name in sorted(listing.packs):
+    for name in count_steps(sorted(listing.packs), "packs read", len(listing.packs), on_step):
         report.objects += _read_pack(remote, name, store, report)
     for name in sorted(listing.vectors):
         _read_vectors(remote, name, report)
     holders = {shared.manifest: (shared.id, head) for head in heads for shared in head.sessions}
-    for manifest, (id, head) in holders.items():
+    sessions = count_steps(holders.items(), "sessions checked", len(holders), on_step)
+    for manifest, (id, head) in sessions:
         try:
             for needed in list_needed(manifest, store.read):
                 store.read(needed)

@@ -6,7 +6,7 @@ still missing.
 
 from msgspec import Struct
 
-from ccgrep.errors import UntrustedError
+from ccgrep.errors import NewerVersionError, UntrustedError
 from ccgrep.remote.remote import Listing, Remote
 
 
@@ -30,6 +30,8 @@ def delete_unlisted(remote: Remote, listing: Listing, before: float) -> CollectR
     for name in listing.heads:
         try:
             head = remote.read_head(name)
+        except NewerVersionError:
+            raise
         except UntrustedError as error:
             raise UntrustedError(f"{error}: delete it or repair it first") from None
         used.update(head.packs, *head.vectors.values())

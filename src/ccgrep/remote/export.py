@@ -4,7 +4,7 @@ A manifest repeats the stored bytes of its session, but may lag behind the row. 
 has those of the row, so that a session can be rebuilt from its manifest alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ class SharedStore(Struct):
 
 
 def share(
-    store: Store, rows: list[Row], before: dict[str, SharedRow], machine: str, now_ms: int
+    store: Store, rows: Iterable[Row], before: dict[str, SharedRow], machine: str, now_ms: int
 ) -> SharedStore:
     """Return what to say about each session. `before` is what the last push said."""
     shared = SharedStore({}, {})

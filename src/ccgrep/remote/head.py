@@ -6,8 +6,9 @@ a zstd frame of a Head in canonical msgpack, signed and encrypted (`keys.py`)
 import msgspec
 from msgspec import Struct
 
-from ccgrep.errors import UntrustedError
+from ccgrep.errors import NewerVersionError, UntrustedError
 from ccgrep.model import ObjectId
+from ccgrep.store.access import FEATURES
 from ccgrep.store.objects import compress, decompress, encode
 
 _FORMAT = 1
@@ -28,6 +29,15 @@ class SharedSession(Struct, frozen=True, array_like=True):
     is_superseded: bool = False
 
 
+class _Version(Struct):
+    """The fields of a head that every version reads. They tell whether it can read the rest."""
+
+    machine: str
+    machines: dict[str, str] = {}
+    features: tuple[str, ...] = ()
+    format: int = 1
+
+
 class Head(Struct, frozen=True, omit_defaults=True):
     """The state of one machine.
 
@@ -35,7 +45,8 @@ class Head(Struct, frozen=True, omit_defaults=True):
     `applied` are the names of tombstones whose sessions this machine has deleted.
     `machines` has the names of the machines that its sessions came from, by their ids, and
     `repositories` the git repositories of the projects of each. `vectors` has the names of the
-    files with the vectors of its texts, by model.
+    files with the vectors of its texts, by model. `features` are those of its store: a machine that
+    does not know one of them cannot read the sessions.
     """
 
     machine: str
@@ -48,6 +59,7 @@ class Head(Struct, frozen=True, omit_defaults=True):
     machines: dict[str, str] = {}
     repositories: dict[str, dict[str, str]] = {}
     vectors: dict[str, tuple[str, ...]] = {}
+    features: tuple[str, ...] = ()
     format: int = _FORMAT
 
     @property
@@ -62,9 +74,13 @@ def encode_head(head: Head) -> bytes:
 
 def decode_head(path: str, data: bytes) -> Head:
     try:
-        head = msgspec.msgpack.decode(decompress(data, _MAX_BYTES), type=Head)
+        content = decompress(data, _MAX_BYTES)
+        version = msgspec.msgpack.decode(content, type=_Version)
+        if version.format > _FORMAT or not FEATURES.issuperset(version.features):
+            name = version.machines.get(version.machine, version.machine)
+            raise NewerVersionError(
+                f"'{name}' has pushed with a newer ccgrep: upgrade ccgrep here to read its sessions"
+            )
+        return msgspec.msgpack.decode(content, type=Head)
     except (msgspec.MsgspecError, ValueError) as error:
         raise UntrustedError(f"{path} is not a head that this ccgrep can read: upgrade") from error
-    if head.format > _FORMAT:
-        raise UntrustedError(f"{path} is from a newer ccgrep: upgrade")
-    return head

@@ -5,21 +5,19 @@ until their sessions are merged, so that an interrupted pull does not fetch them
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ccgrep.errors import MissingObjectError, UntrustedError
 from ccgrep.model import ObjectId
 from ccgrep.remote.local import LocalRemote, PackIds
 from ccgrep.remote.remote import Remote
 from ccgrep.remote.storage import ListedFile, MissingFileError
+from ccgrep.steps import OnStep
 from ccgrep.store import fsio
 from ccgrep.store.commit import Commit
 from ccgrep.store.objects import Frame, unpack_frame
 from ccgrep.store.pack import Pack, pack_path
 from ccgrep.store.store import Store
-
-Progress = Callable[[int, int], None]
-"""Called with the number of bytes that were fetched, and of all."""
 
 
 class Incoming:
@@ -39,12 +37,12 @@ class Incoming:
         self.packs = 0
         self.problems: list[str] = []
 
-    def fetch_new(self, names: set[str], on_progress: Progress) -> None:
+    def fetch_new(self, names: set[str], on_step: OnStep) -> None:
         """Fetch the packs whose objects this machine does not know."""
         new = sorted((names & self._listed.keys()) - self._ids.keys())
         total, done = sum(self._listed[name].size for name in new), 0
         for name in new:
-            on_progress(done, total)
+            on_step("bytes", done, total)
             self._fetch(name)
             done += self._listed[name].size
 

@@ -5,12 +5,13 @@ files of the AWS command line, so ccgrep reads them.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from configparser import ConfigParser
 from configparser import Error as ConfigError
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import obstore
 from obstore.exceptions import (
@@ -29,11 +30,16 @@ from ccgrep.remote.storage import (
     StorageError,
 )
 
+T = TypeVar("T")
+
 _NO_ETAG = "no etag "
 _METADATA = "169.254.169.254"
 """The address that tells credentials to a machine of the cloud itself. obstore tries it last."""
 
 _PROFILE_KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token", "region")
+_REQUESTS = 3
+"""A push uploads two packs at once."""
+
 _RETRY = {"max_retries": 3, "retry_timeout": timedelta(minutes=5)}
 _TIMEOUTS = {"connect_timeout": timedelta(seconds=30), "timeout": timedelta(minutes=15)}
 """A pack has 32 MB. The default of 30 seconds is too short for it on most home connections."""
@@ -48,6 +54,7 @@ class ObjectStorage:
 
     def __init__(self, url: str, endpoint: str, variables: Mapping[str, str]) -> None:
         self._url = url
+        self._endpoint = endpoint
         options: dict[str, Any] = {"client_options": dict(_TIMEOUTS)}
         if url.startswith("s3://") and not variables.get("AWS_ACCESS_KEY_ID"):
             options |= _read_profile(variables)
@@ -59,27 +66,20 @@ class ObjectStorage:
             options["client_options"]["allow_http"] = endpoint.startswith("http://")
         with self._explain("open", ""):
             self._store: Any = from_url(url, retry_config=_RETRY, **options)
+        self._pool = ThreadPoolExecutor(_REQUESTS)
 
     def list(self) -> list[ListedFile]:
         with self._explain("list", ""):
-            return [
-                ListedFile(
-                    one["path"],
-                    one["size"],
-                    one["last_modified"].timestamp(),
-                    one["e_tag"] or f"{_NO_ETAG}{one['last_modified'].timestamp()}-{one['size']}",
-                )
-                for chunk in obstore.list(self._store)
-                for one in chunk
-            ]
+            return self._wait(
+                lambda: [_describe(one) for part in obstore.list(self._store) for one in part]
+            )
 
     def get(self, path: str) -> bytes:
         with self._explain("read", path):
-            return bytes(obstore.get(self._store, path).bytes())
+            return self._wait(lambda: bytes(obstore.get(self._store, path).bytes()))
 
     def put(self, path: str, data: bytes) -> None:
-        with self._explain("write", path):
-            obstore.put(self._store, path, data, use_multipart=False)
+        self._put(path, data, "overwrite")
 
     def replace(self, path: str, data: bytes, tag: str) -> None:
         """Send a precondition, unless the server has no ETags. Some servers ignore it."""
@@ -87,14 +87,21 @@ class ObjectStorage:
         if tag.startswith(_NO_ETAG):
             mode = "overwrite"
         try:
-            with self._explain("write", path):
-                obstore.put(self._store, path, data, use_multipart=False, mode=mode)
+            self._put(path, data, mode)
         except _UnsupportedError:
             self.put(path, data)
 
     def delete(self, path: str) -> None:
         with self._explain("delete", path):
-            obstore.delete(self._store, path)
+            self._wait(lambda: obstore.delete(self._store, path))
+
+    def _put(self, path: str, data: bytes, mode: Any) -> None:
+        with self._explain("write", path):
+            self._wait(lambda: obstore.put(self._store, path, data, use_multipart=False, mode=mode))
+
+    def _wait(self, request: Callable[[], T]) -> T:
+        """Run a request in a thread: Ctrl-C cannot end it, but can end the wait for it."""
+        return self._pool.submit(request).result()
 
     @contextmanager
     def _explain(self, verb: str, path: str) -> Iterator[None]:
@@ -109,18 +116,38 @@ class ObjectStorage:
             if verb != "delete":
                 raise MissingFileError(f"{path} is not in {self._url}") from None
         except (BaseError, OSError, ValueError) as error:
-            reason = " ".join(str(error).partition("Debug source")[0].split())[:300]
-            if _METADATA in reason:
+            text = str(error)
+            if _METADATA in text:
                 raise StorageError(
                     f"cannot {verb} {self._url}, there are no credentials: set AWS_ACCESS_KEY_ID "
                     "and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
                 ) from error
             name = f"{self._url}/{path}" if path else self._url
-            if "501 Not Implemented" in reason:
+            if "501 Not Implemented" in text:
                 raise _UnsupportedError(f"{name} does not support this") from error
+            place = f"{name} at {self._endpoint}" if self._endpoint else name
+            cause = _find_cause(text)
             raise StorageError(
-                f"cannot {verb} {name} ({reason}): check the address and the credentials"
+                f"cannot {verb} {place} ({cause}): check the address and the credentials"
             ) from error
+
+
+def _find_cause(text: str) -> str:
+    """Return the cause in a message of obstore, which first repeats request, time and settings.
+
+    A server's answer is XML with one sentence for people.
+    """
+    line = " ".join(text.partition("Debug source")[0].split())
+    cause, _, answer = line.split(" - ", 1)[-1].partition(": <")
+    cause = cause.removeprefix("Server returned non-2xx status code: ")
+    message = answer.partition("<Message>")[2].partition("</Message>")[0].rstrip(".")
+    return ": ".join(filter(None, (cause, message)))[:300]
+
+
+def _describe(file: Any) -> ListedFile:
+    modified = file["last_modified"].timestamp()
+    tag = file["e_tag"] or f"{_NO_ETAG}{modified}-{file['size']}"
+    return ListedFile(file["path"], file["size"], modified, tag)
 
 
 def _read_profile(variables: Mapping[str, str]) -> dict[str, str]:

@@ -7,13 +7,14 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ccgrep.errors import MissingObjectError, UntrustedError
+from ccgrep.errors import CorruptError, MissingObjectError, UntrustedError
 from ccgrep.remote.head import Head, SharedSession
-from ccgrep.remote.incoming import Incoming, Progress, has_incoming
+from ccgrep.remote.incoming import Incoming, has_incoming
 from ccgrep.remote.local import LocalRemote, SeenHead, State
 from ccgrep.remote.merge import SessionMerge
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.storage import MissingFileError
+from ccgrep.steps import OnStep, count_steps, ignore_steps
 from ccgrep.store import refs
 from ccgrep.store.commit import Commit
 from ccgrep.store.machines import Machines, read_machines, write_machines
@@ -47,13 +48,13 @@ class Pull:
         store: Store,
         machines: Machines,
         now_ms: int,
-        on_progress: Progress = lambda _done, _all: None,
+        on_step: OnStep = ignore_steps,
     ) -> None:
         self._local = local
         self._remote = remote
         self._store = store
         self._now_ms = now_ms
-        self._on_progress = on_progress
+        self._on_step = on_step
         self._machines = machines
         self.report = PullReport()
 
@@ -66,11 +67,11 @@ class Pull:
                 Incoming(self._local, self._remote, {}).discard()
             return
         incoming = Incoming(self._local, self._remote, listing.packs)
-        incoming.fetch_new({name for one in heads for name in one.head.packs}, self._on_progress)
+        incoming.fetch_new({name for one in heads for name in one.head.packs}, self._on_step)
         with lock():
             incomplete = self._merge(heads, incoming)
         self.report.packs, self.report.bytes = incoming.packs, incoming.bytes
-        self.report.problems += incoming.problems
+        self.report.problems[:0] = incoming.problems  # The cause comes first.
         self._remember_machines(heads)
         for one in heads:
             state.heads[one.name] = _see(one, one.name not in incomplete)
@@ -111,14 +112,17 @@ class Pull:
             # The last change of each session; what was changed before is history.
             last = {(s.machine, s.id): s.changed for s in sorted(holders, key=lambda s: s.changed)}
             newest = (s for s in holders if s.changed == last[s.machine, s.id])
-            for session in merge.find_new(newest):
+            found = merge.find_new(newest)
+            for session in count_steps(found, "sessions merged", len(found), self._on_step):
                 try:
                     merge.merge(session)
-                except MissingObjectError:
+                except CorruptError as error:
                     incomplete.update(one.name for one in holders[session])
                     names = ", ".join(sorted({one.head.name for one in holders[session]}))
+                    is_missing = isinstance(error, MissingObjectError)
+                    state = "incomplete" if is_missing else "damaged"
                     self.report.problems.append(
-                        f"session {session.id} of '{names}' is incomplete in the remote: "
+                        f"session {session.id} of '{names}' is {state} in the remote: "
                         "run `ccgrep push` on that machine"
                     )
             self.report.sessions = merge.merged

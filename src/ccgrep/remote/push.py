@@ -5,8 +5,9 @@ Reads the store without a lock. If `gc` deletes an object meanwhile, the caller 
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import chain
 from typing import NamedTuple
 
@@ -24,7 +25,8 @@ from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.repository import read_repository
 from ccgrep.remote.storage import ChangedFileError, ListedFile
 from ccgrep.remote.vectors import SharedFiles, list_segments, push_vectors
-from ccgrep.store import fsio
+from ccgrep.steps import OnStep, count_steps, ignore_steps
+from ccgrep.store import fsio, refs
 from ccgrep.store.machines import Machines, read_machines, write_machines
 from ccgrep.store.manifest import Row, Snapshot
 from ccgrep.store.objects import Frame
@@ -34,9 +36,6 @@ from ccgrep.store.store import Store
 _TRIES = 5
 _UPLOADS = 2
 _REPORT_S = 0.5
-
-Progress = Callable[[int, int], None]
-"""Called with the number of objects that are written, and of all."""
 
 
 class PushReport(Struct):
@@ -77,14 +76,14 @@ class Push:
         store: Store,
         machines: Machines,
         now_ms: int,
-        on_progress: Progress = lambda _done, _all: None,
+        on_step: OnStep = ignore_steps,
     ) -> None:
         self._local = local
         self._remote = remote
         self._store = store
         self._machines = machines
         self._now_ms = now_ms
-        self._on_progress = on_progress
+        self._on_step = on_step
         self._own = remote.head_name(machines.own)
         self._foreign: ForeignObjects | None = None
         self.report = PushReport()
@@ -132,7 +131,8 @@ class Push:
     ) -> tuple[Listing, bool]:
         before = self._local.read_shared()
         rows = list(self._store.rows(snapshot))
-        shared = share(self._store, rows, before, self._machines.own, self._now_ms)
+        counted = count_steps(rows, "sessions compared", len(rows), self._on_step)
+        shared = share(self._store, counted, before, self._machines.own, self._now_ms)
         changed = [id for id, row in shared.rows.items() if row != before.get(id)]
         known = self._local.read_pack_ids()
         known = {name: ids for name, ids in known.items() if name in listing.packs}
@@ -143,7 +143,9 @@ class Push:
         extra = self._foreign.ids if self._foreign is not None else set()
         if purge is not None:
             purge = drop_clean(purge, known, self._store, extra)
-        plan = plan_push(self._store, shared, changed, known, last, listing, purge, extra, is_full)
+        plan = plan_push(
+            self._store, shared, changed, known, last, listing, purge, extra, is_full, self._on_step
+        )
         todo = set(plan.todo)
         self.report.sessions = sum(shared.rows[id].session.manifest in todo for id in changed)
         self.report.objects = len(todo)
@@ -154,7 +156,13 @@ class Push:
         self._remember_repositories(rows)
         segments = list_segments(self._store.directory)
         vectors = push_vectors(
-            self._local, self._remote, self._store, listing, state, purge is not None
+            self._local,
+            self._remote,
+            self._store,
+            listing,
+            state,
+            purge is not None,
+            self._on_step,
         )
         self.report.bytes += vectors.bytes
         content = _HeadContent(
@@ -248,6 +256,7 @@ class Push:
             or last.segments != list_segments(self._store.directory)
             or {*chain(*last.vectors.values())} - listing.vectors.keys() != set()
             or tombstones.keys() - {*last.applied} != set()
+            or tombstones.keys() - listing.tombstones.keys() != set()
         )
 
     def _upload(self, todo: list[ObjectId], shared: SharedStore, listing: Listing) -> set[str]:
@@ -259,12 +268,12 @@ class Push:
 
         def take(upload: Future[_RemotePack]) -> None:
             done = sum(one.objects for one in written)
-            self._on_progress(done, len(todo))
+            self._on_step("objects", done, len(todo))
             while not wait([upload], _REPORT_S).done:
-                self._on_progress(done, len(todo))
+                self._on_step("objects", done, len(todo))
             written.append(upload.result())
 
-        with ThreadPoolExecutor(_UPLOADS) as pool:
+        with _make_pool() as pool:
             running: deque[Future[_RemotePack]] = deque()
             for hash, ids in self._build_packs(todo, shared):
                 running.append(pool.submit(self._upload_pack, hash, ids, listing))
@@ -355,6 +364,7 @@ class Push:
             {id: self._machines.name(id) for id in sorted(ids)},
             self._machines.repositories,
             vectors.listed,
+            tuple(sorted(refs.read_features(self._store.directory))),
         )
         state.writes = [*state.writes, (sequence, head.nonce)]
         self._local.write_state(state)
@@ -364,3 +374,17 @@ class Push:
             if self._remote.list().heads.get(self._own) != seen:
                 raise
             self._remote.write_head(head, None, is_forced=True)
+
+
+@contextmanager
+def _make_pool() -> Iterator[ThreadPoolExecutor]:
+    """Wait for running uploads at the end, but not after Ctrl-C: they may take minutes."""
+    pool = ThreadPoolExecutor(_UPLOADS)
+    is_patient = True
+    try:
+        yield pool
+    except KeyboardInterrupt:
+        is_patient = False
+        raise
+    finally:
+        pool.shutdown(wait=is_patient, cancel_futures=True)

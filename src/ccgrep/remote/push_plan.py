@@ -8,6 +8,7 @@ from ccgrep.remote.export import SharedStore, list_needed
 from ccgrep.remote.local import LocalRemote, PackIds, State
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.storage import ListedFile
+from ccgrep.steps import OnStep, count_steps
 from ccgrep.store.objects import unpack_frame
 from ccgrep.store.store import Store
 
@@ -75,6 +76,7 @@ def plan_push(
     purge: set[str] | None,
     extra: set[ObjectId],
     is_full: bool,
+    on_step: OnStep,
 ) -> PushPlan:
     """Find the objects that no pack holds, and the packs that hold the others.
 
@@ -83,10 +85,10 @@ def plan_push(
     objects that other machines need.
     """
     if is_full or purge is not None or not last or last - listing.packs.keys():
-        return _plan_all(store, shared, known, purge or set(), extra, is_full)
+        return _plan_all(store, shared, known, purge or set(), extra, is_full, on_step)
     folded = choose_folded(listing.packs, last)
     usable = {name: ids for name, ids in known.items() if name not in folded}
-    cover = _cover(store, shared, changed, usable)
+    cover = _cover(store, shared, changed, usable, (), on_step)
     todo = dict.fromkeys(cover.missing)
     for name in sorted(folded & known.keys()):
         todo.update(dict.fromkeys(id for id in known[name] if id in store))
@@ -104,14 +106,15 @@ def _plan_all(
     purge: set[str],
     extra: set[ObjectId],
     is_full: bool,
+    on_step: OnStep,
 ) -> PushPlan:
     """Plan without relying on the last push, and if `is_full` without packs of mostly garbage."""
     usable = {name: ids for name, ids in known.items() if name not in purge}
-    cover = _cover(store, shared, shared.rows, usable, extra)
+    cover = _cover(store, shared, shared.rows, usable, extra, on_step)
     sparse = {name for name, uses in cover.uses.items() if uses < _SPARSE_SHARE * len(known[name])}
     if is_full and sparse:
         usable = {name: ids for name, ids in usable.items() if name not in sparse}
-        cover = _cover(store, shared, shared.rows, usable, extra)
+        cover = _cover(store, shared, shared.rows, usable, extra, on_step)
     return PushPlan(cover.missing, set(cover.uses))
 
 
@@ -160,12 +163,14 @@ def _cover(
     shared: SharedStore,
     sessions: Iterable[str],
     packs: dict[str, PackIds],
-    extra: Iterable[ObjectId] = (),
+    extra: Iterable[ObjectId],
+    on_step: OnStep,
 ) -> _Cover:
     """Find the pack of each object that the sessions need, and of each in `extra`."""
     cover = _Cover(packs)
     read = _make_reader(store, shared)
-    for session in sorted(sessions):
+    ordered = sorted(sessions)
+    for session in count_steps(ordered, "sessions planned", len(ordered), on_step):
         for id in list_needed(shared.rows[session].session.manifest, read):
             cover.add(id)
     for id in sorted(extra):

@@ -7,14 +7,15 @@ import os
 
 from msgspec import Struct
 
-from ccgrep.errors import RemoteError, UntrustedError
+from ccgrep.errors import NewerVersionError, RemoteError, UntrustedError
 from ccgrep.hashing import sha256
 from ccgrep.remote.head import Head, decode_head, encode_head
 from ccgrep.remote.keys import Key
 from ccgrep.remote.storage import ListedFile, MissingFileError, Storage
-from ccgrep.store.pack import verify_pack_bytes
+from ccgrep.store.pack import is_newer_pack, verify_pack_bytes
 
-_FORMAT = "ccgrep remote\nformat 1\nencryption {}\n"
+_FORMAT_TITLE = "ccgrep remote\nformat "
+_FORMAT = _FORMAT_TITLE + "1\nencryption {}\n"
 _KEY_CHECK = b"ccgrep remote key"
 
 
@@ -66,8 +67,13 @@ class Remote:
             return
         known = [_FORMAT.format(kind) for kind in ("age", "none")]
         if text not in known:
+            number = text.removeprefix(_FORMAT_TITLE).partition("\n")[0]
+            if text.startswith(_FORMAT_TITLE) and number.isdecimal() and int(number) > 1:
+                raise NewerVersionError(
+                    f"the remote has format {number}, from a newer ccgrep: upgrade ccgrep"
+                )
             raise RemoteError(
-                "FORMAT of the remote is damaged, or from a newer ccgrep: upgrade ccgrep"
+                "FORMAT of the remote is damaged: restore the file, or push to a new remote"
             )
         if self.key.is_encrypted:
             raise RemoteError("the remote is not encrypted: add it with --no-encryption")
@@ -152,6 +158,8 @@ class Remote:
         path = self._path("packs", name)
         content = self.key.open(path, self.storage.get(path))
         hash = verify_pack_bytes(content)
+        if is_newer_pack(content):
+            raise NewerVersionError(f"{path} is from a newer ccgrep: upgrade ccgrep")
         if hash is None or self.pack_name(hash) != name:
             raise UntrustedError(f"{path} is damaged, or is not the pack that its name says")
         return hash, content

@@ -16,6 +16,7 @@ from ccgrep.remote.local import LocalRemote, State
 from ccgrep.remote.push_plan import choose_folded
 from ccgrep.remote.remote import Listing, Remote
 from ccgrep.remote.storage import MissingFileError
+from ccgrep.steps import OnStep, count_steps
 from ccgrep.store import fsio
 from ccgrep.store.lock import WriterLock
 from ccgrep.store.store import Store
@@ -60,17 +61,22 @@ def take_vectors(
     store: Store,
     listing: Listing,
     find_models: Callable[[], Models],
+    has_new_texts: bool,
+    on_step: OnStep,
 ) -> VectorsReport:
-    """Fetch the vectors of the heads that were read, and add those that this machine lacks."""
+    """Fetch the vectors of the heads that were read, and add those that this machine lacks.
+
+    With `has_new_texts`, look again at known files: they may have vectors of these texts.
+    """
     taken = VectorsReport()
-    unknown = listing.vectors.keys() - local.list_vectors()
     shared = _list_shared(local.read_state(), listing)
-    wanted = {model: names & unknown for model, names in shared.items() if names & unknown}
-    models = find_models() if wanted else {}
-    for model in sorted(wanted.keys() & models.keys()):
+    unknown = set().union(*shared.values()) - local.list_vectors()
+    models = find_models() if unknown or has_new_texts else {}
+    for model in sorted(shared.keys() & models.keys()):
+        names = shared[model] if has_new_texts else shared[model] & unknown
         # A process that is embedding holds the lock: the next pull takes the vectors.
         with suppress(LockedError):
-            _take_model(local, remote, store, model, models[model], wanted[model], taken)
+            _take_model(local, remote, store, model, models[model], names, taken, on_step)
     return taken
 
 
@@ -94,6 +100,7 @@ def _take_model(
     dimensions: int,
     names: set[str],
     taken: VectorsReport,
+    on_step: OnStep,
 ) -> None:
     from ccgrep.semantic import vector_exchange as exchange  # noqa: PLC0415 - imports numpy
 
@@ -101,7 +108,10 @@ def _take_model(
     fsio.make_dir(directory)
     with WriterLock(os.path.join(directory, "lock"), 0.0):
         live = exchange.find_live_keys(store)  # Under the lock, which `forget` needs too.
-        for name in sorted(names):
+        known = {name: exchange.load_keys(keys) for name, keys in local.read_vector_keys().items()}
+        for name in count_steps(sorted(names), "files of vectors", len(names), on_step):
+            if name in known and not exchange.find_wanted(directory, known[name], live).any():
+                continue
             try:
                 data = remote.read_vectors(name)
                 shared = exchange.decode(data)
@@ -123,6 +133,7 @@ def push_vectors(
     listing: Listing,
     state: State,
     is_purge: bool,
+    on_step: OnStep,
 ) -> SharedFiles:
     """Write the vectors that no file of the remote has, and return what the head lists."""
     models = sorted({path.partition("/")[0] for path in list_segments(store.directory)})
@@ -143,12 +154,14 @@ def push_vectors(
         usable = {name: known[name] for name in shared.get(model, set()) - folded if name in known}
         directory = os.path.join(store.directory, "vectors", model)
         cover = exchange.cover(exchange.embedded_keys(directory), usable)
-        names = cover.files
+        names, done = cover.files, 0
         for keys, data in exchange.encode_parts(directory, cover.missing):
+            on_step("texts with vectors", done, len(cover.missing))
             name = remote.write_vectors(data)
             local.write_vector_keys(name, keys.tobytes())
             files.bytes += len(data)
             names.append(name)
+            done += len(keys)
         if names:
             files.listed[model] = tuple(sorted(set(names)))
     return files

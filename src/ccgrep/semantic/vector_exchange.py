@@ -105,8 +105,13 @@ def take(store: Store, directory: str, shared: SharedVectors, live: Keys, dimens
     if shared.vectors.shape[1] != dimensions:
         raise ValueError(f"it has {shared.vectors.shape[1]} dimensions instead of {dimensions}")
     writer = VectorWriter(store, directory)
-    keys = shared.rows["key"]
-    is_wanted = np.isin(keys, live) & ~np.isin(keys, embedded_keys(directory))
+    is_wanted = find_wanted(directory, shared.rows["key"], live)
     if is_wanted.any():
         writer.add_rows(shared.rows[is_wanted], shared.vectors[is_wanted])
     return int(is_wanted.sum())
+
+
+def find_wanted(directory: str, keys: Keys, live: Keys) -> NDArray[np.bool_]:
+    """Return for each text whether it is live and has no vectors yet."""
+    is_wanted: NDArray[np.bool_] = np.isin(keys, live) & ~np.isin(keys, embedded_keys(directory))
+    return is_wanted

@@ -130,6 +130,12 @@ def verify_pack_bytes(content: bytes) -> str | None:
     return digest.hex() if is_framed and sha256(body).digest() == digest else None
 
 
+def is_newer_pack(content: bytes) -> bool:
+    """Return whether a pack has a later format than this version reads."""
+    title = _PACK_MAGIC[:-1]
+    return content.startswith(title) and content[len(title) : len(_PACK_MAGIC)] > _PACK_MAGIC[-1:]
+
+
 def pack_path(pack_dir: str, name: str) -> str:
     return os.path.join(pack_dir, f"pack-{name}.pack")
 

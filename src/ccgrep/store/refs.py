@@ -50,11 +50,16 @@ def write_format(store_dir: str) -> None:
 
 def require_features(store_dir: str, features: Collection[str] = USUAL_FEATURES) -> None:
     """Record that the store has objects or sessions that older versions cannot read."""
-    with open(os.path.join(store_dir, "FORMAT"), encoding="utf-8", errors="replace") as file:
-        text = file.read(4096)
-    recorded = FEATURES & set(text.rpartition("features ")[2].split())
+    recorded = read_features(store_dir)
     if not recorded >= set(features):
         _publish(store_dir, "FORMAT", format_text({*recorded, *USUAL_FEATURES, *features}))
+
+
+def read_features(store_dir: str) -> frozenset[str]:
+    """Return what a reader of the store must support."""
+    with open(os.path.join(store_dir, "FORMAT"), encoding="utf-8", errors="replace") as file:
+        text = file.read(4096)
+    return FEATURES & set(text.rpartition("features ")[2].split())
 
 
 def read_forgotten(store_dir: str) -> list[bytes]:

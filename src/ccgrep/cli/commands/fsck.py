@@ -35,7 +35,9 @@ def _run_remote(arguments: SimpleNamespace, context: Context) -> int:
 
     if arguments.repair:
         raise UsageError("a remote has no --repair: run `ccgrep push`, which writes what it lacks")
-    report = fsck_remote(context.config(), arguments.remote, arguments.read_data)
+    on_step = make_step_bar(context)
+    with shared_bar():
+        report = fsck_remote(context.config(), arguments.remote, arguments.read_data, on_step)
     if arguments.json:
         context.write(encode_document(asdict(report)))
     else:

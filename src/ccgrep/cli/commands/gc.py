@@ -36,7 +36,11 @@ def _run_remote(arguments: SimpleNamespace, context: Context) -> int:
 
     grace_days = _GRACE_DAYS if arguments.grace is None else arguments.grace
     wait_s = 0.0 if arguments.no_wait else 10.0
-    report, collected = gc_remote(context.config(), arguments.remote, grace_days, wait_s)
+    on_step = make_step_bar(context)
+    with shared_bar():
+        report, collected = gc_remote(
+            context.config(), arguments.remote, grace_days, wait_s, on_step
+        )
     for problem in report.problems:
         context.warn(problem)
     if arguments.json:

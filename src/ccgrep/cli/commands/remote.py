@@ -134,6 +134,8 @@ def _list(arguments: SimpleNamespace, context: Context, _: list[str]) -> None:
 
 def _status(arguments: SimpleNamespace, context: Context, words: list[str]) -> None:
     status = ops.status(context.config(), words[0] if words else None)
+    for problem in status.problems:
+        context.warn(problem)
     if arguments.json:
         context.write(encode_document(status_fields(status)))
     else:
