@@ -6,6 +6,7 @@ start-up itself (encodings, imports) use new processes.
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -24,6 +25,7 @@ from typing import IO, Any
 
 import ccgrep
 from ccgrep import cli
+from ccgrep.semantic import ENVIRONMENT
 
 TIMEOUT_S = 300
 _SIZE_BYTES = 8
@@ -75,7 +77,7 @@ def _server(path: str, source: str, _: int) -> socket.socket:
             "-c",
             f"from tests.helpers.fork_server import serve; serve({theirs.fileno()})",
         ],
-        env={"PATH": path, "PYTHONPATH": os.pathsep.join([source, here])},
+        env={**ENVIRONMENT, "PATH": path, "PYTHONPATH": os.pathsep.join([source, here])},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         pass_fds=[theirs.fileno()],
@@ -93,6 +95,7 @@ def serve(descriptor: int) -> None:
     for library in _LIBRARIES:
         with suppress(ImportError):  # in an extra
             importlib.import_module(library)
+    gc.freeze()  # Otherwise each fork collects, and so copies, all of this.
     requests = socket.socket(fileno=descriptor)
     while True:
         size, files, _, _ = socket.recv_fds(requests, _SIZE_BYTES, 3)
