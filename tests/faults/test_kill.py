@@ -115,7 +115,7 @@ def test_index_killed_between_operations_heals(home: Home, figure: Callable[[str
     kills = 0
     for state, most in zip(states, calls, strict=True):
         # How often the parent waits for its workers differs, so the last calls may not come.
-        for n in scale.some(range(1, most * 9 // 10, most // scale.of(100, 125)), 5):
+        for n in scale.some(range(1, most * 9 // 10, most // scale.of(100, 125)), 3):
             state.restore()
             run_killed_at(home, n, "index", "-q", seam="calls")
             kills += 1

@@ -124,7 +124,7 @@ def test_killed_embedding_never_encodes_a_published_text_again(
     home.index()
     chance = random.Random(4)
     log = tmp_path / "encoded"
-    kills = scale.of(3, 20)
+    kills = scale.of(2, 20)
     twice: set[int] = set()
     for _ in range(kills):
         before = published(home)

@@ -45,7 +45,7 @@ def test_reader_that_stops_early_is_no_error(home: Home, figure: Callable[[str],
     commands = ["prompt -n 0", "-F prompt", "-n 0 --json prompt", "-n 0 --jsonl prompt"]
     commands += [f"show {id}", f"export {id}", "--no-index -F prompt", "-n 0 -c prompt"]
     outcomes: Counter[tuple[int, str]] = Counter()
-    for number in range(scale.of(4, 100)):
+    for number in range(scale.of(2, 100)):
         command = commands[number % len(commands)]
         done = bash(home, f"{CCGREP} {command} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}")
         outcomes[done.returncode, done.stderr] += 1

@@ -59,9 +59,9 @@ class _Module:
     def _calls(self, function: _Function) -> Iterator[_Call]:
         for node in ast.walk(function):
             if isinstance(node, ast.Call):
-                name = ast.unparse(node.func)
-                last = name.rpartition(".")[2]
-                if name == "subprocess.run":
+                called = node.func
+                last = getattr(called, "attr", getattr(called, "id", ""))
+                if last == "run" and ast.unparse(called) == "subprocess.run":
                     continue
                 if last in _SERVERS:
                     yield _Call([ast.Constant("mcp"), *node.args])

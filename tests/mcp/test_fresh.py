@@ -227,7 +227,7 @@ def test_memory_stays_flat_over_many_calls(home: Home) -> None:
     async def work(server: ServerClient) -> list[int]:
         (process,) = (pid for pid in processes_of(home) if _parent(pid) == os.getpid())
         sizes = []
-        calls = scale.of(500, 1000)
+        calls = scale.of(400, 1000)
         for number in range(calls):
             if number in (300, calls - 1):  # By then, caches are full.
                 sizes.append(_anonymous_kb(process))

@@ -48,7 +48,7 @@ def test_many_texts_are_encoded_in_float32_without_onnx(
 
 def test_int8_vectors_are_close_enough_to_share_a_store_with_float32() -> None:
     """Two texts are as similar in int8 as in float32, within what separates neighbouring hits."""
-    some = [text for text in texts(scale.of(60, 120)) if text.strip()]
+    some = [text for text in texts(scale.of(40, 120)) if text.strip()]
     exact, found = LightEncoder(MODEL).encode(some), open_int8().encode(some)
     assert found.dtype == np.float32
     cosines = (exact * found).sum(axis=1)
@@ -67,6 +67,7 @@ def test_int8_vectors_do_not_depend_on_threads() -> None:
     assert_close(open_int8(3).encode(SOME), open_int8().encode(SOME))
 
 
+@pytest.mark.skipif(not scale.IS_LONG, reason="loads PyTorch once more: in `sh scripts/long`")
 def test_unsupported_model_shape_uses_sentence_transformers_and_warns(tmp_path: Path) -> None:
     require_sentence_transformers()
     path = copy_model(
