@@ -17,9 +17,8 @@ _SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
 _PROXY = os.path.join(os.path.dirname(__file__), "proxy.sql")
 _ROLE = r"[A-Za-z_][A-Za-z0-9_.@-]{0,62}"
 _EXTENSIONS = ("pg_textsearch", "pg_trgm", "vector")
-_MAX_PARTITIONS = (
-    128  # pg_textsearch 1.0 locks the index of each, and PostgreSQL holds 200 such locks.
-)
+_MAX_PARTITIONS = 128
+"""pg_textsearch 1.0 locks the index of each, and a transaction may hold 200 such locks."""
 _LOCK_TIMEOUT = "5s"
 _STATUS = """
 select json_build_object(
