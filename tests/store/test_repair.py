@@ -26,6 +26,23 @@ def test_repair_keeps_objects_of_truncated_pack_without_index(home: Home) -> Non
     ]
 
 
+@pytest.mark.parametrize("position", [0, -33, -32, -1])
+def test_flipped_bit_outside_of_objects_is_found_and_repaired(home: Home, position: int) -> None:
+    """In the magic bytes, the end mark, and the first and last byte of the hash."""
+    file = write_session(home)
+    home.index()
+    file.path.unlink()
+    home.index()
+    for pack in pack_files(home):
+        data = bytearray(pack.read_bytes())
+        data[position] ^= 1
+        pack.write_bytes(data)
+    assert home.run("fsck").returncode == 1
+    assert home.run("fsck", "--repair").returncode == 0
+    assert home.run("fsck").returncode == 0
+    assert home.prompts(file.id) == [f"prompt 1 {number}" for number in range(3)]
+
+
 def test_repair_finds_objects_behind_damage_without_index(home: Home) -> None:
     file = write_session(home, turns=6)
     home.index()

@@ -257,13 +257,13 @@ class Pack:
         fsio.publish(tmp_dir, path, self._index, is_hint=True)
 
     def is_intact(self) -> bool:
-        """Return whether the file matches its name."""
+        """Return whether the file, and the hash at its end, match its name."""
         load_openssl()
         digest = sha256(b"")
         end = self.size - _HASH_SIZE
         for offset in range(0, end, _BUFFER_BYTES):
             digest.update(self._pread(offset, min(_BUFFER_BYTES, end - offset)))
-        return digest.hexdigest() == self.name
+        return digest.hexdigest() == self.name and self._pread(end, _HASH_SIZE) == digest.digest()
 
     def close(self) -> None:
         self._file.close()
