@@ -69,8 +69,8 @@ def sync(
     old = _load_base(store, found)
     if old is None:
         return rebuild(store, contents, workers, on_step)
-    writer = TextWriter(found.path, CHANGE)
     try:
+        writer = TextWriter(found.path, CHANGE)
         return IndexSync(store, found.path, writer, contents, on_step).run(old)
     except (CorruptError, TextIndexError):
         return rebuild(store, contents, workers, on_step)
