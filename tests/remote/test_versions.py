@@ -23,7 +23,7 @@ NEWER: dict[str, Callable[[Head], Head]] = {
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
-    """Return a fleet of which both homes have pushed a session and pulled nothing."""
+    """Return two homes that have each pushed a session and pulled nothing."""
     fleet = Fleet(tmp_path)
     for number in range(2):
         write_session(fleet[number], number)

@@ -34,8 +34,8 @@ def export_site(arguments: SimpleNamespace, context: Context, config: Config) ->
         sha256(options.encode() + one.row.manifest + encode(one.row.session)).hexdigest()
         for one in listed
     ]
-    # What has not changed is not read. The newest turn is the first of the search, so any change
-    # numbers all turns anew.
+    # Pages of unchanged sessions are kept, and the sessions are not read. The search numbers its
+    # turns from the newest one, so any change renumbers all of them, and it is rebuilt.
     search_key = sha256("".join(keys).encode()).hexdigest()
     search = None if folder.keep_below("search", search_key) else SearchData()
     seen: set[ObjectId] = set()

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MIN_TEXTS = 256
-"""From so many vectors on, their covariance helps; that of 100 did harm (docs/relevance.md)."""
+"""With 100 vectors, whitening made the ranking worse (docs/relevance.md)."""
 _RIDGE = 2.0
-"""What is added to the covariance, as a multiple of the mean variance of a dimension."""
+"""The ridge is this multiple of the mean variance of a dimension."""
 _STEPS = 10
 
 
